@@ -1,0 +1,56 @@
+"""Arboretum: a laboratory for decision-tree construction.
+
+Every tree comes with what it costs, how far it can be from the optimum, and a check of both.
+
+``import arboretum`` is light: it loads neither Hydra, numba, mlflow nor scikit-learn.  The public names below are
+loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arboretum.config.entry import load, run
+    from arboretum.errors import ArboretumError
+    from arboretum.model.record import Record
+    from arboretum.model.solution import Solution
+    from arboretum.model.tree import Tree
+    from arboretum.sklearn import TreeClassifier, TreeRegressor
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "ArboretumError": "arboretum.errors",
+    "Record": "arboretum.model.record",
+    "Solution": "arboretum.model.solution",
+    "Tree": "arboretum.model.tree",
+    "TreeClassifier": "arboretum.sklearn",
+    "TreeRegressor": "arboretum.sklearn",
+    "load": "arboretum.config.entry",
+    "run": "arboretum.config.entry",
+}
+
+__all__ = [
+    "ArboretumError",
+    "Record",
+    "Solution",
+    "Tree",
+    "TreeClassifier",
+    "TreeRegressor",
+    "__version__",
+    "load",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    msg = f"module 'arboretum' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

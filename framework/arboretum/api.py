@@ -1,0 +1,94 @@
+"""What a plugin may import, together with :mod:`arboretum.kernels` and :mod:`arboretum.testing`: nothing else.
+
+Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arboretum.errors import (
+    ArboretumError,
+    BudgetError,
+    CapabilityError,
+    ConfigError,
+    ContractError,
+    DataError,
+    PluginError,
+    StoreError,
+    TrackerError,
+    closest,
+    unknown,
+)
+from arboretum.interfaces.capability import Capability
+from arboretum.interfaces.component import param
+from arboretum.interfaces.hooks import hookimpl
+from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.split import Division
+from arboretum.interfaces.stopping import Limits
+from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
+from arboretum.model.record import Record
+from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.solution import Solution, Status
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.tree import Tree
+
+if TYPE_CHECKING:
+    from arboretum.engine.search.grow import grow
+
+__all__ = [
+    "ArboretumError",
+    "Bins",
+    "BudgetError",
+    "Capability",
+    "CapabilityError",
+    "Column",
+    "ColumnKind",
+    "ConfigError",
+    "Context",
+    "ContractError",
+    "DataError",
+    "Division",
+    "Encoded",
+    "Equals",
+    "Family",
+    "Feature",
+    "Interval",
+    "Limits",
+    "Node",
+    "OrdinalThreshold",
+    "Parts",
+    "PluginError",
+    "Prices",
+    "Problem",
+    "RawFeature",
+    "Record",
+    "RunInfo",
+    "Solution",
+    "Status",
+    "StoreError",
+    "Table",
+    "Tables",
+    "Target",
+    "Task",
+    "TestRule",
+    "Threshold",
+    "TrackerError",
+    "Tree",
+    "Values",
+    "closest",
+    "grow",
+    "hookimpl",
+    "param",
+    "unknown",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "grow":  # loads numba: only when a method is run
+        from arboretum.engine.search.grow import grow
+
+        return grow
+    msg = f"module 'arboretum.api' has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -1,0 +1,1 @@
+"""What did the user ask?  The only place, with arboretum.cli, that imports Hydra."""

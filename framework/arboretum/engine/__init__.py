@@ -1,0 +1,1 @@
+"""Who calls whom?  Fit, run, verify, budget; knows no Hydra, no MLflow and no plugin."""

@@ -1,0 +1,1 @@
+"""The one loop that grows every greedy tree, and its two engines."""

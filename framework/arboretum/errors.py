@@ -1,0 +1,64 @@
+"""The one family of errors.
+
+Every message is one line that names the rule, the value that broke it, and the way out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ArboretumError(Exception):
+    """Root of every error the laboratory raises on purpose."""
+
+
+class ConfigError(ArboretumError):
+    """What the user asked for cannot be understood: unknown name, wrong type, value out of bounds."""
+
+
+class PluginError(ArboretumError):
+    """A plugin cannot be used: it fails to import, breaks a contract, or claims a name that is taken."""
+
+
+class DataError(ArboretumError):
+    """The table is unusable: missing file, ragged rows, absent target, one class, infinite values."""
+
+
+class CapabilityError(ArboretumError):
+    """The parts are fine but do not fit together (an impurity for classes on a regression target)."""
+
+
+class ContractError(ArboretumError):
+    """A component returned something its contract forbids (a NaN score, a table of the wrong shape)."""
+
+
+class VerificationError(ArboretumError):
+    """The slow reference disagrees with what the run reported."""
+
+
+class BudgetError(ArboretumError):
+    """A budget of seconds or bytes ran out before there was anything to return."""
+
+
+class TrackerError(ArboretumError):
+    """The run is finished and kept, but the tracker could not store it."""
+
+
+class StoreError(ArboretumError):
+    """A run folder or a store cannot be read or written."""
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate most similar to ``name``, or None when nothing comes near."""
+    found = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def unknown(what: str, name: str, candidates: Iterable[str]) -> str:
+    """Compose "unknown criterion 'ginii'; did you mean 'gini'? installed: …" (one line)."""
+    names = sorted(candidates)
+    near = closest(name, names)
+    hint = f"; did you mean {near!r}?" if near else ";"
+    listed = ", ".join(names) if names else "none"
+    return f"unknown {what} {name!r}{hint} known: {listed}"

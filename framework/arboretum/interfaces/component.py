@@ -1,0 +1,123 @@
+"""A component is a frozen attrs class; its fields are its whole configuration.
+
+The class states ``kind`` (its group), ``name`` (its option), ``paper`` and ``capabilities`` as class attributes.
+:func:`param` declares a field with its bound, unit and meaning, once: the Hydra schema, the command-line help, the docs
+table and the MLflow parameters are derived from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+import attrs
+
+
+class Component(Protocol):
+    """What every component class states.
+
+    kind : one of :data:`KINDS`.   name : unique within the kind.   paper : a reference, or "" where there is none.
+    capabilities : an iterable of :class:`~arboretum.interfaces.capability.Capability` or of their names.
+    """
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    capabilities: ClassVar[Sequence[Any]]
+
+
+KINDS: dict[str, str] = {
+    "dataset": "where does the table come from?",
+    "split": "which rows teach, which judge?",
+    "encoder": "how do raw columns become tests?",
+    "predicate": "which tests may a node use?",
+    "impurity": "how mixed is a class-weight vector?",
+    "coverage": "how close is an object to being identified?",
+    "criterion": "how good is this test here?",
+    "stopping": "is this node a leaf?",
+    "cost": "what does asking a test cost?",
+    "complexity": "what does a whole tree cost?",
+    "objective": "what does an exact solver minimise?",
+    "solver": "what is the optimum, and who proves it?",
+    "pruner": "what should be cut back?",
+    "tuner": "which parameter value, judged on validation rows?",
+    "method": "the recipe a paper proposes",
+    "tracker": "who keeps the record?",
+}
+"""Every kind of component and the question it answers; each is a Hydra group."""
+
+MANY = frozenset({"stopping", "coverage"})
+"""Kinds of which a run may hold several at once."""
+
+
+@attrs.frozen
+class Bounds:
+    """The rule a field's value obeys, in words for errors and docs."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    choices: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        signs = (("≥", self.ge), (">", self.gt), ("≤", self.le), ("<", self.lt))
+        words = [f"{sign} {bound:g}" for sign, bound in signs if bound is not None]
+        if self.choices:
+            words.append("one of " + ", ".join(map(str, self.choices)))
+        return " and ".join(words)
+
+    def allows(self, value: Any) -> bool:
+        """Whether one value obeys (NaN never does when there is a bound)."""
+        if self.choices and value not in self.choices:
+            return False
+        return (
+            (self.ge is None or value >= self.ge)
+            and (self.gt is None or value > self.gt)
+            and (self.le is None or value <= self.le)
+            and (self.lt is None or value < self.lt)
+        )
+
+
+def param(
+    default: Any,
+    doc: str,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    choices: Sequence[Any] = (),
+    unit: str = "",
+    converter: Any = None,
+) -> Any:
+    """Declare a component's field.
+
+    default : every field has one; ``attrs.Factory`` for containers.   doc : one line of meaning.   unit : "bits", "rows", …
+    ge, gt, le, lt, choices : the rule; a value of None is allowed when the default is None.
+
+    Raises (when the component is built) ValueError naming field, rule and value.
+    """
+    bounds = Bounds(ge, gt, le, lt, tuple(choices))
+
+    def check(instance: Any, attribute: Any, value: Any) -> None:
+        if value is None and attribute.default is None:
+            return
+        values = value if isinstance(value, tuple | list) else (value,)
+        try:
+            obeys = all(bounds.allows(v) for v in values)
+        except TypeError:
+            obeys = False
+        if not obeys:
+            cls = type(instance)
+            where = f"{getattr(cls, 'kind', cls.__name__)}.{attribute.name}"
+            msg = f"{where} must be {bounds}; got {value!r}"
+            raise ValueError(msg)
+
+    validator = check if str(bounds) else None
+    return attrs.field(
+        default=default,
+        validator=validator,
+        converter=converter,
+        metadata={"doc": doc, "unit": unit, "bounds": str(bounds)},
+    )

@@ -1,0 +1,19 @@
+"""Contract: what does asking a test cost?"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from arboretum.interfaces.component import Component
+from arboretum.model.encoded import Encoded, Prices
+
+
+class Cost(Component, Protocol):
+    """A price list for tests."""
+
+    def prices(self, objects: Encoded, seed: int) -> Prices:
+        """Return the price of every test, ≥ 0.  Called once per run, after encoding.
+
+        Raises DataError when a price names an unknown column.
+        """
+        ...

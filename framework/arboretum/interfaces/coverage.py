@@ -1,0 +1,18 @@
+"""Contract: how close is an object to being identified?"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from arboretum.interfaces.component import Component
+from arboretum.model.encoded import Encoded
+
+
+class Coverage(Component, Protocol):
+    """A monotone submodular function f_i of the tests asked, per object, from 0 to 1 (Zhang & Gionis, section 4)."""
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)]: f_i for the objects ``rows`` that are still together at a node."""
+        ...

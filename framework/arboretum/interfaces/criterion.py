@@ -1,0 +1,57 @@
+"""Contract: how good is this test here?
+
+Call sequence at one node::
+
+    columns(node, objects)   if declared: extra additive columns
+        → the engine builds contingency tables
+    score(tables, node)      once, or several times on blocks of the node's candidates when the tables are large
+    settle(scores, node)     if declared: once, sees all scores of the node
+        → the engine takes the highest score; ties within its tolerance go to the lowest test
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from arboretum.interfaces.component import Component
+from arboretum.model.encoded import Encoded, Node, Tables
+
+
+class Criterion(Component, Protocol):
+    """A score for candidate tests.  Only ``score`` is required.
+
+    Kernel form: ``score`` is a static method marked by ``arboretum.kernels.criterion_kernel`` with the signature
+    ``score(weights, counts, price, extra, node) -> float64`` for one test (numba subset, must not allocate);
+    ``node.params`` holds the component's numeric fields in the order of declaration.
+    """
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests]: higher is better, −inf = not admissible; NaN is an error.  Must not change ``tables``."""
+        ...
+
+
+class CriterionTerms(Protocol):
+    """Optional: the named parts of a score, shown by ``arboretum why``."""
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """name → float64[tests].  Called for one node, by ``why`` only."""
+        ...
+
+
+class CriterionColumns(Protocol):
+    """Optional: additive per-object columns besides class weights; recomputed at every node."""
+
+    def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows), k]: the columns of the node's objects (``rows``: int64 indices into ``objects``)."""
+        ...
+
+
+class CriterionSettle(Protocol):
+    """Optional: a rule over all candidates of a node (C4.5's average-gain filter)."""
+
+    def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
+        """float64[tests] → float64[tests]; ``terms`` as returned by the criterion's ``terms`` on the same candidates."""
+        ...

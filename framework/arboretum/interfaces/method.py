@@ -1,0 +1,83 @@
+"""Contract: the recipe a paper proposes.
+
+Also the three values every recipe receives: the :class:`Parts` chosen, the :class:`Problem` to solve, and the
+:class:`Context` (seed, budget, progress).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import attrs
+
+from arboretum.interfaces.component import Component
+from arboretum.interfaces.stopping import Limits
+from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.solution import Solution
+from arboretum.model.table import Table
+
+
+@attrs.frozen
+class Parts:
+    """The components of one run; None (or empty) where a group is not used."""
+
+    method: Any
+    dataset: Any = None
+    split: Any = None
+    encoder: Any = None
+    predicate: Any = None
+    impurity: Any = None
+    coverage: tuple[Any, ...] = ()
+    criterion: Any = None
+    stopping: tuple[Any, ...] = ()
+    cost: Any = None
+    complexity: Any = None
+    objective: Any = None
+    solver: Any = None
+    pruner: Any = None
+    tuner: Any = None
+    tracker: Any = None
+
+    def limits(self) -> Limits:
+        """The tightest combination of what the stopping rules limit."""
+        found = [rule.limits() for rule in self.stopping]
+        tightest = lambda values: min((v for v in values if v is not None), default=None)  # noqa: E731
+        return Limits(
+            max_depth=tightest(limit.max_depth for limit in found),
+            max_leaves=tightest(limit.max_leaves for limit in found),
+            min_leaf=max((limit.min_leaf for limit in found), default=1),
+            min_decrease=max((limit.min_decrease for limit in found if limit.min_decrease is not None), default=None),
+        )
+
+
+@attrs.frozen(eq=False)
+class Problem:
+    """What is to be solved: encoded training objects, their prices, the validation rows where there are any."""
+
+    objects: Encoded
+    prices: Prices
+    parts: Parts
+    valid: Table | None = None
+
+
+@attrs.frozen(eq=False)
+class Context:
+    """How it may be solved.
+
+    seed : of every random choice.   deadline : ``time.monotonic()`` value, or None.   memory_bytes : budget, or None.
+    progress : called now and then with (done, total or None, message); must not be called per candidate test.
+    """
+
+    seed: int = 0
+    deadline: float | None = None
+    memory_bytes: int | None = None
+    progress: Callable[[float, float | None, str], None] = lambda done, total, message: None
+
+
+class Method(Component, Protocol):
+    """A recipe.  The open ones are ``greedy`` and ``exact``; presets select their parts."""
+
+    def fit(self, problem: Problem, context: Context) -> Solution:
+        """Grow or solve.  Called once per run, inside the fit clock."""
+        ...

@@ -1,0 +1,36 @@
+"""Contract: is this node a leaf?"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import attrs
+
+from arboretum.interfaces.component import Component
+from arboretum.model.encoded import Node
+
+
+@attrs.frozen
+class Limits:
+    """Bounds the search loop itself enforces; several rules combine to the tightest.
+
+    max_depth : tests on a path.   max_leaves : leaves of the tree (best-first growth spends them by gain).
+    min_leaf : rows in every branch that receives any.   min_decrease : a test whose score is not above it is refused.
+    """
+
+    max_depth: int | None = None
+    max_leaves: int | None = None
+    min_leaf: int = 1
+    min_decrease: float | None = None
+
+
+class Stopping(Component, Protocol):
+    """A leaf rule.  A node with one class (zero variance) is always a leaf."""
+
+    def limits(self) -> Limits:
+        """Called once per run."""
+        ...
+
+    def is_leaf(self, node: Node) -> bool:
+        """Called once per node, before its tests are scored."""
+        ...

@@ -1,0 +1,61 @@
+"""Contract: who keeps the record?
+
+A tracker observes: it computes nothing, runs after the clock has stopped, and its failure never loses a finished run
+(the run folder already holds ``record.json``).  Life-cycle of one command::
+
+    prepare()                          once, in the parent process, before any worker starts
+    open_sweep(sweep)                  multirun only
+        store(run, record, files)      after each finished run        ┐ in the
+        store_failure(run, error)      after each failed run          ┘ process that ran it
+    close_sweep(sweep, best)           multirun only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+
+from arboretum.interfaces.component import Component
+from arboretum.model.record import Record
+
+
+@attrs.frozen
+class RunInfo:
+    """What identifies a run: its configuration, folder, and the sweep it belongs to ("" when it is alone)."""
+
+    name: str
+    config: Mapping[str, Any]
+    folder: Path | None = None
+    sweep_id: str = ""
+    fingerprint: str = ""
+
+
+class Tracker(Component, Protocol):
+    """A store of records."""
+
+    def prepare(self) -> None:
+        """Make the store ready (schema migrated under a lock).  Raises TrackerError with the way out."""
+        ...
+
+    def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
+        """Open the parent of a multirun and return its id."""
+        ...
+
+    def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
+        """Keep one finished run and return its id.   files : artifact name → text.   Raises TrackerError."""
+        ...
+
+    def store_failure(self, run: RunInfo, error: str) -> str:
+        """Keep one failed run as FAILED with its error."""
+        ...
+
+    def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
+        """Put the best metrics on the parent and end it (status FINISHED, FAILED or KILLED)."""
+        ...
+
+    def fetch(self, run_id: str) -> Mapping[str, str]:
+        """Return the text artifacts of a stored run (``arboretum.load``).  Raises TrackerError when there is none."""
+        ...

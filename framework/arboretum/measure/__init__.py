@@ -1,0 +1,1 @@
+"""How good is it?  Metrics and complexities of trees."""

@@ -1,0 +1,206 @@
+"""Encoded training objects: what the search loop and the solvers see.
+
+An encoder turns a raw :class:`~arboretum.model.table.Table` into objects with two kinds of features:
+
+* *coded* features hold a small integer per object (a bin, a category); each feature offers a family of fixed tests;
+* *raw* features hold a float per object; their tests are thresholds found at the node.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from arboretum.model.rules import TestRule, Threshold
+from arboretum.model.table import Table, Task, frozen_array
+
+
+class Family(enum.Enum):
+    """Which tests a coded feature with bins 0 … b−1 offers."""
+
+    multiway = "multiway"
+    """One test with b outcomes, outcome = bin."""
+    thresholds = "thresholds"
+    """b − 1 tests with two outcomes: test k is "bin ≤ k" (outcome 0) against the rest (outcome 1)."""
+    equals = "equals"
+    """b tests with two outcomes: test k is "bin = k" (outcome 0) against the rest (outcome 1)."""
+
+
+@attrs.frozen
+class Feature:
+    """One coded feature.  Encoders subclass it to say how its tests read on the raw column.
+
+    column : name of the raw column.  position : its index in the raw table (ties go to the lowest).
+    n_bins : number of bins, the missing bin not counted.
+    has_missing : code ``n_bins`` stands for a missing value that no test has an outcome for.
+    """
+
+    column: str
+    position: int
+    family: Family
+    n_bins: int
+    has_missing: bool = False
+
+    @property
+    def n_tests(self) -> int:
+        """Number of tests the feature offers (those constant on the whole table included)."""
+        return {Family.multiway: 1, Family.thresholds: self.n_bins - 1, Family.equals: self.n_bins}[self.family]
+
+    @property
+    def arity(self) -> int:
+        """Number of outcomes of each of its tests."""
+        return self.n_bins if self.family is Family.multiway else 2
+
+    def rule(self, index: int) -> TestRule:
+        """The raw-column test with that index (0 ≤ index < n_tests)."""
+        raise NotImplementedError
+
+
+@attrs.frozen
+class RawFeature:
+    """One raw feature: thresholds are placed at midpoints between neighbouring values of the node's objects."""
+
+    column: str
+    position: int
+
+    def rule(self, threshold: float) -> TestRule:
+        """The test "value ≤ threshold"."""
+        return Threshold(self.column, float(threshold))
+
+
+@attrs.frozen(eq=False)
+class Encoded:
+    """Training objects, ready for search.
+
+    table : the raw training rows the objects were made from (after rows were dropped, if the encoder drops rows).
+    features : one per column of ``codes``.
+    codes : uint8, uint16 or uint32[n_objects, n_features], any memory order; kept as given, never copied here.
+    raw_features, raw : one per column of ``raw``; float32 or float64[n_objects, n_raw], NaN = missing.
+    label : int32[n_objects] (classification) or None.   y : float64[n_objects] (regression) or None.
+    weight : float64[n_objects] > 0.   count : int64[n_objects], rows that each object stands for.
+    object_of_row : int64[n_rows of table]; the object each row became.
+    """
+
+    table: Table
+    features: tuple[Feature, ...]
+    codes: np.ndarray
+    raw_features: tuple[RawFeature, ...]
+    raw: np.ndarray
+    label: np.ndarray | None
+    y: np.ndarray | None
+    weight: np.ndarray
+    count: np.ndarray
+    object_of_row: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        for name, dtype in (
+            ("label", np.int32),
+            ("y", np.float64),
+            ("weight", np.float64),
+            ("count", np.int64),
+            ("object_of_row", np.int64),
+        ):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.weight)
+
+    @property
+    def task(self) -> Task:
+        return self.table.task
+
+    @property
+    def n_classes(self) -> int:
+        return self.table.n_classes
+
+    @property
+    def test_offset(self) -> np.ndarray:
+        """int64[n_features + 1]: tests of feature f have the global indices test_offset[f] … test_offset[f + 1] − 1."""
+        return np.cumsum([0, *(feature.n_tests for feature in self.features)])
+
+    @property
+    def n_tests(self) -> int:
+        """Number of fixed tests, plus one per raw feature (its thresholds are not counted before growth)."""
+        return int(self.test_offset[-1]) + len(self.raw_features)
+
+    def rule(self, test: int) -> TestRule:
+        """The rule of a fixed test by its global index."""
+        offset = self.test_offset
+        feature = int(np.searchsorted(offset, test, side="right")) - 1
+        return self.features[feature].rule(test - int(offset[feature]))
+
+
+@attrs.frozen(eq=False)
+class Prices:
+    """What each test costs (same unit for all).
+
+    tests : float64[number of fixed tests];  raw : float64[n_raw].
+    once_per_column : a column asked before on the path is free (its value is known by then).
+    """
+
+    tests: np.ndarray
+    raw: np.ndarray
+    once_per_column: bool = False
+
+
+@attrs.frozen(eq=False)
+class Tables:
+    """Contingency tables of a batch of candidate tests at one node: what a NumPy criterion scores.
+
+    weights : float64[tests, outcomes, classes]; for regression the last axis holds (Σw, Σwy, Σwy²).
+    counts : int64[tests, outcomes, classes], rows; for regression int64[tests, outcomes, 1].
+    price : float64[tests], after what the path has paid for already.
+    extra : float64[tests, outcomes, k], the criterion's own additive columns; k = 0 if it declares none.
+    test : int64[tests], position of each candidate in the node's list of candidates (stable; ties go to the lowest).
+
+    Outcomes that a test does not have, or that no object of the node has, are zero.
+    """
+
+    weights: np.ndarray
+    counts: np.ndarray
+    price: np.ndarray
+    extra: np.ndarray
+    test: np.ndarray
+    impurity_of: Callable[[np.ndarray], np.ndarray] | None = None
+
+    def impurity(self, weights: np.ndarray) -> np.ndarray:
+        """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where the mass is 0."""
+        return self.impurity_of(weights)
+
+    @property
+    def mass(self) -> np.ndarray:
+        """float64[tests, outcomes]: weight that each outcome receives."""
+        return self.weights.sum(axis=-1) if self.counts.shape[-1] == self.weights.shape[-1] else self.weights[..., 0]
+
+    @property
+    def n_tests(self) -> int:
+        return len(self.price)
+
+
+@attrs.frozen(eq=False)
+class Node:
+    """The node at which tests are scored.
+
+    weights : float64[classes] (or moments); counts : int64[classes] (or int64[1]).
+    mass, total_mass : weight in the node and at the root.   impurity : of the node, NaN without an impurity.
+    depth : number of tests on the path.   coverage : state of the coverage functions, 0.0 without any.
+    """
+
+    weights: np.ndarray
+    counts: np.ndarray
+    mass: float
+    total_mass: float
+    impurity: float
+    depth: int
+    coverage: float = 0.0
+
+    @property
+    def count(self) -> int:
+        """Number of training rows in the node."""
+        return int(self.counts.sum())

@@ -1,0 +1,88 @@
+"""The record of a run: what is printed, written as ``record.json`` and logged."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from arboretum.errors import StoreError
+from arboretum.model.solution import Solution, Status
+from arboretum.model.tree import Tree
+
+SCHEMA = "arboretum.record/1"
+
+
+@attrs.frozen(eq=False)
+class Record:
+    """Everything that is known after a run.
+
+    config : the composed configuration; ``config["choices"]`` holds the chosen names per group.
+    versions : package → version, plugin → owner's distribution and version, git commit where there is one.
+    data : name, sha256, n_rows, n_objects, n_tests, n_classes.
+    timings : seconds (wall): load, encode, compile, fit, verify.
+    metrics : flat name → number.
+    fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
+    """
+
+    config: Mapping[str, Any]
+    seed: int
+    versions: Mapping[str, str]
+    data: Mapping[str, Any]
+    timings: Mapping[str, float]
+    metrics: Mapping[str, float]
+    solution: Solution | None
+    verified: bool
+    tree: Tree | None
+    fingerprint: str = ""
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """The record as JSON text, without the tree (``tree.json`` lies beside it)."""
+        data = {
+            "schema": SCHEMA,
+            "config": self.config,
+            "seed": self.seed,
+            "versions": dict(self.versions),
+            "data": dict(self.data),
+            "timings": dict(self.timings),
+            # JSON has no NaN and no infinity: a metric that is not defined is null
+            "metrics": {k: v if math.isfinite(v) else None for k, v in self.metrics.items()},
+            "solution": None if self.solution is None else self.solution.to_json(),
+            "verified": self.verified,
+            "fingerprint": self.fingerprint,
+            "notes": list(self.notes),
+        }
+        return json.dumps(data, ensure_ascii=False, indent=2)
+
+    @staticmethod
+    def from_json(text: str, tree: Tree | None = None) -> Record:
+        """Rebuild a record; raises StoreError when the text is not one."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            msg = f"not a record: {error}; was the file cut short?"
+            raise StoreError(msg) from None
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            msg = f"not a record of this version; expected schema {SCHEMA!r}"
+            raise StoreError(msg)
+        found = data["solution"]
+        solution = None
+        if found is not None:
+            solution = Solution(tree, found["value"], found["lower_bound"], Status(found["status"]), found["subproblems"])
+        return Record(
+            config=data["config"],
+            seed=data["seed"],
+            versions=data["versions"],
+            data=data["data"],
+            timings=data["timings"],
+            metrics={k: math.nan if v is None else v for k, v in data["metrics"].items()},
+            solution=solution,
+            verified=data["verified"],
+            tree=tree,
+            fingerprint=data["fingerprint"],
+            notes=tuple(data["notes"]),
+        )

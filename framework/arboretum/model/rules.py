@@ -1,0 +1,293 @@
+"""Tests on raw columns: what a node of a tree asks, and how it reads aloud.
+
+A test sends a row to one of ``arity`` outcomes.  It is written against raw values, never against codes of one encoding,
+so that a tree can be read ("age ≤ 26.5") and applied to rows that no encoder has seen.
+
+Every rule answers twice: :meth:`TestRule.outcomes` for many rows with NumPy, and :meth:`TestRule.outcome_of` for one row
+in plain Python.  The second is the slow truth that verification replays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.errors import DataError, unknown
+from arboretum.model.table import ColumnKind, Table
+
+NO_OUTCOME = -1
+"""The value is missing, or was never seen: the tree decides what to do with the row."""
+
+
+def spell(value: float) -> str:
+    """Write a number the way a reader would: shortest form, no trailing ``.0``."""
+    return f"{value:.6g}"
+
+
+@attrs.frozen
+class TestRule:
+    """A question about one row.
+
+    Subclasses state ``tag`` (their name in JSON) and are attrs classes whose fields are plain JSON values.
+    """
+
+    __test__ = False  # the name starts with "Test"; pytest must not collect it
+    tag: ClassVar[str] = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the raw columns that the test reads."""
+        return (self.column,)  # type: ignore[attr-defined]
+
+    @property
+    def arity(self) -> int:
+        """Number of outcomes."""
+        return 2
+
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
+        """int32[len(rows)]: outcome of each row, −1 where the value is missing or unseen."""
+        raise NotImplementedError
+
+    def outcome_of(self, row: Mapping[str, Any]) -> int:
+        """Outcome of one row, a mapping from column name to float, category or None (missing)."""
+        raise NotImplementedError
+
+    def outcome_label(self, outcome: int) -> str:
+        """How the edge to that outcome reads, after the column's name: "≤ 26.5", "= almond"."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """The test as a sentence: "age ≤ 26.5"."""
+        return f"{self.column} {self.outcome_label(0)}"  # type: ignore[attr-defined]
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object with ``type`` and the fields."""
+        fields = attrs.asdict(self)
+        return {"type": self.tag, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> TestRule:
+        """Rebuild a test; rules defined by plugins are found once the plugin is imported."""
+        known = {cls.tag: cls for cls in _subclasses(TestRule)}
+        if data.get("type") not in known:
+            raise DataError(unknown("type of test", str(data.get("type")), known))
+        cls = known[data["type"]]
+        names = {f.name for f in attrs.fields(cls)}
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in names})
+
+
+def _subclasses(cls: type) -> list[type]:
+    direct = cls.__subclasses__()
+    return direct + [sub for child in direct for sub in _subclasses(child)]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+@attrs.frozen
+class Threshold(TestRule):
+    """Continuous ``column``: outcome 0 is ``value ≤ threshold``, outcome 1 is ``>``."""
+
+    tag: ClassVar[str] = "threshold"
+    column: str
+    threshold: float
+
+    def outcomes(self, table, rows):
+        values = table.column(self.column).values[rows]
+        result = (values > self.threshold).astype(np.int32)
+        result[np.isnan(values)] = NO_OUTCOME
+        return result
+
+    def outcome_of(self, row):
+        value = row[self.column]
+        if _is_missing(value):
+            return NO_OUTCOME
+        return 0 if value <= self.threshold else 1
+
+    def outcome_label(self, outcome):
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold)}"
+
+
+@attrs.frozen
+class OrdinalThreshold(TestRule):
+    """Ordinal ``column``: outcome 0 is "at most ``categories[index]``" in the order of ``categories``."""
+
+    tag: ClassVar[str] = "ordinal_threshold"
+    column: str
+    categories: tuple[str, ...]
+    index: int
+
+    def outcomes(self, table, rows):
+        codes = category_codes(table, self.column, self.categories, rows)
+        return np.where(codes < 0, NO_OUTCOME, codes > self.index).astype(np.int32)
+
+    def outcome_of(self, row):
+        value = row[self.column]
+        if _is_missing(value) or value not in self.categories:
+            return NO_OUTCOME
+        return 0 if self.categories.index(value) <= self.index else 1
+
+    def outcome_label(self, outcome):
+        return f"{'≤' if outcome == 0 else '>'} {self.categories[self.index]}"
+
+
+@attrs.frozen
+class Equals(TestRule):
+    """Outcome 0 is "the value is ``category``", outcome 1 is any other value, also one never seen.
+
+    ``category`` None asks whether the value is missing; then no row is without an outcome.
+    ``missing_is_other`` sends a missing value to outcome 1 (missing as a category of its own).
+    """
+
+    tag: ClassVar[str] = "equals"
+    column: str
+    category: str | None
+    missing_is_other: bool = False
+
+    def outcomes(self, table, rows):
+        column = table.column(self.column)
+        missing = column.missing[rows]
+        if self.category is None:
+            return np.where(missing, 0, 1).astype(np.int32)
+        codes = category_codes(table, self.column, (self.category,), rows)
+        result = np.where(codes == 0, 0, 1).astype(np.int32)
+        if not self.missing_is_other:
+            result[missing] = NO_OUTCOME
+        return result
+
+    def outcome_of(self, row):
+        value = row[self.column]
+        if _is_missing(value):
+            if self.category is None:
+                return 0
+            return 1 if self.missing_is_other else NO_OUTCOME
+        return 0 if value == self.category else 1
+
+    def outcome_label(self, outcome):
+        name = "missing" if self.category is None else self.category
+        return f"{'=' if outcome == 0 else '≠'} {name}"
+
+
+@attrs.frozen
+class Values(TestRule):
+    """Multiway test: outcome k is ``categories[k]``; with ``missing_outcome`` the last outcome is "missing"."""
+
+    tag: ClassVar[str] = "values"
+    column: str
+    categories: tuple[str, ...]
+    missing_outcome: bool = False
+
+    @property
+    def arity(self):
+        return len(self.categories) + self.missing_outcome
+
+    def outcomes(self, table, rows):
+        result = category_codes(table, self.column, self.categories, rows)
+        if self.missing_outcome:
+            result[table.column(self.column).missing[rows]] = len(self.categories)
+        return result
+
+    def outcome_of(self, row):
+        value = row[self.column]
+        if _is_missing(value):
+            return len(self.categories) if self.missing_outcome else NO_OUTCOME
+        return self.categories.index(value) if value in self.categories else NO_OUTCOME
+
+    def outcome_label(self, outcome):
+        return f"= {'missing' if outcome == len(self.categories) else self.categories[outcome]}"
+
+    def describe(self):
+        return self.column
+
+
+@attrs.frozen
+class Bins(TestRule):
+    """Multiway test on a continuous column: outcome k is ``edges[k−1] < value ≤ edges[k]``.
+
+    ``missing_outcome`` adds "missing" as the last outcome.
+    """
+
+    tag: ClassVar[str] = "bins"
+    column: str
+    edges: tuple[float, ...]
+    missing_outcome: bool = False
+
+    @property
+    def arity(self):
+        return len(self.edges) + 1 + self.missing_outcome
+
+    def outcomes(self, table, rows):
+        values = table.column(self.column).values[rows]
+        result = np.searchsorted(np.asarray(self.edges), values.astype(np.float64), side="left").astype(np.int32)
+        result[np.isnan(values)] = len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
+        return result
+
+    def outcome_of(self, row):
+        value = row[self.column]
+        if _is_missing(value):
+            return len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
+        return sum(edge < value for edge in self.edges)
+
+    def outcome_label(self, outcome):
+        if outcome > len(self.edges):
+            return "= missing"
+        if outcome == 0:
+            return f"≤ {spell(self.edges[0])}"
+        if outcome == len(self.edges):
+            return f"> {spell(self.edges[-1])}"
+        return f"in ({spell(self.edges[outcome - 1])}, {spell(self.edges[outcome])}]"
+
+    def describe(self):
+        return self.column
+
+
+@attrs.frozen
+class Interval(TestRule):
+    """Outcome 0 is ``low < value ≤ high`` on a continuous column (either side may be infinite, written None)."""
+
+    tag: ClassVar[str] = "interval"
+    column: str
+    low: float | None
+    high: float | None
+    missing_is_other: bool = False
+
+    def outcomes(self, table, rows):
+        values = table.column(self.column).values[rows]
+        low = -np.inf if self.low is None else self.low
+        high = np.inf if self.high is None else self.high
+        result = np.where((values > low) & (values <= high), 0, 1).astype(np.int32)
+        if not self.missing_is_other:
+            result[np.isnan(values)] = NO_OUTCOME
+        return result
+
+    def outcome_of(self, row):
+        value = row[self.column]
+        if _is_missing(value):
+            return 1 if self.missing_is_other else NO_OUTCOME
+        return 0 if (self.low is None or value > self.low) and (self.high is None or value <= self.high) else 1
+
+    def outcome_label(self, outcome):
+        if self.low is None:
+            return f"{'≤' if outcome == 0 else '>'} {spell(self.high)}"
+        if self.high is None:
+            return f"{'>' if outcome == 0 else '≤'} {spell(self.low)}"
+        return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low)}, {spell(self.high)}]"
+
+
+def category_codes(table: Table, name: str, categories: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
+    """int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or not among them."""
+    column = table.column(name)
+    if column.kind is ColumnKind.continuous:
+        msg = f"column {name!r} is continuous here, but the tree asks for one of its categories; give it as text"
+        raise DataError(msg)
+    if column.categories == categories:
+        return np.maximum(column.values[rows], NO_OUTCOME)
+    position = {category: i for i, category in enumerate(categories)}
+    # two slots past the end serve the codes −1 (missing) and −2 (unseen) by negative indexing
+    lookup = np.array([position.get(c, NO_OUTCOME) for c in column.categories] + [NO_OUTCOME] * 2, dtype=np.int32)
+    return lookup[column.values[rows]]

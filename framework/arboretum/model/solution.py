@@ -1,0 +1,49 @@
+"""What a solver returns, and what a greedy method returns too: a tree and what is known of its value."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import attrs
+
+from arboretum.model.tree import Tree
+
+
+class Status(enum.Enum):
+    """What is proven about a solution's value."""
+
+    optimal = "optimal"
+    feasible = "feasible"
+    infeasible = "infeasible"
+
+
+@attrs.frozen(eq=False)
+class Solution:
+    """A tree with its value and a proven bound.
+
+    value : the objective's value of ``tree``.
+    lower_bound : no feasible tree is below it (proven).
+    subproblems : number of subproblems looked at.
+    """
+
+    tree: Tree | None
+    value: float
+    lower_bound: float
+    status: Status
+    subproblems: int = 0
+
+    @property
+    def gap(self) -> float:
+        """``value − lower_bound`` (same unit as the objective), 0 when optimal."""
+        return self.value - self.lower_bound
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers, without the tree."""
+        return {
+            "value": self.value,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "status": self.status.value,
+            "subproblems": self.subproblems,
+        }

@@ -1,0 +1,192 @@
+"""The raw table: named columns of a known kind, a target, weights.
+
+A :class:`Table` is what a ``dataset`` component returns.  Continuous columns hold floats with NaN for a missing value;
+ordinal and categorical columns hold codes into their ``categories`` with −1 for a missing value.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from arboretum.errors import DataError, unknown
+
+MISSING_CODE = -1
+UNSEEN_CODE = -2
+"""A value that is not among the categories; only in tables to predict on."""
+
+
+class ColumnKind(enum.Enum):
+    """How the values of a column relate to each other; the words are those of a data home's manifest."""
+
+    continuous = "continuous"
+    ordinal = "ordinal"
+    categorical = "categorical"
+
+
+class Task(enum.Enum):
+    """What the target is."""
+
+    classification = "classification"
+    regression = "regression"
+
+
+def frozen_array(values, dtype=None) -> np.ndarray:
+    """Return ``values`` as a C-contiguous read-only array (a view where possible)."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+@attrs.frozen(eq=False)
+class Column:
+    """One attribute of the table.
+
+    values : float64[n_rows] (or float32) with NaN = missing for ``continuous``;
+        int32[n_rows] codes into ``categories`` with −1 = missing for ``ordinal`` and ``categorical``.
+    categories : the spelled-out values, in their order for ``ordinal``; empty for ``continuous``.
+    """
+
+    name: str
+    kind: ColumnKind
+    values: np.ndarray
+    categories: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        dtype = None if self.kind is ColumnKind.continuous else np.int32
+        object.__setattr__(self, "values", frozen_array(self.values, dtype))
+
+    @property
+    def missing(self) -> np.ndarray:
+        """bool[n_rows]: which values are missing."""
+        if self.kind is ColumnKind.continuous:
+            return np.isnan(self.values)
+        return self.values == MISSING_CODE
+
+    def take(self, rows: np.ndarray) -> Column:
+        """The same column on some rows."""
+        return attrs.evolve(self, values=self.values[rows])
+
+
+@attrs.frozen(eq=False)
+class Target:
+    """What is to be predicted.
+
+    codes : int32[n_rows], index into ``classes`` (classification; every class of the data set is listed, also one
+        that the rows at hand do not show).
+    values : float64[n_rows] (regression).
+    """
+
+    name: str
+    task: Task
+    codes: np.ndarray | None = None
+    classes: tuple[str, ...] = ()
+    values: np.ndarray | None = None
+
+    def take(self, rows: np.ndarray) -> Target:
+        """The same target on some rows."""
+        if self.task is Task.classification:
+            return attrs.evolve(self, codes=frozen_array(self.codes[rows]))
+        return attrs.evolve(self, values=frozen_array(self.values[rows]))
+
+
+@attrs.frozen(eq=False)
+class Table:
+    """A decision table: rows are objects, columns are attributes, one target.
+
+    weights : float64[n_rows] > 0, or None for weight 1 each.
+    groups : int64[n_rows] or None; rows of one group stay on one side of a split.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    target: Target
+    weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    notes: Mapping[str, str] = attrs.field(factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        target = self.target
+        return len(target.codes if target.task is Task.classification else target.values)
+
+    @property
+    def task(self) -> Task:
+        return self.target.task
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for regression."""
+        return len(self.target.classes)
+
+    def column(self, name: str) -> Column:
+        """The column of that name; raises DataError with the closest match."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(unknown("column", name, [c.name for c in self.columns]))
+
+    def row_weights(self) -> np.ndarray:
+        """float64[n_rows]: the weights, ones when none are given."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def take(self, rows: np.ndarray) -> Table:
+        """The table on some rows (int64 indices or a bool mask)."""
+        return attrs.evolve(
+            self,
+            columns=tuple(column.take(rows) for column in self.columns),
+            target=self.target.take(rows),
+            weights=None if self.weights is None else frozen_array(self.weights[rows]),
+            groups=None if self.groups is None else frozen_array(self.groups[rows]),
+        )
+
+    def with_columns(self, columns: Sequence[Column]) -> Table:
+        return attrs.evolve(self, columns=tuple(columns))
+
+    def sha256(self) -> str:
+        """Canonical checksum of the content: names, kinds, spelled-out values, target, weights; not storage.
+
+        Floats are hashed as little-endian ``float64``, codes through the sorted categories, so that neither the order in
+        which categories were met nor the file format changes the sum.  The name of the table is not part of it.
+        """
+        digest = hashlib.sha256()
+        for column in self.columns:
+            digest.update(f"{column.name}\0{column.kind.value}\0".encode())
+            if column.kind is ColumnKind.continuous:
+                _hash_floats(digest, column.values)
+            else:
+                if column.kind is ColumnKind.ordinal:
+                    digest.update("\1".join(column.categories).encode())
+                _hash_codes(digest, column.values, column.categories)
+        digest.update(f"{self.target.name}\0{self.target.task.value}\0".encode())
+        if self.target.task is Task.classification:
+            _hash_codes(digest, self.target.codes, self.target.classes)
+        else:
+            _hash_floats(digest, self.target.values)
+        if self.weights is not None:
+            _hash_floats(digest, self.weights)
+        return digest.hexdigest()
+
+
+def _hash_floats(digest, values: np.ndarray) -> None:
+    """Hash floats by value: one NaN, one zero, little-endian float64."""
+    flat = np.array(values, dtype="<f8")
+    flat[np.isnan(flat)] = np.nan
+    flat += 0.0  # −0.0 becomes 0.0
+    digest.update(flat.tobytes())
+
+
+def _hash_codes(digest, codes: np.ndarray, categories: tuple[str, ...]) -> None:
+    """Hash codes through a table that does not depend on the order of ``categories``."""
+    order = sorted(range(len(categories)), key=lambda i: categories[i])
+    rank = np.full(len(categories) + 1, -1, dtype="<i4")
+    for position, index in enumerate(order):
+        rank[index] = position
+    digest.update("\1".join(categories[i] for i in order).encode())
+    digest.update(rank[np.asarray(codes)].astype("<i4").tobytes())

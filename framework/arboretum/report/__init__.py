@@ -1,0 +1,1 @@
+"""How is it shown?  Text, SVG and PNG, Graphviz, tables, exports."""

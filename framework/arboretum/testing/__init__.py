@@ -1,0 +1,1 @@
+"""How does an outsider prove conformance?  Suites, strategies and naive oracles."""
