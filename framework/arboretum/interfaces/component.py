@@ -90,11 +90,13 @@ def param(
     choices: Sequence[Any] = (),
     unit: str = "",
     converter: Any = None,
+    shared: str = "",
 ) -> Any:
     """Declare a component's field.
 
     default : every field has one; ``attrs.Factory`` for containers.   doc : one line of meaning.   unit : "bits", "rows", …
     ge, gt, le, lt, choices : the rule; a value of None is allowed when the default is None.
+    shared : name of the top-level value that this field follows unless it is set itself (θ is ``theta``).
 
     Raises (when the component is built) ValueError naming field, rule and value.
     """
@@ -119,5 +121,5 @@ def param(
         default=default,
         validator=validator,
         converter=converter,
-        metadata={"doc": doc, "unit": unit, "bounds": str(bounds)},
+        metadata={"doc": doc, "unit": unit, "bounds": str(bounds), "shared": shared},
     )

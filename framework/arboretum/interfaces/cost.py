@@ -11,7 +11,7 @@ from arboretum.model.encoded import Encoded, Prices
 class Cost(Component, Protocol):
     """A price list for tests."""
 
-    def prices(self, objects: Encoded, seed: int) -> Prices:
+    def price_list(self, objects: Encoded, seed: int) -> Prices:
         """Return the price of every test, ≥ 0.  Called once per run, after encoding.
 
         Raises DataError when a price names an unknown column.

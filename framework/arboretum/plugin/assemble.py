@@ -1,0 +1,124 @@
+"""From choices to components, without Hydra: what estimators, bulk experiments and the config resolver share.
+
+``choices`` says which option each group takes; ``values`` says which fields differ from their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arboretum.errors import ConfigError, unknown
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.method import Parts
+from arboretum.plugin.build import build
+from arboretum.plugin.registry import NONE, Registry
+
+DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
+    "dataset": "",
+    "split": "holdout",
+    "encoder": "auto",
+    "predicate": NONE,
+    "impurity": "auto",
+    "coverage": (),
+    "criterion": "reduction",
+    "stopping": ("standard",),
+    "cost": "unit",
+    "complexity": NONE,
+    "objective": NONE,
+    "solver": NONE,
+    "pruner": NONE,
+    "tuner": NONE,
+    "tracker": "mlflow",
+    "method": "cart",
+}
+"""Option of each group when nobody chooses; ``method`` comes last so that its preset can select the others."""
+
+
+def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in defaults and presets: group → option (tuple of options for ``stopping`` and ``coverage``).
+
+    What is chosen explicitly wins over what a preset selects, which wins over the default.
+    Raises ConfigError on an unknown group or option.
+    """
+    wrong = [group for group in choices if group not in KINDS]
+    if wrong:
+        raise ConfigError(unknown("group", wrong[0], KINDS))
+    method = choices.get("method", DEFAULT_CHOICES["method"])
+    result: dict[str, Any] = {**DEFAULT_CHOICES}
+    preset = registry.find_preset("method", method)
+    if preset is not None:
+        result.update(preset.select)
+    result.update(choices)
+    result["method"] = preset.recipe if preset is not None else method
+    for group in MANY:
+        value = result[group]
+        result[group] = () if value in (NONE, None, "") else (value,) if isinstance(value, str) else tuple(value)
+    return result
+
+
+def assemble(
+    registry: Registry,
+    choices: Mapping[str, Any],
+    values: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    without: Sequence[str] = (),
+) -> Parts:
+    """Build the components of a run.
+
+    choices : group → option.   values : "criterion.lam" → 10, or a list ["criterion.lam=10"]; a bare group name
+        ("criterion") chooses an option.   without : groups to leave empty.
+    Raises ConfigError naming field, rule and value.
+    """
+    choices, fields, shared = split_values(choices, values)
+    chosen = expand(registry, choices)
+    parts: dict[str, Any] = {}
+    for group in KINDS:
+        option = chosen[group]
+        wanted = fields.pop(group, {})
+        if group in without or option in (NONE, "", None):
+            continue
+        if group in MANY:
+            stray = [key for key in wanted if key not in option]
+            if stray:
+                raise ConfigError(unknown(f"{group} rule", stray[0], option))
+            parts[group] = tuple(build(registry.get(group, name), wanted.get(name, {}), shared) for name in option)
+        else:
+            parts[group] = build(registry.get(group, option), wanted, shared)
+    return Parts(**parts)
+
+
+def split_values(
+    choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Sort overrides into (choices, nested fields per group, shared top-level values such as theta)."""
+    if not isinstance(values, Mapping):
+        values = dict(_read_assignment(text) for text in values)
+    chosen, fields, shared = dict(choices), {}, {}
+    for key, value in values.items():
+        group, *rest = key.split(".")
+        if not rest and group in KINDS:
+            chosen[group] = value
+        elif not rest:
+            shared[group] = value
+        else:
+            if group not in KINDS:
+                raise ConfigError(unknown("group", group, KINDS))
+            where = fields.setdefault(group, {})
+            if group in MANY:
+                if len(rest) < 2:
+                    msg = f"{key} must name the rule: {group}.RULE.{rest[0]} (for example {group}.standard.{rest[0]})"
+                    raise ConfigError(msg)
+                where = where.setdefault(rest.pop(0), {})
+            where[".".join(rest)] = value
+    return chosen, fields, shared
+
+
+def _read_assignment(text: str) -> tuple[str, Any]:
+    import yaml
+
+    key, sign, value = text.partition("=")
+    if not sign:
+        msg = f"cannot read override {text!r}; expected KEY=VALUE"
+        raise ConfigError(msg)
+    return key.strip().lstrip("+"), yaml.safe_load(value) if value else ""

@@ -1,0 +1,157 @@
+"""Discovery: entry points and one-file plugins → a filled registry.
+
+A plugin that fails to import is named and left out; the rest keeps working.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import attrs
+import pluggy
+
+from arboretum.errors import ConfigError, PluginError
+from arboretum.interfaces import hooks
+from arboretum.interfaces.component import KINDS
+from arboretum.plugin.presets import read_presets
+from arboretum.plugin.registry import Failure, Owner, Registry
+
+GROUP = "arboretum"
+DISABLE = "ARBORETUM_DISABLE"
+
+
+def load_registry(files: Sequence[str | Path] = (), *, entry_points: Iterable[Any] | None = None) -> Registry:
+    """Find every plugin and return a filled registry.
+
+    files : one-file plugins, loaded after the installed ones.   entry_points : for tests; default the installed ones.
+    Raises PluginError when two plugins claim one name, or a one-file plugin cannot be used.
+    """
+    manager = pluggy.PluginManager(hooks.PROJECT)
+    manager.add_hookspecs(hooks)
+    registry = Registry()
+    disabled = set(filter(None, os.environ.get(DISABLE, "").replace(",", " ").split()))
+    found = metadata.entry_points(group=GROUP) if entry_points is None else entry_points
+    for point in sorted(found, key=lambda point: point.name):
+        if point.name not in disabled:
+            _load_entry_point(manager, registry, point)
+    for file in files:
+        _load_file(manager, registry, Path(file))
+    return registry
+
+
+def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: Any) -> None:
+    distribution = getattr(point, "dist", None)
+    try:
+        module = point.load()
+    except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit included
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        registry.failures.append(Failure(point.name, f"does not import: {_one_line(error)}"))
+        return
+    folder = Path(getattr(module, "__file__", "") or "").parent
+    owner = Owner(
+        plugin=point.name,
+        distribution=getattr(distribution, "name", "") or "",
+        version=getattr(distribution, "version", "") or "",
+        path=str(folder),
+    )
+    try:
+        classes = _register(manager, module, owner)
+        presets = read_presets(folder / "presets", owner)
+    except PluginError as error:
+        registry.failures.append(Failure(point.name, str(error)))
+        return
+    _fill(registry, owner, classes, presets)
+
+
+def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) -> None:
+    path = file.expanduser().resolve()
+    if not path.is_file():
+        msg = f"plugin file {str(file)!r} does not exist; give the path of a .py file"
+        raise ConfigError(msg)
+    owner = Owner(plugin=path.stem, distribution="(file)", path=str(path))
+    try:
+        module = import_file(path)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        msg = f"plugin file {str(file)!r} does not import: {_one_line(error)}"
+        raise PluginError(msg) from error
+    _fill(registry, owner, _register(manager, module, owner) or _classes_of(module), ())
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a one-file plugin under a name that is the same in every process (numba's cache keys on it)."""
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"arboretum_file_{path.stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        msg = f"{str(path)!r} is not a Python file"
+        raise PluginError(msg)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before execution, so that pickling and numba find it
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:
+    """Register one plugin with pluggy and return its classes; raises PluginError on a broken hook."""
+    try:
+        manager.register(module, name=owner.plugin)
+        manager.check_pending()
+    except (ValueError, pluggy.PluginValidationError) as error:
+        if manager.has_plugin(owner.plugin):
+            manager.unregister(name=owner.plugin)
+        msg = f"plugin {owner.plugin}: {_one_line(error)}"
+        raise PluginError(msg) from None
+    implementations = [
+        impl for impl in manager.hook.arboretum_components.get_hookimpls() if impl.plugin_name == owner.plugin
+    ]
+    if not implementations:
+        return []
+    try:
+        return list(implementations[0].function())
+    except Exception as error:
+        msg = f"plugin {owner.plugin}: arboretum_components() raised {_one_line(error)}"
+        raise PluginError(msg) from error
+
+
+def _classes_of(module: ModuleType) -> list[type]:
+    """The component classes a one-file plugin defines, when it has no hook."""
+    classes = [
+        value
+        for _, value in inspect.getmembers(module, inspect.isclass)
+        if value.__module__ == module.__name__ and attrs.has(value) and getattr(value, "kind", None) in KINDS
+    ]
+    if not classes:
+        msg = f"plugin file {module.__file__!r} defines no component: no attrs class in it states kind and name"
+        raise PluginError(msg)
+    return classes
+
+
+def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: Iterable[Any]) -> None:
+    registry.owners.append(owner)
+    for cls in classes:
+        registry.add(cls, owner)
+    for preset in presets:
+        registry.add_preset(preset)
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,180 @@
+"""The registry: which components and presets are installed, and who owns them.
+
+A registry is an object with a life-cycle: made at the start of a command, passed down, never global.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from arboretum.errors import ConfigError, PluginError, closest
+from arboretum.interfaces.capability import Capability, as_capabilities
+from arboretum.interfaces.component import KINDS
+
+NONE = "none"
+"""The option that leaves an optional group empty."""
+
+
+@attrs.frozen
+class Owner:
+    """Who brought a component: plugin name, the distribution it came in, its version, its folder or file."""
+
+    plugin: str
+    distribution: str = ""
+    version: str = ""
+    path: str = ""
+
+
+@attrs.frozen
+class Entry:
+    """One registered component."""
+
+    kind: str
+    name: str
+    cls: type
+    owner: Owner
+
+    @property
+    def paper(self) -> str:
+        return getattr(self.cls, "paper", "") or ""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return as_capabilities(getattr(self.cls, "capabilities", ()))
+
+    @property
+    def summary(self) -> str:
+        """First line of the class's docstring."""
+        return (self.cls.__doc__ or "").strip().split("\n")[0]
+
+
+@attrs.frozen
+class Preset:
+    """A named selection: a recipe and the options it goes with, no values (Hydra's defaults-list form).
+
+    recipe : option of the preset's own kind.   select : group → option, or options.
+    """
+
+    kind: str
+    name: str
+    recipe: str
+    select: Mapping[str, str | tuple[str, ...]]
+    owner: Owner
+    summary: str = ""
+    paper: str = ""
+
+
+@attrs.frozen
+class Failure:
+    """A plugin that could not be used, and why (one line)."""
+
+    plugin: str
+    reason: str
+
+
+class Registry:
+    """Components by kind and name."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
+        self._presets: dict[str, dict[str, Preset]] = {kind: {} for kind in KINDS}
+        self.failures: list[Failure] = []
+        self.owners: list[Owner] = []
+
+    # -- filling ------------------------------------------------------------------------------------------------
+
+    def add(self, cls: type, owner: Owner) -> Entry:
+        """Register a component class; raises PluginError when it is none, or its name is taken."""
+        kind, name = check_component(cls, owner)
+        entry = Entry(kind, name, cls, owner)
+        self._claim(kind, name, owner)
+        self._entries[kind][name] = entry
+        return entry
+
+    def add_preset(self, preset: Preset) -> None:
+        """Register a preset; it shares the names of its kind's components."""
+        self._claim(preset.kind, preset.name, preset.owner)
+        self._presets[preset.kind][preset.name] = preset
+
+    def _claim(self, kind: str, name: str, owner: Owner) -> None:
+        taken = self._entries[kind].get(name) or self._presets[kind].get(name)
+        if taken is not None:
+            msg = (
+                f"{kind} {name!r} is claimed by two plugins: {taken.owner.plugin} and {owner.plugin}; "
+                f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={owner.plugin}"
+            )
+            raise PluginError(msg)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def entries(self, kind: str | None = None) -> Iterator[Entry]:
+        """All components (of one kind), by kind in the order of KINDS, then by name."""
+        for each in [kind] if kind else KINDS:
+            yield from (entry for _, entry in sorted(self._entries[each].items()))
+
+    def presets(self, kind: str | None = None) -> Iterator[Preset]:
+        """All presets (of one kind), by name."""
+        for each in [kind] if kind else KINDS:
+            yield from (preset for _, preset in sorted(self._presets[each].items()))
+
+    def names(self, kind: str) -> list[str]:
+        """Options of a kind: components and presets."""
+        return sorted({*self._entries[kind], *self._presets[kind]})
+
+    def find_preset(self, kind: str, name: str) -> Preset | None:
+        """The preset of that name, or None when it is a component (or unknown)."""
+        return self._presets[kind].get(name)
+
+    def get(self, kind: str, name: str) -> Entry:
+        """The component; raises ConfigError with the closest match, the candidates and their owners."""
+        if kind not in KINDS:
+            msg = f"unknown kind {kind!r}; did you mean {closest(kind, KINDS)!r}? kinds: {', '.join(KINDS)}"
+            raise ConfigError(msg)
+        if name not in self._entries[kind]:
+            raise ConfigError(self.unknown_option(kind, name))
+        return self._entries[kind][name]
+
+    def unknown_option(self, kind: str, name: str) -> str:
+        """One line: what is unknown, the closest match with its owner, what is installed, what failed to load."""
+        names = self.names(kind)
+        near = closest(name, names)
+        hint = ""
+        if near:
+            owner = (self._entries[kind].get(near) or self._presets[kind][near]).owner.plugin
+            hint = f"; did you mean {near!r} ({owner})?"
+        text = f"unknown {kind} {name!r}{hint} installed: {', '.join(names) or 'none'}"
+        if self.failures:
+            text += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"
+        return text
+
+
+def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
+    """Return (kind, name) of a component class; raises PluginError naming the broken rule."""
+    label = getattr(cls, "__qualname__", repr(cls))
+    if not isinstance(cls, type) or not attrs.has(cls):
+        msg = f"plugin {owner.plugin}: {label} is not an attrs class; decorate it with @attrs.frozen"
+        raise PluginError(msg)
+    kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)
+    if kind not in KINDS:
+        msg = f"plugin {owner.plugin}: {label}.kind is {kind!r}; it must be one of {', '.join(KINDS)}"
+        raise PluginError(msg)
+    if not isinstance(name, str) or not name.replace("-", "_").replace(".", "_").isidentifier() or name == NONE:
+        msg = f"plugin {owner.plugin}: {label}.name is {name!r}; it must be a word of letters, digits, '_', '-' (not 'none')"
+        raise PluginError(msg)
+    if getattr(cls, "__setattr__", object.__setattr__) is object.__setattr__ and attrs.fields(cls):
+        msg = f"plugin {owner.plugin}: {label} is not frozen; decorate it with @attrs.frozen"
+        raise PluginError(msg)
+    without_default = [f.name for f in attrs.fields(cls) if f.default is attrs.NOTHING]
+    if without_default:
+        msg = f"plugin {owner.plugin}: {label}.{without_default[0]} has no default; every field of a component has one"
+        raise PluginError(msg)
+    try:
+        as_capabilities(getattr(cls, "capabilities", ()))
+    except ValueError as error:
+        known = ", ".join(c.value for c in Capability)
+        msg = f"plugin {owner.plugin}: {label}.capabilities: {error}; known: {known}"
+        raise PluginError(msg) from None
+    return kind, name

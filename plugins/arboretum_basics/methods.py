@@ -1,0 +1,54 @@
+"""The two open recipes; everything else about a method is the choice of its parts."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from arboretum.api import ConfigError, Context, Problem, Solution, param
+
+
+class Order(enum.Enum):
+    """In which order nodes are split."""
+
+    depth = "depth"
+    breadth = "breadth"
+    best = "best"
+
+
+@attrs.frozen
+class Greedy:
+    """Grow a tree top-down: at each node the test that the criterion scores highest."""
+
+    kind = "method"
+    name = "greedy"
+    paper = ""
+    capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway",
+                    "thresholds", "anytime")  # fmt: skip
+    needs = ("criterion",)
+
+    order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
+    allow_constant: bool = param(False, "let tests compete that send every object the same way")
+
+    def fit(self, problem: Problem, context: Context) -> Solution:
+        from arboretum.api import grow
+
+        return grow(problem, context, order=self.order.value, allow_constant=self.allow_constant)
+
+
+@attrs.frozen
+class Exact:
+    """Ask a solver for the optimum of an objective, with proof."""
+
+    kind = "method"
+    name = "exact"
+    paper = ""
+    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
+    needs = ("solver",)
+
+    def fit(self, problem: Problem, context: Context) -> Solution:
+        if problem.parts.solver is None:
+            msg = "method exact needs a solver; add solver=NAME (arboretum plugins lists them)"
+            raise ConfigError(msg)
+        return problem.parts.solver.solve(problem, context)

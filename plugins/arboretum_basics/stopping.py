@@ -1,0 +1,84 @@
+"""Leaf rules.  The search loop makes a node of one class a leaf by itself."""
+
+from __future__ import annotations
+
+import attrs
+
+from arboretum.api import Limits, Node, param
+
+
+@attrs.frozen
+class Standard:
+    """The usual limits: depth, leaves, rows per leaf, least decrease."""
+
+    kind = "stopping"
+    name = "standard"
+    paper = ""
+    capabilities = ()
+
+    max_depth: int | None = param(None, "tests on a path, at most", ge=0, unit="tests")
+    min_leaf: int = param(1, "rows in every branch that receives any, at least", ge=1, unit="rows")
+    max_leaves: int | None = param(None, "leaves of the tree, at most", ge=1, unit="leaves")
+    min_decrease: float | None = param(None, "a test whose score does not reach this is refused", ge=0.0)
+    min_split: int = param(2, "rows a node needs to be split", ge=2, unit="rows")
+
+    def limits(self) -> Limits:
+        return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease)
+
+    def is_leaf(self, node: Node) -> bool:
+        return node.count < self.min_split
+
+
+@attrs.frozen
+class Pure:
+    """Stop only where one class is left: the tree makes no error that its tests can avoid."""
+
+    kind = "stopping"
+    name = "pure"
+    paper = ""
+    capabilities = ()
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def is_leaf(self, node: Node) -> bool:
+        return False
+
+
+@attrs.frozen
+class MassAtMost:
+    """Stop where the node's share of the weight is at most θ (Zhang & Gionis, section 3)."""
+
+    kind = "stopping"
+    name = "mass"
+    paper = "zhang_gionis"
+    capabilities = ()
+
+    theta: float = param(
+        0.0, "share of the total weight", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
+    )
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def is_leaf(self, node: Node) -> bool:
+        # shares are sums of weights: equality is meant up to the rounding of such a sum
+        return node.mass <= self.theta * node.total_mass * (1 + 1e-12)
+
+
+@attrs.frozen
+class ImpurityAtMost:
+    """Stop where the impurity is at most δ (α-decision trees; early stopping of Nan et al., Lemma 4.1)."""
+
+    kind = "stopping"
+    name = "impurity"
+    paper = ""
+    capabilities = ()
+
+    delta: float = param(0.0, "impurity of a node that need not be split", ge=0.0)
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def is_leaf(self, node: Node) -> bool:
+        return node.impurity <= self.delta
