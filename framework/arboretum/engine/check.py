@@ -1,0 +1,99 @@
+"""Capability checks: impossible combinations are refused by name before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arboretum.errors import CapabilityError
+from arboretum.interfaces.capability import Capability, as_capabilities
+from arboretum.interfaces.method import Parts
+from arboretum.model.encoded import Encoded
+from arboretum.model.table import Table, Task
+
+
+def capabilities_of(component: Any) -> frozenset[Capability]:
+    """What a component declares; empty when it declares nothing."""
+    return as_capabilities(getattr(component, "capabilities", ()))
+
+
+def label(component: Any) -> str:
+    """How errors name a component: "criterion gain_ratio"."""
+    return f"{component.kind} {component.name}"
+
+
+def lacks(component: Any, capability: Capability) -> bool:
+    """Whether a component that declares its capabilities leaves this one out."""
+    declared = capabilities_of(component)
+    return bool(declared) and capability not in declared
+
+
+def check_parts(parts: Parts) -> None:
+    """Refuse a method without the parts it needs, and a pruner or tuner that needs validation rows and has none."""
+    for group in getattr(parts.method, "needs", ()):
+        if getattr(parts, group) in (None, ()):
+            msg = f"{label(parts.method)} needs a {group}; add {group}=NAME (arboretum plugins lists them)"
+            raise CapabilityError(msg)
+    for group in getattr(parts.criterion, "needs", ()):
+        if getattr(parts, group) in (None, ()):
+            msg = f"{label(parts.criterion)} needs a {group}; add {group}=NAME (arboretum plugins lists them)"
+            raise CapabilityError(msg)
+
+
+def judges(parts: Parts) -> list[Any]:
+    """The components that look at the target, hence must know its kind."""
+    return [part for part in (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective) if part]
+
+
+def check_table(parts: Parts, table: Table) -> None:
+    """Refuse a component that does not do this kind of target, this many classes, or weights."""
+    for part in judges(parts):
+        declared = capabilities_of(part)
+        tasks = {task for task in Task if Capability(task.value) in declared}
+        # nothing said about the target: classification is meant
+        if table.task not in (tasks or {Task.classification}):
+            known = " and ".join(sorted(task.value for task in tasks)) or Task.classification.value
+            msg = (
+                f"{label(part)} does {known}, but the target {table.target.name!r} of {table.name} asks for "
+                f"{table.task.value}; choose another {part.kind}{_example(part, table.task)}"
+            )
+            raise CapabilityError(msg)
+        if table.n_classes > 2 and lacks(part, Capability.multiclass):
+            msg = (
+                f"{label(part)} handles two classes, but {table.name} has {table.n_classes}; "
+                "choose another, or make two with dataset.positive=CLASS"
+            )
+            raise CapabilityError(msg)
+        if table.weights is not None and lacks(part, Capability.weights):
+            msg = f"{label(part)} does not handle object weights, but {table.name} has them; choose another {part.kind}"
+            raise CapabilityError(msg)
+
+
+def _example(part: Any, task: Task) -> str:
+    if part.kind != "impurity":
+        return ""
+    return " (impurity=auto fits both)" if task is Task.classification else " (impurity=variance, or impurity=auto)"
+
+
+def check_validation(parts: Parts, valid: Table | None) -> None:
+    """Refuse a pruner or tuner that judges on validation rows when the split leaves none."""
+    for part in (parts.pruner, parts.tuner):
+        if part is not None and getattr(part, "needs_validation", part.kind == "tuner") and valid is None:
+            msg = f"{label(part)} needs validation rows, but the split leaves none; use split=holdout"
+            raise CapabilityError(msg)
+
+
+def check_objects(parts: Parts, objects: Encoded) -> None:
+    """Refuse tests that the method cannot use: raw columns, several outcomes, missing values."""
+    method = parts.method
+    if objects.raw_features and lacks(method, Capability.thresholds):
+        msg = f"{label(method)} needs fixed tests, but encoder {parts.encoder.name} leaves columns raw; use encoder=auto"
+        raise CapabilityError(msg)
+    for part in (method, parts.criterion):
+        if part is None:
+            continue
+        if lacks(part, Capability.multiway) and any(feature.arity > 2 for feature in objects.features):
+            msg = f"{label(part)} handles two-way tests, but the encoder makes multiway ones; use encoder=onehot"
+            raise CapabilityError(msg)
+    if lacks(method, Capability.missing) and any(feature.has_missing for feature in objects.features):
+        msg = f"{label(method)} does not handle missing values; use encoder.missing=category (or drop_rows)"
+        raise CapabilityError(msg)

@@ -1,0 +1,66 @@
+"""Which code made a result: versions for the reader, one content hash for "already finished"."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+_SUFFIXES = {".py", ".yaml"}
+
+
+def code_hash(paths: Iterable[str | Path]) -> str:
+    """SHA-256 of the sources below each folder (or of each file): names relative to it, and contents.
+
+    Tests and caches do not count.  About 10 ms for the framework and the first-party plugins.
+    """
+    digest = hashlib.sha256()
+    for path in sorted({Path(p) for p in paths}):
+        files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES)
+        for file in files:
+            inside = file.name if file == path else file.relative_to(path).as_posix()
+            if "tests/" in inside or "__pycache__" in inside:
+                continue
+            digest.update(f"{path.name}/{inside}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def framework_folder() -> Path:
+    """The folder of the framework's package."""
+    return Path(__file__).resolve().parents[1]
+
+
+def versions(owners: Iterable = ()) -> dict[str, str]:
+    """Package → version; "plugin NAME" → distribution and version; "git" → commit of a source checkout, if it is one."""
+    import platform
+
+    found = {"python": platform.python_version()}
+    for name in ("arboretum", "numpy", "numba"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    for owner in owners:
+        found[f"plugin {owner.plugin}"] = f"{owner.distribution} {owner.version}".strip()
+    commit = _commit(framework_folder())
+    if commit:
+        found["git"] = commit
+    return found
+
+
+def _commit(folder: Path) -> str:
+    """The checkout's commit, "-dirty" appended when tracked files differ; "" outside a checkout or without git."""
+    try:
+        run = subprocess.run(
+            ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return run.stdout.strip() if run.returncode == 0 else ""

@@ -1,0 +1,309 @@
+"""The run pipeline: load → split → encode → grow or solve → prune → verify → measure → Record.
+
+Reads data through the dataset component only and writes nothing; observers keep what it returns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine import check
+from arboretum.errors import BudgetError, ConfigError, DataError
+from arboretum.interfaces.capability import Capability
+from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.split import Division
+from arboretum.model.encoded import Encoded
+from arboretum.model.record import Record
+from arboretum.model.solution import Solution, Status
+from arboretum.model.table import Table, Task
+
+Progress = Callable[[float, float | None, str], None]
+
+VOLATILE = frozenset({"tracker", "hydra", "plugins", "skip_finished", "goal", "certify_report", "budget"})
+"""Configuration keys that do not change a finished result, and so are no part of its fingerprint."""
+
+
+@attrs.frozen
+class Budget:
+    """What a run may spend on growing or solving.   seconds : wall.   memory_mb : megabytes of the solver's tables."""
+
+    seconds: float | None = attrs.field(default=None)
+    memory_mb: int | None = attrs.field(default=None)
+
+    @seconds.validator
+    def _(self, attribute: Any, value: float | None) -> None:
+        if value is not None and not value > 0:
+            msg = f"budget.seconds must be > 0; got {value!r}"
+            raise ValueError(msg)
+
+    @memory_mb.validator
+    def _(self, attribute: Any, value: int | None) -> None:
+        if value is not None and not value > 0:
+            msg = f"budget.memory_mb must be > 0; got {value!r}"
+            raise ValueError(msg)
+
+
+@attrs.frozen(eq=False)
+class Request:
+    """One run.
+
+    config : the composed configuration, kept in the record.   versions : of packages and plugins, kept in the record.
+    code : content hash of framework and plugins (see :mod:`arboretum.engine.code`).
+    """
+
+    parts: Parts
+    seed: int = 0
+    budget: Budget = Budget()
+    certify: bool = False
+    config: Mapping[str, Any] = attrs.field(factory=dict)
+    versions: Mapping[str, str] = attrs.field(factory=dict)
+    code: str = ""
+
+
+@attrs.frozen(eq=False)
+class Prepared:
+    """A request whose data is loaded: enough to know its fingerprint."""
+
+    request: Request
+    table: Table
+    sha256: str
+    fingerprint: str
+    load_seconds: float
+
+
+@attrs.frozen(eq=False)
+class Fit:
+    """What growing returned, with everything it was grown from.   timings : seconds: encode, compile, fit."""
+
+    solution: Solution
+    problem: Problem
+    division: Division
+    train: Table
+    timings: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+
+def _silent(done: float, total: float | None, message: str) -> None:
+    """The progress of a run nobody watches."""
+
+
+def prepare(request: Request, progress: Progress | None = None) -> Prepared:
+    """Check the parts, load the data, and compute the fingerprint.  Raises CapabilityError, DataError, …"""
+    progress = progress or _silent
+    check.check_parts(request.parts)
+    if request.parts.dataset is None:
+        msg = "no data set is chosen; add dataset=NAME (arboretum plugins lists them) or dataset=file dataset.path=…"
+        raise DataError(msg)
+    progress(0, None, "loading data")
+    start = time.perf_counter()
+    table = request.parts.dataset.load(request.seed)
+    seconds = time.perf_counter() - start
+    check_usable(table)
+    check.check_table(request.parts, table)
+    sha256 = table.sha256()
+    return Prepared(request, table, sha256, fingerprint(request, sha256), seconds)
+
+
+def check_usable(table: Table) -> None:
+    """Refuse a table that no method can learn from: no rows, no columns, one class."""
+    if table.n_rows == 0:
+        msg = f"{table.name} has no rows"
+        raise DataError(msg)
+    if not table.columns:
+        msg = f"{table.name} has no usable column besides the target {table.target.name!r}"
+        raise DataError(msg)
+    if table.task is Task.classification:
+        present = np.unique(table.target.codes)
+        if len(present) < 2:
+            name = table.target.classes[present[0]]
+            msg = f"target {table.target.name!r} of {table.name} has one class, {name!r}; there is nothing to learn"
+            raise DataError(msg)
+
+
+def fingerprint(request: Request, sha256: str) -> str:
+    """Content hash of configuration, data and code version: equal fingerprints mean equal results.
+
+    What cannot change a finished result (tracker, folders, goal) is left out; a budget counts only where it is set,
+    because a run that it cut short differs.
+    """
+    config = {key: value for key, value in request.config.items() if key not in VOLATILE}
+    spent = {key: value for key, value in attrs.asdict(request.budget).items() if value is not None}
+    parts = [config, request.seed, spent, request.certify, sha256, request.code]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def run(request: Request, progress: Progress | None = None, prepared: Prepared | None = None) -> Record:
+    """Execute one run and return its verified record; raises ArboretumError on any failure."""
+    from arboretum.engine.verify import verify
+
+    progress = progress or _silent
+    prepared = prepared or prepare(request, progress)
+    parts, table = request.parts, prepared.table
+    fitted = fit(parts, table, request.seed, budget=request.budget, progress=progress)
+    timings = {"load": prepared.load_seconds, **fitted.timings}
+    tree, objects = fitted.solution.tree, fitted.problem.objects
+    if tree is None:
+        msg = "the budget ran out before there was any tree; raise budget.seconds or budget.memory_mb"
+        raise BudgetError(msg)
+    progress(0, None, "verifying")
+    metrics = measure(tree, fitted, table)
+    with clock(timings, "verify"):
+        verify(tree, objects, fitted.problem.prices, fitted.train, metrics, fitted.solution, parts)
+    notes = list(fitted.notes)
+    if request.certify:
+        notes.append(_certificate(parts))
+    return Record(
+        config=request.config,
+        seed=request.seed,
+        versions=request.versions,
+        data={
+            "name": table.name,
+            "sha256": prepared.sha256,
+            "n_rows": table.n_rows,
+            "n_train": fitted.train.n_rows,
+            "n_objects": objects.n_objects,
+            "n_tests": objects.n_tests,
+            "n_classes": table.n_classes,
+        },
+        timings=timings,
+        metrics=metrics,
+        solution=fitted.solution if _is_proven(parts, fitted.solution) else None,
+        verified=True,
+        tree=tree,
+        fingerprint=prepared.fingerprint,
+        notes=tuple(notes),
+    )
+
+
+def fit(
+    parts: Parts,
+    table: Table,
+    seed: int = 0,
+    *,
+    budget: Budget = Budget(),  # noqa: B008 - frozen
+    progress: Progress | None = None,
+    division: Division | None = None,
+) -> Fit:
+    """Split, encode, grow or solve, prune: the part of a run that estimators and bulk experiments share.
+
+    division : given by estimators, which teach on all rows; default: what ``parts.split`` says.
+    """
+    progress = progress or _silent
+    timings: dict[str, float] = {}
+    division = division or divide(parts, table, seed)
+    everything = len(division.train) == table.n_rows
+    train = table if everything else table.take(division.train)
+    valid = table.take(division.valid) if len(division.valid) else None
+    check.check_validation(parts, valid)
+    parts = for_task(parts, table.task)
+    with clock(timings, "encode"):
+        progress(0, None, "encoding")
+        raw = Capability.thresholds in check.capabilities_of(parts.method)
+        objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
+        prices = parts.cost.price_list(objects, seed)
+    check.check_objects(parts, objects)
+    problem = Problem(objects, prices, parts, valid)
+    timings["compile"] = warm_up(problem, progress)
+    progress(0, None, f"growing with {parts.method.name}")
+    with clock(timings, "fit"):
+        context = Context(
+            seed=seed,
+            deadline=None if budget.seconds is None else time.monotonic() + budget.seconds,
+            memory_bytes=None if budget.memory_mb is None else budget.memory_mb * 1_000_000,
+            progress=progress,
+        )
+        solution = grow_or_tune(problem, context)
+        if parts.pruner is not None and solution.tree is not None:
+            solution = attrs.evolve(solution, tree=parts.pruner.prune(solution.tree, objects.table, valid))
+    return Fit(solution, problem, division, objects.table, timings, objects.notes)
+
+
+def grow_or_tune(problem: Problem, context: Context) -> Solution:
+    """Let the method fit, once, or for each value that the tuner tries."""
+    tuner = problem.parts.tuner
+    if tuner is None:
+        return problem.parts.method.fit(problem, context)
+
+    def attempt(values: dict[str, Any]) -> Solution:
+        changed = with_fields(problem.parts, values)
+        return changed.method.fit(attrs.evolve(problem, parts=changed), context)
+
+    return tuner.tune(attempt, problem.valid)[1]
+
+
+def with_fields(parts: Parts, values: Mapping[str, Any]) -> Parts:
+    """Replace fields of single components: "criterion.lam" → 10.  Raises ConfigError on a group without a component."""
+    for key, value in values.items():
+        group, _, field = key.partition(".")
+        component = getattr(parts, group, None)
+        if not attrs.has(type(component)) or field not in {f.name for f in attrs.fields(type(component))}:
+            msg = f"cannot tune {key!r}: the run has no {group} with a field {field!r}"
+            raise ConfigError(msg)
+        parts = attrs.evolve(parts, **{group: attrs.evolve(component, **{field: value})})
+    return parts
+
+
+def divide(parts: Parts, table: Table, seed: int) -> Division:
+    """Which rows teach and which judge; without a split all rows teach."""
+    if parts.split is None:
+        none = np.empty(0, np.int64)
+        return Division(np.arange(table.n_rows), none, none)
+    return parts.split.divide(table, seed)
+
+
+def for_task(parts: Parts, task: Task) -> Parts:
+    """Let components that stand for another one per kind of target (``impurity=auto``) name it."""
+    impurity = parts.impurity
+    if hasattr(impurity, "for_task"):
+        return attrs.evolve(parts, impurity=impurity.for_task(task))
+    return parts
+
+
+def warm_up(problem: Problem, progress: Progress) -> float:
+    """Compile what this run needs, apart from the fit clock; seconds."""
+    from arboretum.engine.search import warmup
+
+    start = time.perf_counter()
+    warmup.warm_up(problem, lambda message: progress(0, None, message))
+    return time.perf_counter() - start
+
+
+def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
+    """Every reported number of a tree: quality per part, and the complexities over the training objects."""
+    from arboretum.measure import complexities, evaluate
+
+    metrics = dict(complexities(tree))
+    metrics.update(evaluate(tree, fitted.train, "train_"))
+    for prefix, rows in (("valid_", fitted.division.valid), ("test_", fitted.division.test)):
+        if len(rows):
+            metrics.update(evaluate(tree, table.take(rows), prefix))
+    return metrics
+
+
+def _is_proven(parts: Parts, solution: Solution) -> bool:
+    """Whether the solution says more than "here is a tree"."""
+    return parts.solver is not None or solution.status is Status.optimal
+
+
+def _certificate(parts: Parts) -> str:
+    if parts.solver is not None:
+        return "certify: the solver's own bound is the certificate (see solution)"
+    return "certify: not applicable, no installed solver minimises a complexity over the same tests and leaf rule"
+
+
+@contextmanager
+def clock(timings: dict[str, float], name: str) -> Iterator[None]:
+    """Add the seconds (wall) of the block to ``timings[name]``."""
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
