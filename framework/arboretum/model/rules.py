@@ -10,22 +10,23 @@ in plain Python.  The second is the slow truth that verification replays.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arboretum.errors import DataError, unknown
-from arboretum.model.table import ColumnKind, Table
+from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table
 
 NO_OUTCOME = -1
 """The value is missing, or was never seen: the tree decides what to do with the row."""
 
 
 def spell(value: float) -> str:
-    """Write a number the way a reader would: shortest form, no trailing ``.0``."""
-    return f"{value:.6g}"
+    """Write a number the way a reader would: six significant digits, whole numbers in full, no trailing ``.0``."""
+    short = f"{value:.6g}"
+    return f"{value:.15g}" if "e+" in short and abs(value) < 1e15 else short
 
 
 @attrs.frozen
@@ -71,18 +72,45 @@ class TestRule:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> TestRule:
-        """Rebuild a test; rules defined by plugins are found once the plugin is imported."""
-        known = {cls.tag: cls for cls in _subclasses(TestRule)}
-        if data.get("type") not in known:
-            raise DataError(unknown("type of test", str(data.get("type")), known))
-        cls = known[data["type"]]
-        names = {f.name for f in attrs.fields(cls)}
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in names})
+        """Rebuild a test; rules defined by plugins are found once the plugin is imported.
+
+        Raises DataError: unknown type, missing, surplus or mistyped field.
+        """
+        return rules_from_json([data])[0]
+
+
+def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
+    """Rebuild several tests; what :meth:`TestRule.from_json` does, with the known types looked up once."""
+    known = {cls.tag: cls for cls in _subclasses(TestRule) if cls.tag}
+    return tuple(_rule(known, item) for item in items)
+
+
+def _rule(known: Mapping[str, type[TestRule]], data: Mapping[str, Any]) -> TestRule:
+    if data.get("type") not in known:
+        raise DataError(unknown("type of test", str(data.get("type")), known))
+    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "type"}
+    try:
+        return known[data["type"]](**fields)
+    except (TypeError, ValueError) as error:
+        msg = f"not a test of type {data['type']!r}: {error}"
+        raise DataError(msg) from None
 
 
 def _subclasses(cls: type) -> list[type]:
     direct = cls.__subclasses__()
     return direct + [sub for child in direct for sub in _subclasses(child)]
+
+
+def _finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
+    """Validate the bounds of a test; None stands for an open side where the field allows it."""
+    for number in value if isinstance(value, tuple) else (value,):
+        if number is not None and not math.isfinite(number):
+            msg = f"{type(instance).__name__}.{attribute.name} must be finite; got {number!r}"
+            raise DataError(msg)
+
+
+def _floats(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
 
 
 def _is_missing(value: Any) -> bool:
@@ -95,11 +123,11 @@ class Threshold(TestRule):
 
     tag: ClassVar[str] = "threshold"
     column: str
-    threshold: float
+    threshold: float = attrs.field(converter=float, validator=_finite)
 
     def outcomes(self, table, rows):
-        values = table.column(self.column).values[rows]
-        result = (values > self.threshold).astype(np.int32)
+        values = numbers(table, self.column, rows)
+        result = (values > np.float64(self.threshold)).astype(np.int32)
         result[np.isnan(values)] = NO_OUTCOME
         return result
 
@@ -151,13 +179,15 @@ class Equals(TestRule):
 
     def outcomes(self, table, rows):
         column = table.column(self.column)
-        missing = column.missing[rows]
+        values = column.values[rows]
         if self.category is None:
+            missing = np.isnan(values) if column.kind is ColumnKind.continuous else values == MISSING_CODE
             return np.where(missing, 0, 1).astype(np.int32)
-        codes = category_codes(table, self.column, (self.category,), rows)
-        result = np.where(codes == 0, 0, 1).astype(np.int32)
+        _refuse_continuous(column)
+        wanted = column.categories.index(self.category) if self.category in column.categories else None
+        result = np.ones(len(rows), np.int32) if wanted is None else (values != wanted).astype(np.int32)
         if not self.missing_is_other:
-            result[missing] = NO_OUTCOME
+            result[values == MISSING_CODE] = NO_OUTCOME
         return result
 
     def outcome_of(self, row):
@@ -189,7 +219,7 @@ class Values(TestRule):
     def outcomes(self, table, rows):
         result = category_codes(table, self.column, self.categories, rows)
         if self.missing_outcome:
-            result[table.column(self.column).missing[rows]] = len(self.categories)
+            result[table.column(self.column).values[rows] == MISSING_CODE] = len(self.categories)
         return result
 
     def outcome_of(self, row):
@@ -214,7 +244,7 @@ class Bins(TestRule):
 
     tag: ClassVar[str] = "bins"
     column: str
-    edges: tuple[float, ...]
+    edges: tuple[float, ...] = attrs.field(converter=_floats, validator=_finite)
     missing_outcome: bool = False
 
     @property
@@ -222,7 +252,7 @@ class Bins(TestRule):
         return len(self.edges) + 1 + self.missing_outcome
 
     def outcomes(self, table, rows):
-        values = table.column(self.column).values[rows]
+        values = numbers(table, self.column, rows)
         result = np.searchsorted(np.asarray(self.edges), values.astype(np.float64), side="left").astype(np.int32)
         result[np.isnan(values)] = len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
         return result
@@ -236,6 +266,8 @@ class Bins(TestRule):
     def outcome_label(self, outcome):
         if outcome > len(self.edges):
             return "= missing"
+        if not self.edges:
+            return "is known"
         if outcome == 0:
             return f"≤ {spell(self.edges[0])}"
         if outcome == len(self.edges):
@@ -252,14 +284,14 @@ class Interval(TestRule):
 
     tag: ClassVar[str] = "interval"
     column: str
-    low: float | None
-    high: float | None
+    low: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)
+    high: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)
     missing_is_other: bool = False
 
     def outcomes(self, table, rows):
-        values = table.column(self.column).values[rows]
-        low = -np.inf if self.low is None else self.low
-        high = np.inf if self.high is None else self.high
+        values = numbers(table, self.column, rows)
+        low = np.float64(-np.inf if self.low is None else self.low)
+        high = np.float64(np.inf if self.high is None else self.high)
         result = np.where((values > low) & (values <= high), 0, 1).astype(np.int32)
         if not self.missing_is_other:
             result[np.isnan(values)] = NO_OUTCOME
@@ -272,6 +304,8 @@ class Interval(TestRule):
         return 0 if (self.low is None or value > self.low) and (self.high is None or value <= self.high) else 1
 
     def outcome_label(self, outcome):
+        if self.low is None and self.high is None:
+            return "is known" if outcome == 0 else "is missing"
         if self.low is None:
             return f"{'≤' if outcome == 0 else '>'} {spell(self.high)}"
         if self.high is None:
@@ -279,12 +313,29 @@ class Interval(TestRule):
         return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low)}, {spell(self.high)}]"
 
 
+def _refuse_continuous(column: Column) -> None:
+    if column.kind is ColumnKind.continuous:
+        msg = f"column {column.name!r} is continuous here, but the tree asks for one of its categories; give it as text"
+        raise DataError(msg)
+
+
+def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
+    """float32 or float64[len(rows)]: values of a continuous column, NaN = missing; raises DataError for another kind.
+
+    Compare them with ``np.float64`` bounds: a Python float would be rounded to float32 first, and a midpoint between
+    two neighbouring float32 values would then fall on one of them.
+    """
+    column = table.column(name)
+    if column.kind is not ColumnKind.continuous:
+        msg = f"column {name!r} is {column.kind.value} here, but the tree compares it with a number; give it as numbers"
+        raise DataError(msg)
+    return column.values[rows]
+
+
 def category_codes(table: Table, name: str, categories: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
     """int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or not among them."""
     column = table.column(name)
-    if column.kind is ColumnKind.continuous:
-        msg = f"column {name!r} is continuous here, but the tree asks for one of its categories; give it as text"
-        raise DataError(msg)
+    _refuse_continuous(column)
     if column.categories == categories:
         return np.maximum(column.values[rows], NO_OUTCOME)
     position = {category: i for i, category in enumerate(categories)}

@@ -12,8 +12,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import DataError
-from arboretum.model.rules import NO_OUTCOME, TestRule
+from arboretum.errors import ContractError, DataError
+from arboretum.model import walk
+from arboretum.model.invariants import check_tree
+from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import ColumnKind, Table, Task, frozen_array
 
 LEAF = -1
@@ -55,6 +57,8 @@ class Tree:
     price : float64[n_nodes], what asking the node's test costs on its path; 0 at a leaf.
     impurity : float64[n_nodes], by the impurity the tree was grown with; NaN if it had none.
     score : float64[n_nodes], the criterion's score of the chosen test; NaN at a leaf.
+
+    Raises ContractError when the arrays do not form one tree (:mod:`arboretum.model.invariants`).
     """
 
     task: Task
@@ -76,6 +80,7 @@ class Tree:
     def __attrs_post_init__(self) -> None:
         for name, dtype in _ARRAYS.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
+        check_tree(self)
 
     # -- shape ---------------------------------------------------------------------------------------------------
 
@@ -117,20 +122,20 @@ class Tree:
     @property
     def depth_of(self) -> np.ndarray:
         """int64[n_nodes]: number of tests asked before the node is reached."""
-        depth = np.zeros(self.n_nodes, np.int64)
-        for node, parent in enumerate(self.parent):
-            if parent >= 0:
-                depth[node] = depth[parent] + 1
-        return depth
+        return self._sum_to(np.ones(self.n_nodes, np.int64))
 
     @property
     def price_to(self) -> np.ndarray:
         """float64[n_nodes]: price of all tests asked before the node is reached."""
-        total = np.zeros(self.n_nodes)
-        for node, parent in enumerate(self.parent):
-            if parent >= 0:
-                total[node] = total[parent] + self.price[parent]
-        return total
+        return self._sum_to(self.price)
+
+    def _sum_to(self, amount: np.ndarray) -> np.ndarray:
+        """Per node, the sum of ``amount`` over its ancestors."""
+        parent, step = self.parent.tolist(), amount.tolist()
+        total = [0 * step[0]] * len(step)
+        for node in range(1, len(parent)):  # a parent comes before its children
+            total[node] = total[parent[node]] + step[parent[node]]
+        return np.array(total, amount.dtype)
 
     def path(self, node: int) -> list[tuple[int, int]]:
         """The (inner node, outcome) pairs from the root to ``node``."""
@@ -144,52 +149,38 @@ class Tree:
     # -- use -----------------------------------------------------------------------------------------------------
 
     def distribution(self) -> np.ndarray:
-        """float64[n_nodes, n_classes]: class shares of each node (classification)."""
-        return self.weights / self.mass[:, None]
+        """float64[n_nodes, n_classes]: class shares of each node (classification); its label alone where it is empty."""
+        mass = self.mass[:, None]
+        return np.divide(self.weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
 
-    def flow(self, table: Table) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield (node, rows, shares) where rows of ``table`` come to rest.
+    def flow(self, table: Table, rows: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield (node, rows, shares) where ``rows`` of ``table`` (int64; all unless given) come to rest.
 
         rows : int64[k]; shares : float64[k], 1 unless missing values are split over branches.  A row rests at a leaf, or
         at an inner node whose test has no branch for it.
         """
-        stack = [(0, np.arange(table.n_rows), np.ones(table.n_rows))]
-        while stack:
-            node, rows, share = stack.pop()
-            if len(rows) == 0:
-                continue
-            if self.test[node] == LEAF:
-                yield node, rows, share
-                continue
-            outcome = self.rule(node).outcomes(table, rows)
-            children = self.children(node)
-            lost = outcome == NO_OUTCOME
-            policy = int(self.missing_child[node])
-            if lost.any() and policy >= 0:
-                outcome[lost] = policy
-                lost = np.zeros_like(lost)
-            spread = lost if policy == MISSING_SPLITS else np.zeros_like(lost)
-            known = self.mass[children[children >= 0]].sum()
-            stays = lost & ~spread
-            for k, child in enumerate(children):
-                here = outcome == k
-                if child < 0:
-                    stays |= here
-                    continue
-                stack.append((int(child), rows[here], share[here]))
-                if spread.any():
-                    stack.append((int(child), rows[spread], share[spread] * (self.mass[child] / known)))
-            if stays.any():
-                yield node, rows[stays], share[stays]
+        return walk.flow(self, table, rows)
+
+    def rest(self, table: Table) -> np.ndarray:
+        """int64[n_rows]: the node where each row comes to rest, −1 for a row that is split over several nodes."""
+        return walk.rest(self, table)
 
     def apply(self, table: Table) -> np.ndarray:
         """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are split over branches."""
-        result = np.full(table.n_rows, -1, np.int64)
-        for node, rows, share in self.flow(table):
-            if (share < 1).any():
-                msg = "this tree splits rows with missing values over several leaves; ask for predict_proba instead"
-                raise DataError(msg)
-            result[rows] = node
+        result = self.rest(table)
+        if (result == walk.SPLIT_ROW).any():
+            msg = "this tree splits rows with missing values over several leaves; ask for predict_proba instead"
+            raise DataError(msg)
+        return result
+
+    def _averaged(self, table: Table, rest: np.ndarray, per_node: np.ndarray) -> np.ndarray:
+        """Read ``per_node`` at the node of each row; where a row is split, the average by its shares."""
+        result = per_node[rest]
+        split = np.flatnonzero(rest == walk.SPLIT_ROW)
+        if len(split):
+            result[split] = 0
+            for node, rows, share in self.flow(table, split):
+                result[rows] += share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[node]
         return result
 
     def predict_proba(self, table: Table) -> np.ndarray:
@@ -197,31 +188,30 @@ class Tree:
         if self.task is Task.regression:
             msg = "predict_proba needs classes; this tree predicts numbers: call predict"
             raise DataError(msg)
-        result, shares = np.zeros((table.n_rows, len(self.classes))), self.distribution()
-        for node, rows, share in self.flow(table):
-            result[rows] += share[:, None] * shares[node]
-        return result
+        return self._averaged(table, self.rest(table), self.distribution())
 
     def predict(self, table: Table) -> np.ndarray:
-        """Predict each row: int32[n_rows] class indices (ties: smallest), or float64[n_rows] numbers."""
+        """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.
+
+        A row gets the label of the node where it rests; a row that is split over several gets the class with the largest
+        share (ties: smallest index).
+        """
+        rest = self.rest(table)
         if self.task is Task.regression:
-            result = np.zeros(table.n_rows)
-            for node, rows, share in self.flow(table):
-                result[rows] += share * self.value[node]
-            return result
-        if (self.missing_child == MISSING_SPLITS).any():
-            return self.predict_proba(table).argmax(axis=1).astype(np.int32)
-        result = np.zeros(table.n_rows, np.int32)
-        for node, rows, _ in self.flow(table):
-            result[rows] = self.label[node]
+            return self._averaged(table, rest, self.value)
+        result = self.label[rest]
+        split = np.flatnonzero(rest == walk.SPLIT_ROW)
+        if len(split):
+            result[split] = self.predict_proba(table.take(split)).argmax(axis=1)
         return result
 
     def prices_paid(self, table: Table) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (a test without an answer is paid, too)."""
-        paid, total = np.zeros(table.n_rows), self.price_to
-        for node, rows, share in self.flow(table):
-            paid[rows] += share * (total[node] + self.price[node])
-        return paid
+        return self._averaged(table, self.rest(table), self.price_to + self.price)
+
+    def tests_asked(self, table: Table) -> np.ndarray:
+        """float64[n_rows]: number of tests on each row's path (a test without an answer is counted, too)."""
+        return self._averaged(table, self.rest(table), self.depth_of + np.where(self.is_leaf, 0.0, 1.0))
 
     # -- storage -------------------------------------------------------------------------------------------------
 
@@ -236,11 +226,8 @@ class Tree:
             ],
             "rules": [rule.to_json() for rule in self.rules],
         }
-        for name in _ARRAYS:
-            array = getattr(self, name)
-            # JSON has no NaN: it is written as null
-            data[name] = np.where(np.isnan(array), None, array.astype(object)).tolist() if array.dtype.kind == "f" else array.tolist()
-        return json.dumps(data, ensure_ascii=False)
+        data.update((name, _plain(getattr(self, name))) for name in _ARRAYS)
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
     def from_json(text: str) -> Tree:
@@ -258,16 +245,24 @@ class Tree:
         if missing:
             msg = f"not a tree: {', '.join(missing)} absent; was the file cut short?"
             raise DataError(msg)
-        width = max(len(data["classes"]), 3 if data["task"] == "regression" else 1)
-        arrays = {name: np.array(data[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
-        arrays["weights"] = arrays["weights"].reshape(len(data["test"]), width)
-        return Tree(
-            task=Task(data["task"]),
-            columns=tuple(ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"])) for c in data["columns"]),
-            classes=tuple(data["classes"]),
-            rules=tuple(TestRule.from_json(rule) for rule in data["rules"]),
-            **arrays,
-        )
+        try:
+            width = len(data["classes"]) if data["task"] == Task.classification.value else 3
+            arrays = {name: np.array(data[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
+            arrays["weights"] = arrays["weights"].reshape(-1, width)
+            return Tree(
+                task=Task(data["task"]),
+                columns=tuple(
+                    ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"])) for c in data["columns"]
+                ),
+                classes=tuple(data["classes"]),
+                rules=rules_from_json(data["rules"]),
+                **arrays,
+            )
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            msg = f"not a tree: {type(error).__name__}: {error}"
+            raise DataError(msg) from None
+        except ContractError as error:
+            raise DataError(str(error)) from None
 
     # -- pictures (arboretum.report does the work) --------------------------------------------------------------------
 
@@ -289,6 +284,12 @@ class Tree:
 
         return tree_dot(self, **options)
 
+    def to_sql(self, **options: Any) -> str:
+        """The prediction as an SQL CASE expression; options of :func:`arboretum.report.sql.tree_sql`."""
+        from arboretum.report.sql import tree_sql
+
+        return tree_sql(self, **options)
+
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn tree with the same predictions; see :func:`arboretum.report.to_sklearn.to_sklearn`."""
         from arboretum.report.to_sklearn import to_sklearn
@@ -309,3 +310,13 @@ _ARRAYS: dict[str, type] = {
     "impurity": np.float64,
     "score": np.float64,
 }
+
+
+def _plain(array: np.ndarray) -> list:
+    """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON knows neither)."""
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return array.tolist()
+    values = array.astype(object)
+    values[np.isnan(array)] = None
+    values[np.isinf(array)] = np.where(array[np.isinf(array)] > 0, "inf", "-inf").tolist()
+    return values.tolist()

@@ -1,0 +1,202 @@
+"""Rows from outside, read as the tree's training table was: frames, arrays, mappings, other tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.errors import DataError, closest
+from arboretum.model.table import MISSING_CODE, UNSEEN_CODE, Column, ColumnKind, Table, Target, Task
+from arboretum.model.tree import ColumnSpec, Tree
+
+
+def table_like(tree: Tree, X: Any, name: str = "rows") -> Table:
+    """Read ``X`` as a table with the tree's columns, ready for ``tree.predict``.
+
+    X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of the tree), a list
+        of mappings from column name to value, or a Table.  None and NaN (and pandas' NA) are missing values.
+
+    Categories are matched by spelling (``str``); a value that the tree has never seen gets the code −2.  A column that no
+    test of the tree reads may be absent: its values are then missing.  The target is unknown (code −1, or NaN) unless X is
+    a Table, whose target is kept, its classes put into the tree's order and unknown ones appended.
+
+    Raises DataError: absent columns (all of them named), text where the tree compares numbers, infinite values, a wrong
+    number of columns, no rows to speak of.
+    """
+    if isinstance(X, Table):
+        return _from_table(tree, X)
+    n_rows, values_of, names = _source(tree, X)
+    _refuse_absent(tree, names)
+    columns = []
+    for spec in tree.columns:
+        values = values_of(spec.name) if spec.name in names else None
+        columns.append(read_column(spec, values) if values is not None else _all_missing(spec, n_rows))
+    return Table(name, tuple(columns), _no_target(tree, n_rows))
+
+
+def _source(tree: Tree, X: Any) -> tuple[int, Callable[[str], Any], Sequence[str]]:
+    """Number of rows, a function from column name to its values, and the names at hand."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):  # a frame, without importing pandas
+        names = [str(column) for column in X.columns]
+        repeated = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
+        if repeated:
+            msg = f"the column {repeated[0]!r} occurs twice; give every column one name"
+            raise DataError(msg)
+        position = {n: i for i, n in enumerate(names)}
+        return len(X), lambda n: X.iloc[:, position[n]], names
+    if isinstance(X, Sequence) and (not X or isinstance(X[0], Mapping)):
+        names = list(dict.fromkeys(str(key) for row in X for key in row)) if X else [c.name for c in tree.columns]
+        return len(X), lambda n: [row.get(n) for row in X], names
+    array = np.asarray(X)
+    if array.ndim != 2 or array.shape[1] != len(tree.columns):
+        msg = f"expected rows with {len(tree.columns)} columns as in training; got an array of the shape {array.shape}"
+        raise DataError(msg)
+    position = {column.name: i for i, column in enumerate(tree.columns)}
+    return len(array), lambda n: array[:, position[n]], list(position)
+
+
+def _refuse_absent(tree: Tree, names: Iterable[str]) -> None:
+    known = set(names)
+    read = {name for rule in tree.rules for name in rule.columns}
+    absent = [column.name for column in tree.columns if column.name in read and column.name not in known]
+    if absent:
+        near = closest(absent[0], known)
+        hint = f"; did you rename {near!r}?" if near else ""
+        msg = f"the tree asks for columns that are absent: {', '.join(absent)}{hint}"
+        raise DataError(msg)
+
+
+def _no_target(tree: Tree, n_rows: int) -> Target:
+    if tree.task is Task.regression:
+        return Target("", tree.task, values=np.full(n_rows, np.nan))
+    return Target("", tree.task, codes=np.full(n_rows, MISSING_CODE, np.int32), classes=tree.classes)
+
+
+def _all_missing(spec: ColumnSpec, n_rows: int) -> Column:
+    if spec.kind is ColumnKind.continuous:
+        return Column(spec.name, spec.kind, np.full(n_rows, np.nan))
+    return Column(spec.name, spec.kind, np.full(n_rows, MISSING_CODE, np.int32), spec.categories)
+
+
+def read_column(spec: ColumnSpec, values: Any) -> Column:
+    """Read outside values (array, pandas series, list) as a column of the given kind; raises DataError."""
+    if spec.kind is ColumnKind.continuous:
+        return Column(spec.name, spec.kind, read_numbers(spec.name, values))
+    return Column(spec.name, spec.kind, read_codes(values, spec.categories), spec.categories)
+
+
+def read_numbers(name: str, values: Any) -> np.ndarray:
+    """float64[n] (float32 stays float32), NaN = missing; raises DataError for text and for infinite values."""
+    array = values if isinstance(values, np.ndarray) else _as_array(values)
+    if array.dtype not in (np.float32, np.float64):
+        try:
+            array = np.where(_missing(array), np.nan, array).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            msg = f"column {name!r} must hold numbers; {error}"
+            raise DataError(msg) from None
+    if np.isinf(array).any():
+        msg = f"column {name!r} holds an infinite value; replace it by a number or leave it empty"
+        raise DataError(msg)
+    return array
+
+
+def read_codes(values: Any, categories: tuple[str, ...]) -> np.ndarray:
+    """int32[n]: position of each value's spelling in ``categories``, −1 where missing, −2 where it is not among them."""
+    position = {category: i for i, category in enumerate(categories)}
+    found, codes = spelled(values)
+    lookup = np.array([*(position.get(word, UNSEEN_CODE) for word in found), MISSING_CODE], np.int32)
+    return lookup[codes]
+
+
+def spelled(values: Any) -> tuple[list[str], np.ndarray]:
+    """The distinct spellings and, per value, which one it is (−1 = missing).
+
+    Spellings come in the order of a pandas categorical, else numbers by size and text by alphabet.  Whole floats are
+    spelled as integers, since a missing value turns a column of integers into floats.
+    """
+    if hasattr(values, "cat"):
+        return [_spelling(v) for v in values.cat.categories], np.asarray(values.cat.codes, np.int64)
+    array = _as_array(values)
+    missing = _missing(array)
+    known = array[~missing]
+    codes = np.full(len(array), MISSING_CODE, np.int64)
+    if known.dtype.kind == "O":
+        try:
+            distinct = sorted(set(known.tolist()))
+        except TypeError:  # mixed types have no order of their own
+            distinct = sorted(set(known.tolist()), key=str)
+        position = {value: i for i, value in enumerate(distinct)}
+        codes[~missing] = [position[value] for value in known.tolist()]
+    else:
+        distinct, codes[~missing] = np.unique(known, return_inverse=True)
+        distinct = distinct.tolist()
+    return [_spelling(value) for value in distinct], codes
+
+
+def _spelling(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _as_array(values: Any) -> np.ndarray:
+    """A NumPy array of a pandas series or a list, text and mixtures as objects."""
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "to_numpy"):
+        array = values.to_numpy()
+        return array if array.dtype.kind in "biuf" else values.to_numpy(dtype=object)
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def _missing(array: np.ndarray) -> np.ndarray:
+    """bool[n]: which values are None, NaN or pandas' NA (the only values that are not equal to themselves)."""
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    if array.dtype.kind != "O":
+        return np.zeros(len(array), bool)
+    return np.array([v is None or v is not v or not _equals_itself(v) for v in array.tolist()], bool)
+
+
+def _equals_itself(value: Any) -> bool:
+    try:
+        return bool(value == value)  # noqa: PLR0124 - NaN and NaT are not; NA refuses to say
+    except TypeError:
+        return False
+
+
+def _from_table(tree: Tree, table: Table) -> Table:
+    """The tree's columns of another table, categories and classes in the tree's order."""
+    _refuse_absent(tree, [column.name for column in table.columns])
+    present = {column.name: column for column in table.columns}
+    columns = [
+        _recoded(spec, present[spec.name]) if spec.name in present else _all_missing(spec, table.n_rows)
+        for spec in tree.columns
+    ]
+    if table.task is not tree.task:
+        target = _no_target(tree, table.n_rows)
+    elif tree.task is Task.regression or table.target.classes == tree.classes:
+        target = table.target
+    else:
+        classes = (*tree.classes, *(c for c in table.target.classes if c not in tree.classes))
+        order = np.array([*(classes.index(c) for c in table.target.classes), MISSING_CODE], np.int32)
+        target = attrs.evolve(table.target, codes=order[table.target.codes], classes=classes)
+    return attrs.evolve(table, columns=tuple(columns), target=target)
+
+
+def _recoded(spec: ColumnSpec, column: Column) -> Column:
+    both = (spec.kind is ColumnKind.continuous, column.kind is ColumnKind.continuous)
+    if both == (True, True) or (both == (False, False) and column.categories == spec.categories):
+        return attrs.evolve(column, kind=spec.kind)
+    if both[0] != both[1]:
+        msg = f"column {spec.name!r} is {column.kind.value} here, but the tree was grown with it {spec.kind.value}"
+        raise DataError(msg)
+    position = {category: i for i, category in enumerate(spec.categories)}
+    lookup = [position.get(c, UNSEEN_CODE) for c in column.categories]
+    # negative codes index from the end: −2 stays unseen, −1 stays missing
+    return Column(
+        spec.name, spec.kind, np.array([*lookup, UNSEEN_CODE, MISSING_CODE], np.int32)[column.values], spec.categories
+    )

@@ -1,0 +1,218 @@
+"""Hypothesis strategies: small mixed tables and honest trees over them, for authors' property tests and our own.
+
+The tables are small and nasty: ties, one row, one class, missing values, categories that no row shows.  The trees are grown
+by random tests, row by row with ``outcome_of``, so that their weights are those of their training rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+from hypothesis import strategies as st
+
+from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
+
+NUMBERS = (-2.5, -1.0, 0.0, 0.1, 0.5, 1.0, 3.0, 1e6)
+WEIGHTS = (0.25, 1.0, 1.0, 2.0, 3.5)
+
+
+@st.composite
+def columns(draw: st.DrawFn, name: str, n_rows: int, missing: bool = True, unseen: bool = False) -> Column:
+    """One column of any kind; ``unseen`` also draws the code −2."""
+    kind = draw(st.sampled_from(ColumnKind))
+    if kind is ColumnKind.continuous:
+        values = st.sampled_from([*NUMBERS, float("nan")] if missing else NUMBERS)
+        dtype = draw(st.sampled_from([np.float32, np.float64]))
+        return Column(name, kind, np.array(draw(st.lists(values, min_size=n_rows, max_size=n_rows)), dtype))
+    n_categories = draw(st.integers(1, 4))
+    codes = st.integers(-2 if unseen else -1 if missing else 0, n_categories - 1)
+    values = np.array(draw(st.lists(codes, min_size=n_rows, max_size=n_rows)), np.int32)
+    return Column(name, kind, values, tuple("abcd"[:n_categories]))
+
+
+@st.composite
+def tables(
+    draw: st.DrawFn,
+    task: Task | None = None,
+    min_rows: int = 1,
+    max_rows: int = 12,
+    max_columns: int = 4,
+    missing: bool = True,
+    weighted: bool | None = None,
+) -> Table:
+    """A table with 1…``max_columns`` columns of any kind."""
+    task = draw(st.sampled_from(Task)) if task is None else task
+    n_rows = draw(st.integers(min_rows, max_rows))
+    names = [f"x{i}" for i in range(draw(st.integers(1, max_columns)))]
+    found = tuple(draw(columns(name, n_rows, missing)) for name in names)
+    weights = None
+    if draw(st.booleans()) if weighted is None else weighted:
+        weights = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=n_rows, max_size=n_rows)))
+    return Table("drawn", found, draw(targets(task, n_rows)), weights)
+
+
+@st.composite
+def targets(draw: st.DrawFn, task: Task, n_rows: int, n_classes: int | None = None) -> Target:
+    """A target; some classes may be shown by no row."""
+    if task is Task.regression:
+        values = draw(st.lists(st.sampled_from(NUMBERS[:-1]), min_size=n_rows, max_size=n_rows))
+        return Target("y", task, values=np.array(values, np.float64))
+    n_classes = draw(st.integers(2, 4)) if n_classes is None else n_classes
+    codes = draw(st.lists(st.integers(0, n_classes - 1), min_size=n_rows, max_size=n_rows))
+    return Target("y", task, np.array(codes, np.int32), tuple(f"class {k}" for k in range(n_classes)))
+
+
+@st.composite
+def rows_like(draw: st.DrawFn, table: Table, max_rows: int = 12, unseen: bool = True) -> Table:
+    """Other rows with the columns of ``table``, also with categories it never showed (code −2)."""
+    n_rows = draw(st.integers(1, max_rows))
+    found = []
+    for column in table.columns:
+        if column.kind is ColumnKind.continuous:
+            cells = st.sampled_from([*NUMBERS, float("nan")])
+            values = np.array(draw(st.lists(cells, min_size=n_rows, max_size=n_rows)), column.values.dtype)
+        else:
+            codes = st.integers(-2 if unseen else -1, len(column.categories) - 1)
+            values = np.array(draw(st.lists(codes, min_size=n_rows, max_size=n_rows)), np.int32)
+        found.append(attrs.evolve(column, values=values))
+    target = draw(targets(table.task, n_rows, table.n_classes or None))
+    if table.task is Task.classification:
+        target = attrs.evolve(target, classes=table.target.classes)
+    return Table("rows", tuple(found), target)
+
+
+@st.composite
+def rules(draw: st.DrawFn, column: Column) -> TestRule:
+    """Any built-in test that a column of this kind allows."""
+    if column.kind is ColumnKind.continuous:
+        edges = sorted(set(draw(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=3))))
+        kinds = [Threshold(column.name, edges[0]), Bins(column.name, tuple(edges), draw(st.booleans()))]
+        low, high = edges[0], edges[-1] if len(edges) > 1 else None
+        kinds += [Interval(column.name, low, high, draw(st.booleans())), Equals(column.name, None)]
+        return draw(st.sampled_from(kinds))
+    category = draw(st.sampled_from(column.categories))
+    kept = tuple(draw(st.permutations(column.categories)))[: draw(st.integers(1, len(column.categories)))]
+    kinds = [
+        Equals(column.name, category, draw(st.booleans())),
+        Equals(column.name, None),
+        Values(column.name, kept, draw(st.booleans())),
+        Values(column.name, column.categories, draw(st.booleans())),
+        OrdinalThreshold(column.name, column.categories, column.categories.index(category)),
+    ]
+    return draw(st.sampled_from(kinds))
+
+
+@st.composite
+def trees(draw: st.DrawFn, table: Table, max_depth: int = 3, binary: bool = False, splits: bool = True) -> Tree:
+    """A tree grown on ``table`` by random tests; its weights are those of the training rows.
+
+    binary : only tests with two outcomes.   splits : missing values may be split over branches.
+    """
+    builder = _Builder(table)
+    rows = [(row, weight) for row, weight in enumerate(table.row_weights())]
+    _grow(draw, builder, rows, max_depth, binary, splits)
+    return builder.tree()
+
+
+def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, binary: bool, splits: bool) -> int:
+    node = builder.add(rows)
+    if depth == 0 or draw(st.integers(0, 3)) == 0:
+        return node
+    rule = draw(rules(draw(st.sampled_from(builder.table.columns))))
+    if binary and rule.arity != 2:
+        return node
+    parts: list[list[tuple[int, float]]] = [[] for _ in range(rule.arity)]
+    lost = []
+    for row, weight in rows:
+        outcome = rule.outcome_of(row_of(builder.table, row))
+        (lost if outcome < 0 else parts[outcome]).append((row, weight))
+    filled = [k for k, part in enumerate(parts) if part]
+    policies = [MISSING_STOPS, draw(st.integers(0, rule.arity - 1))] + ([MISSING_SPLITS] if splits and filled else [])
+    policy = draw(st.sampled_from(policies))
+    if policy >= 0:
+        parts[policy] += lost
+    elif policy == MISSING_SPLITS:
+        mass = [sum(weight for _, weight in part) for part in parts]
+        for k in filled:
+            parts[k] = parts[k] + [(row, weight * mass[k] / sum(mass)) for row, weight in lost]
+    if not any(parts):
+        return node
+    builder.split(node, rule, policy, draw(st.sampled_from([0.0, 1.0, 2.5])))
+    for k, part in enumerate(parts):
+        if part:
+            builder.children[node][k] = _grow(draw, builder, part, depth - 1, binary, splits)
+    return node
+
+
+class _Builder:
+    """Collects nodes in preorder."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.rules: list[TestRule] = []
+        self.test: list[int] = []
+        self.children: list[list[int]] = []
+        self.policy: list[int] = []
+        self.price: list[float] = []
+        self.rows: list[list[tuple[int, float]]] = []
+
+    def add(self, rows: list[tuple[int, float]]) -> int:
+        self.test.append(-1)
+        self.children.append([])
+        self.policy.append(MISSING_STOPS)
+        self.price.append(0.0)
+        self.rows.append(rows)
+        return len(self.test) - 1
+
+    def split(self, node: int, rule: TestRule, policy: int, price: float) -> None:
+        if rule not in self.rules:
+            self.rules.append(rule)
+        self.test[node] = self.rules.index(rule)
+        self.children[node] = [-1] * rule.arity
+        self.policy[node] = policy
+        self.price[node] = price
+
+    def _weights(self, rows: Sequence[tuple[int, float]]) -> np.ndarray:
+        target = self.table.target
+        if target.task is Task.regression:
+            terms = [np.array([w, w * target.values[r], w * target.values[r] ** 2]) for r, w in rows]
+            return np.sum(terms, axis=0)
+        return np.bincount([target.codes[r] for r, _ in rows], [w for _, w in rows], len(target.classes))
+
+    def tree(self) -> Tree:
+        table, n = self.table, len(self.test)
+        weights = np.array([self._weights(rows) for rows in self.rows])
+        regression = table.task is Task.regression
+        return Tree(
+            task=table.task,
+            columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in table.columns),
+            classes=table.target.classes,
+            rules=tuple(self.rules),
+            test=self.test,
+            child_offset=np.cumsum([0, *(len(c) for c in self.children)]),
+            child=[k for c in self.children for k in c],
+            missing_child=self.policy,
+            weights=weights,
+            counts=[len(rows) for rows in self.rows],
+            label=np.zeros(n) if regression else weights.argmax(axis=1),
+            value=weights[:, 1] / weights[:, 0] if regression else np.full(n, np.nan),
+            price=self.price,
+            impurity=np.full(n, np.nan),
+            score=np.full(n, np.nan),
+        )
+
+
+def row_of(table: Table, row: int) -> dict[str, float | str | None]:
+    """One row as a mapping from column name to float, spelled category or None; an unseen code is spelled "?"."""
+    found: dict[str, float | str | None] = {}
+    for column in table.columns:
+        value = column.values[row]
+        if column.kind is ColumnKind.continuous:
+            found[column.name] = None if np.isnan(value) else float(value)
+        else:
+            found[column.name] = None if value == -1 else "?" if value < 0 else column.categories[value]
+    return found
