@@ -173,8 +173,9 @@ class Tree:
             raise DataError(msg)
         return result
 
-    def _averaged(self, table: Table, rest: np.ndarray, per_node: np.ndarray) -> np.ndarray:
+    def _averaged(self, table: Table, rest: np.ndarray | None, per_node: np.ndarray) -> np.ndarray:
         """Read ``per_node`` at the node of each row; where a row is split, the average by its shares."""
+        rest = self.rest(table) if rest is None else rest
         result = per_node[rest]
         split = np.flatnonzero(rest == walk.SPLIT_ROW)
         if len(split):
@@ -183,20 +184,20 @@ class Tree:
                 result[rows] += share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[node]
         return result
 
-    def predict_proba(self, table: Table) -> np.ndarray:
-        """float64[n_rows, n_classes]: class shares (classification)."""
+    def predict_proba(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
+        """float64[n_rows, n_classes]: class shares (classification).   rest : from :meth:`rest`, where it is known."""
         if self.task is Task.regression:
             msg = "predict_proba needs classes; this tree predicts numbers: call predict"
             raise DataError(msg)
-        return self._averaged(table, self.rest(table), self.distribution())
+        return self._averaged(table, rest, self.distribution())
 
-    def predict(self, table: Table) -> np.ndarray:
-        """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.
+    def predict(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
+        """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.   rest : from :meth:`rest`.
 
         A row gets the label of the node where it rests; a row that is split over several gets the class with the largest
         share (ties: smallest index).
         """
-        rest = self.rest(table)
+        rest = self.rest(table) if rest is None else rest
         if self.task is Task.regression:
             return self._averaged(table, rest, self.value)
         result = self.label[rest]
@@ -205,13 +206,13 @@ class Tree:
             result[split] = self.predict_proba(table.take(split)).argmax(axis=1)
         return result
 
-    def prices_paid(self, table: Table) -> np.ndarray:
+    def prices_paid(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (a test without an answer is paid, too)."""
-        return self._averaged(table, self.rest(table), self.price_to + self.price)
+        return self._averaged(table, rest, self.price_to + self.price)
 
-    def tests_asked(self, table: Table) -> np.ndarray:
+    def tests_asked(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
         """float64[n_rows]: number of tests on each row's path (a test without an answer is counted, too)."""
-        return self._averaged(table, self.rest(table), self.depth_of + np.where(self.is_leaf, 0.0, 1.0))
+        return self._averaged(table, rest, self.depth_of + np.where(self.is_leaf, 0.0, 1.0))
 
     # -- storage -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,112 @@
+"""All measures of a tree on a table, and which way is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from arboretum.errors import ConfigError, DataError, unknown
+from arboretum.measure import metrics
+from arboretum.measure.complexity import costs_of_rows
+from arboretum.model.table import Table, Task
+from arboretum.model.tree import Tree
+
+HIGHER, LOWER = "higher", "lower"
+DIRECTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "error": LOWER,
+        "accuracy": HIGHER,
+        "balanced_accuracy": HIGHER,
+        "log_loss": LOWER,
+        "roc_auc": HIGHER,
+        "mse": LOWER,
+        "mae": LOWER,
+        "r2": HIGHER,
+        "depth": LOWER,
+        "average_depth": LOWER,
+        "total_path_length": LOWER,
+        "n_nodes": LOWER,
+        "n_leaves": LOWER,
+        "n_internal": LOWER,
+        "expected_cost": LOWER,
+        "max_cost": LOWER,
+        "value": LOWER,
+        "lower_bound": HIGHER,
+        "gap": LOWER,
+    }
+)
+"""Name of a measure, without the part of the rows it is taken on → which way is better."""
+
+PARTS = ("train", "valid", "test")
+
+
+def direction(name: str) -> str:
+    """HIGHER or LOWER for the name of a metric, with or without ``train_``, ``valid_``, ``test_``.
+
+    Raises ConfigError for a name that is no metric, with the closest one.
+    """
+    part, _, rest = name.partition("_")
+    base = rest if part in PARTS else name
+    if base in DIRECTIONS:
+        return DIRECTIONS[base]
+    prefix = f"{part}_" if part in PARTS else ""
+    raise ConfigError(unknown("metric", name, [prefix + known for known in DIRECTIONS]))
+
+
+def better(name: str, a: float, b: float) -> bool:
+    """Whether the value ``a`` of a metric is better than ``b``; NaN is never better, and any number is better than NaN."""
+    if np.isnan(a):
+        return False
+    return bool(np.isnan(b) or (a > b if direction(name) == HIGHER else a < b))
+
+
+def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
+    """Measure the tree's predictions, and what they cost, on the rows of a table.
+
+    table : its columns must be those the tree reads, its classes begin with the tree's (see
+        :func:`arboretum.model.frame.table_like`).   prefix : "test" names the metrics "test_error", "test_expected_cost".
+
+    Classification: error, accuracy, balanced_accuracy, log_loss, roc_auc.  Regression: mse, mae, r2.  Both: expected_cost,
+    max_cost, average_depth, total_path_length, depth over these rows.  Nothing for an empty table.
+    """
+    if table.n_rows == 0:
+        return {}
+    rest = tree.rest(table)
+    found = _quality(tree, table, rest) | costs_of_rows(tree, table, rest)
+    return {f"{prefix}_{name}" if prefix else name: value for name, value in found.items()}
+
+
+def _quality(tree: Tree, table: Table, rest: np.ndarray) -> dict[str, float]:
+    weights, target = table.row_weights(), table.target
+    if tree.task is Task.regression:
+        predicted = tree.predict(table, rest)
+        return {name: getattr(metrics, name)(target.values, predicted, weights) for name in ("mse", "mae", "r2")}
+    if target.classes[: len(tree.classes)] != tree.classes or (target.codes < 0).any():
+        msg = "the rows do not name their classes as the tree does; read them with table_like and give a target"
+        raise DataError(msg)
+    predicted, proba = tree.predict(table, rest), tree.predict_proba(table, rest)
+    found = {
+        name: getattr(metrics, name)(target.codes, predicted, weights)
+        for name in ("error", "accuracy", "balanced_accuracy")
+    }
+    found["log_loss"] = metrics.log_loss(target.codes, proba, weights)
+    found["roc_auc"] = _roc_auc(target.codes, proba, weights, rest)
+    return found
+
+
+def _roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray, rest: np.ndarray) -> float:
+    """As :func:`metrics.roc_auc`, but rows that rest at one node share one score: 300 classes then cost no 300 sorts of rows."""
+    n_classes = proba.shape[1]
+    place = rest.copy()
+    split = np.flatnonzero(rest < 0)
+    place[split] = rest.max(initial=0) + 1 + np.arange(len(split))
+    _, first, group = np.unique(place, return_index=True, return_inverse=True)
+    score, mass = proba[first], np.bincount(group, weights)
+    areas = []
+    for c in [1] if n_classes == 2 else range(n_classes):
+        positive = np.bincount(group, weights * (codes == c), len(first))
+        areas.append(metrics.area_under_roc(score[:, c], positive, np.maximum(mass - positive, 0)))
+    areas = [area for area in areas if not np.isnan(area)]
+    return float(np.mean(areas)) if areas else float("nan")

@@ -1,0 +1,90 @@
+"""How good are predictions?  Every measure weighs rows; numbers in, one float out.
+
+A measure that is not defined on the rows at hand (the area under a curve with one class) is NaN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def error(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted share of rows predicted wrongly.
+
+    codes, predicted : int[n_rows] class indices.   weights : float64[n_rows] > 0.
+    """
+    return float(weights[codes != predicted].sum() / weights.sum())
+
+
+def accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted share of rows predicted rightly; arguments as in :func:`error`."""
+    return float(weights[codes == predicted].sum() / weights.sum())
+
+
+def balanced_accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Mean over the classes shown of the share of their weight predicted rightly; arguments as in :func:`error`."""
+    total = np.bincount(codes, weights)
+    right = np.bincount(codes, weights * (codes == predicted))
+    shown = total > 0
+    return float((right[shown] / total[shown]).mean())
+
+
+def log_loss(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted mean of −ln P(true class), in nats; probabilities are kept above the float64 epsilon (2.2e-16).
+
+    proba : float64[n_rows, n_classes]; a class beyond its columns has probability 0.
+    """
+    known = codes < proba.shape[1]
+    chance = np.where(known, proba[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)
+    return float(-(weights * np.log(np.maximum(chance, np.finfo(np.float64).eps))).sum() / weights.sum())
+
+
+def roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
+    """Area under the ROC curve: P(score of a positive > score of a negative) + ½ P(both equal), by weight.
+
+    Two classes: of class 1 against class 0.  More: the mean over the classes shown of each against the rest (macro).
+    proba : float64[n_rows, n_classes], the scores.  NaN when only one class is shown.
+
+    Hanley & McNeil (1982), "The meaning and use of the area under a receiver operating characteristic (ROC) curve".
+    """
+    n_classes = proba.shape[1]
+    classes = [1] if n_classes == 2 else range(n_classes)
+    areas = [area_under_roc(proba[:, c], weights * (codes == c), weights * (codes != c)) for c in classes]
+    areas = [area for area in areas if not np.isnan(area)]
+    return float(np.mean(areas)) if areas else float("nan")
+
+
+def area_under_roc(score: np.ndarray, positive: np.ndarray, negative: np.ndarray) -> float:
+    """P(s⁺ > s⁻) + ½ P(s⁺ = s⁻); NaN when a side has no weight.
+
+    score : float64[n]; positive, negative : float64[n], weight of each class at that score.
+    """
+    distinct, group = np.unique(score, return_inverse=True)
+    up, down = (np.bincount(group, mass, len(distinct)) for mass in (positive, negative))
+    pairs = up.sum() * down.sum()
+    if pairs == 0:
+        return float("nan")
+    below = np.cumsum(down) - down
+    return float((up * (below + down / 2)).sum() / pairs)
+
+
+def mse(values: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted mean squared error (unit: the target's, squared).   values, predicted, weights : float64[n_rows]."""
+    return float((weights * (values - predicted) ** 2).sum() / weights.sum())
+
+
+def mae(values: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted mean absolute error (unit: the target's); arguments as in :func:`mse`."""
+    return float((weights * np.abs(values - predicted)).sum() / weights.sum())
+
+
+def r2(values: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Coefficient of determination, 1 − mse / variance; arguments as in :func:`mse`.
+
+    On a constant target: 1 when it is predicted exactly, else 0.
+    """
+    mean = (weights * values).sum() / weights.sum()
+    variance, residual = mse(values, np.full_like(values, mean), weights), mse(values, predicted, weights)
+    if variance == 0:
+        return 1.0 if residual == 0 else 0.0
+    return 1.0 - residual / variance

@@ -1,0 +1,48 @@
+"""What a tree costs, against the definitions: sums over the training objects, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arboretum.measure import complexities, costs_of_rows
+from arboretum.testing.strategies import tables, trees
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.data())
+def test_complexities_are_sums_over_the_training_objects(data):
+    table = data.draw(tables())
+    tree = data.draw(trees(table))
+    weight = table.row_weights()
+    length, paid = np.zeros(table.n_rows), np.zeros(table.n_rows)
+    for node, rows, share in tree.flow(table):
+        asked = [v for v, _ in tree.path(node)] + ([] if tree.is_leaf[node] else [node])
+        length[rows] += share * len(asked)
+        paid[rows] += share * sum(tree.price[v] for v in asked)
+    found = complexities(tree)
+    assert found["total_path_length"] == pytest.approx((weight * length).sum())
+    assert found["average_depth"] == pytest.approx((weight * length).sum() / weight.sum())
+    assert found["expected_cost"] == pytest.approx((weight * paid).sum() / weight.sum())
+
+
+@given(st.data())
+def test_depth_and_largest_cost_are_those_of_the_longest_and_dearest_path(data):
+    tree = data.draw(trees(data.draw(tables())))
+    leaves = np.flatnonzero(tree.is_leaf)
+    found = complexities(tree)
+    assert found["depth"] == max(len(tree.path(leaf)) for leaf in leaves)
+    assert found["max_cost"] == pytest.approx(max(sum(tree.price[v] for v, _ in tree.path(leaf)) for leaf in leaves))
+    assert found["n_leaves"] == len(leaves)
+    assert found["n_nodes"] == found["n_leaves"] + found["n_internal"] == tree.n_nodes
+
+
+@given(st.data())
+def test_over_the_training_rows_both_ways_agree(data):
+    table = data.draw(tables())
+    tree = data.draw(trees(table))
+    over_objects, over_rows = complexities(tree), costs_of_rows(tree, table)
+    for name in ("average_depth", "total_path_length", "expected_cost"):
+        assert over_rows[name] == pytest.approx(over_objects[name])
+    for name in ("depth", "max_cost"):
+        assert over_rows[name] <= over_objects[name] + 1e-12
