@@ -281,8 +281,8 @@ def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
     from arboretum.measure import complexities, evaluate
 
     metrics = dict(complexities(tree))
-    metrics.update(evaluate(tree, fitted.train, "train_"))
-    for prefix, rows in (("valid_", fitted.division.valid), ("test_", fitted.division.test)):
+    metrics.update(evaluate(tree, fitted.train, "train"))
+    for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test)):
         if len(rows):
             metrics.update(evaluate(tree, table.take(rows), prefix))
     return metrics

@@ -1,0 +1,192 @@
+"""Verification must catch every kind of lie a run could tell: each test tells one."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.engine.verify import verify
+from arboretum.errors import VerificationError
+from arboretum.interfaces.method import Parts
+from arboretum.measure import complexities, evaluate
+from arboretum.model.encoded import Encoded, Prices, RawFeature
+from arboretum.model.rules import Equals, Threshold
+from arboretum.model.solution import Solution, Status
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.tree import ColumnSpec, Tree
+
+AGE = np.array([20.0, 30.0, 40.0, 50.0, 60.0, np.nan])
+WORK = np.array([0, 1, 0, 1, 1, 0])
+LABEL = np.array([0, 0, 1, 0, 0, 1])
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table(
+        name="toy",
+        columns=(
+            Column("age", ColumnKind.continuous, AGE),
+            Column("work", ColumnKind.categorical, WORK, ("no", "yes")),
+        ),
+        target=Target("ill", Task.classification, LABEL.astype(np.int32), ("healthy", "ill")),
+    )
+
+
+@pytest.fixture
+def objects(table: Table) -> Encoded:
+    n = table.n_rows
+    return Encoded(
+        table=table,
+        features=(),
+        codes=np.zeros((n, 0), np.uint8),
+        raw_features=(RawFeature("age", 0), RawFeature("work", 1)),
+        raw=np.stack([AGE, WORK.astype(float)], axis=1),
+        label=LABEL,
+        y=None,
+        weight=np.ones(n),
+        count=np.ones(n, np.int64),
+        object_of_row=np.arange(n),
+    )
+
+
+@pytest.fixture
+def tree() -> Tree:
+    """age ≤ 35 → healthy; else work = no → ill, or healthy.  The row of unknown age goes right."""
+    return Tree(
+        task=Task.classification,
+        columns=(
+            ColumnSpec("age", ColumnKind.continuous),
+            ColumnSpec("work", ColumnKind.categorical, ("no", "yes")),
+        ),
+        classes=("healthy", "ill"),
+        rules=(Threshold("age", 35.0), Equals("work", "no")),
+        test=[0, -1, 1, -1, -1],
+        child_offset=[0, 2, 2, 4, 4, 4],
+        child=[1, 2, 3, 4],
+        missing_child=[1, -1, 0, -1, -1],
+        weights=[[4, 2], [2, 0], [2, 2], [0, 2], [2, 0]],
+        counts=[6, 2, 4, 2, 2],
+        label=[0, 0, 0, 1, 0],
+        value=[np.nan] * 5,
+        price=[1.0, 0.0, 3.0, 0.0, 0.0],
+        impurity=[np.nan] * 5,
+        score=[np.nan] * 5,
+    )
+
+
+PRICES = Prices(tests=np.zeros(0), raw=np.array([1.0, 3.0]))
+
+
+def check(tree: Tree, objects: Encoded, metrics: dict[str, float] | None = None, solution: Solution | None = None,
+          parts: Parts | None = None, prices: Prices = PRICES) -> None:  # fmt: skip
+    if metrics is None:
+        metrics = {**complexities(tree), **evaluate(tree, objects.table, "train")}
+    solution = solution or Solution(tree, np.nan, np.nan, Status.feasible)
+    verify(tree, objects, prices, objects.table, metrics, solution, parts or Parts(method=None))
+
+
+def test_an_honest_tree_passes(tree, objects):
+    check(tree, objects)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"rules": (Threshold("age", 45.0), Equals("work", "no"))}, "weights|rows"),
+        ({"missing_child": [0, -1, 0, -1, -1]}, "weights|rows"),
+        ({"weights": [[4, 2], [2, 0], [2, 2], [0, 2], [2, 1]]}, "node 4: class weights"),
+        ({"counts": [6, 2, 4, 3, 2]}, "node 3: number of rows"),
+        ({"label": [0, 1, 0, 1, 0]}, "node 1: the label"),
+        ({"price": [2.0, 0.0, 3.0, 0.0, 0.0]}, "node 0: price"),
+        ({"price": [1.0, 0.0, 0.0, 0.0, 0.0]}, "node 2: price"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_changed_tree_is_refused(tree, objects, change, complaint):
+    with pytest.raises(VerificationError, match=complaint):
+        check(attrs.evolve(tree, **change), objects)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["depth", "n_nodes", "n_leaves", "n_internal", "total_path_length", "average_depth", "expected_cost", "max_cost",
+     "train_error"],
+)  # fmt: skip
+def test_a_changed_number_is_refused(tree, objects, name):
+    metrics = {**complexities(tree), **evaluate(tree, objects.table, "train")}
+    metrics[name] += 1e-9
+    with pytest.raises(VerificationError, match=name):
+        check(tree, objects, metrics)
+
+
+def test_a_column_asked_twice_is_free_the_second_time_when_columns_are_paid_once(tree, objects):
+    again = attrs.evolve(tree, rules=(Threshold("age", 35.0), Threshold("age", 45.0)), missing_child=[1, -1, 0, -1, -1],
+                         weights=[[4, 2], [2, 0], [2, 2], [0, 2], [2, 0]], price=[1.0, 0.0, 1.0, 0.0, 0.0])  # fmt: skip
+    check(again, objects)
+    once = attrs.evolve(PRICES, once_per_column=True)
+    with pytest.raises(VerificationError, match="node 2: price"):
+        check(again, objects, prices=once)
+    check(attrs.evolve(again, price=[1.0, 0.0, 0.0, 0.0, 0.0]), objects, prices=once)
+
+
+def test_rows_merged_into_one_object_must_share_their_path(tree, objects):
+    merged = attrs.evolve(
+        objects, object_of_row=np.array([0, 0, 1, 2, 2, 0]), weight=np.array([3.0, 1.0, 2.0]), count=[3, 1, 2],
+        label=np.array([0, 1, 0]), codes=np.zeros((3, 0), np.uint8), raw=objects.raw[:3],
+    )  # fmt: skip
+    with pytest.raises(VerificationError, match="share their path"):
+        check(tree, merged)
+
+
+class Claims:
+    """A solver (or an objective) that exists; its value is what the test says."""
+
+    kind, name = "solver", "claims"
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+    def value(self, tree: Tree, objects: Encoded) -> float:
+        return self._value
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "status", "complaint"),
+    [
+        (2.0, 3.0, Status.feasible, "lower bound"),
+        (2.0, 1.0, Status.optimal, "no gap"),
+        (1.0, 1.0, Status.optimal, "objective's value"),
+    ],
+)
+def test_a_solution_that_contradicts_itself_is_refused(tree, objects, value, bound, status, complaint):
+    parts = Parts(method=None, solver=Claims(2.0), objective=Claims(2.0))
+    check(tree, objects, solution=Solution(tree, 2.0, 2.0, Status.optimal), parts=parts)
+    with pytest.raises(VerificationError, match=complaint):
+        check(tree, objects, solution=Solution(tree, value, bound, status), parts=parts)
+
+
+def test_regression_moments_are_recomputed(table):
+    y = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    numbers = attrs.evolve(table, target=Target("y", Task.regression, values=y))
+    objects = Encoded(
+        table=numbers, features=(), codes=np.zeros((6, 0), np.uint8), raw_features=(RawFeature("age", 0),),
+        raw=AGE[:, None], label=None, y=y, weight=np.ones(6), count=np.ones(6, np.int64), object_of_row=np.arange(6),
+    )  # fmt: skip
+
+    def moments(rows: list[int]) -> list[float]:
+        return [len(rows), float(y[rows].sum()), float((y[rows] ** 2).sum())]
+
+    rows = [[0, 1, 2, 3, 4, 5], [0, 1], [2, 3, 4, 5]]
+    tree = Tree(
+        task=Task.regression, columns=(ColumnSpec("age", ColumnKind.continuous),), classes=(),
+        rules=(Threshold("age", 35.0),), test=[0, -1, -1], child_offset=[0, 2, 2, 2], child=[1, 2],
+        missing_child=[1, -1, -1], weights=[moments(r) for r in rows], counts=[6, 2, 4], label=[0, 0, 0],
+        value=[3.5, 1.5, 4.5], price=[1.0, 0, 0], impurity=[np.nan] * 3, score=[np.nan] * 3,
+    )  # fmt: skip
+    prices = Prices(np.zeros(0), np.ones(1))
+    check(tree, objects, prices=prices)
+    wrong = tree.weights.copy()
+    wrong[2, 2] += 1e-6
+    with pytest.raises(VerificationError, match="moments"):
+        check(attrs.evolve(tree, weights=wrong), objects, prices=prices)
