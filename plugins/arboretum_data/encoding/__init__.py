@@ -1,0 +1,1 @@
+"""How do raw columns become tests?  Cut points → coded columns → objects, each test able to read itself aloud."""

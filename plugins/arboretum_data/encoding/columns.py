@@ -1,0 +1,203 @@
+"""One raw column → coded columns and their features."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Column, ColumnKind, Equals, Family, Feature, Table, Task, Threshold
+from arboretum_data.encoding import cuts
+from arboretum_data.encoding.features import BinnedFeature, CategoryFeature, OrdinalFeature, SingleTest
+from arboretum_data.encoding.kmeans import kmeans
+from arboretum_data.encoding.mdl import mdl
+
+
+class Numeric(enum.Enum):
+    """How a continuous column is cut."""
+
+    auto = "auto"
+    """Raw where the method searches raw columns, else ``midpoints``."""
+    raw = "raw"
+    midpoints = "midpoints"
+    bucketised = "bucketised"
+    kmeans = "kmeans"
+    quantile = "quantile"
+    equal_width_floor = "equal_width_floor"
+    equal_width_round = "equal_width_round"
+    mdl = "mdl"
+
+
+class Categorical(enum.Enum):
+    """Which tests a categorical column offers."""
+
+    onehot = "onehot"
+    """One per value; one in all where there are two values."""
+    drop_last = "drop_last"
+    """One per value but the last."""
+    multiway = "multiway"
+    """One with an outcome per value."""
+
+
+class Ordinal(enum.Enum):
+    """Which tests an ordinal column offers."""
+
+    auto = "auto"
+    """Raw where the method searches raw columns, else ``thresholds``."""
+    raw = "raw"
+    thresholds = "thresholds"
+    categories = "categories"
+    """Those of a categorical column."""
+
+
+class BinTests(enum.Enum):
+    """Which tests the bins of a cut column offer."""
+
+    onehot = "onehot"
+    multiway = "multiway"
+    thresholds = "thresholds"
+
+
+@attrs.frozen(eq=False)
+class Coded:
+    """One column of codes with its feature.   codes : integers[n_rows]."""
+
+    feature: Feature
+    codes: np.ndarray
+
+
+@attrs.frozen(eq=False)
+class Distinct:
+    """The distinct known values of a continuous column, ascending, with their rows and classes.
+
+    counts : int64[n].   class_counts : int64[n, n_classes], or None for regression.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    class_counts: np.ndarray | None
+
+
+def distinct_values(table: Table, column: Column, with_classes: bool) -> Distinct:
+    """Count the known values of a column."""
+    known = ~column.missing
+    values, inverse, counts = np.unique(column.values[known], return_inverse=True, return_counts=True)
+    if not with_classes:
+        return Distinct(values, counts, None)
+    k = table.n_classes
+    pairs = np.bincount(inverse * k + table.target.codes[known], minlength=len(values) * k)
+    return Distinct(values, counts, pairs.reshape(len(values), k))
+
+
+def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.ndarray:
+    """Ascending edges for a continuous column; empty when it is constant or no cut pays.
+
+    Raises CapabilityError for a supervised rule on a regression target.
+    """
+    supervised = rule in (Numeric.bucketised, Numeric.mdl)
+    if supervised and table.task is not Task.classification:
+        msg = f"encoder.numeric={rule.value} looks at classes, but the target {table.target.name!r} holds numbers"
+        raise CapabilityError(msg)
+    seen = distinct_values(table, column, with_classes=supervised)
+    if len(seen.values) < 2:
+        return np.empty(0)
+    found = {
+        Numeric.midpoints: lambda: cuts.all_midpoints(seen.values),
+        Numeric.bucketised: lambda: cuts.bucketised(seen.values, seen.class_counts),
+        Numeric.kmeans: lambda: kmeans(seen.values, seen.counts, n_bins),
+        Numeric.quantile: lambda: cuts.quantile(seen.values, seen.counts, n_bins),
+        Numeric.equal_width_floor: lambda: cuts.equal_width_floor(seen.values, n_bins),
+        Numeric.equal_width_round: lambda: cuts.equal_width_round(seen.values, n_bins),
+        Numeric.mdl: lambda: mdl(seen.values, seen.class_counts),
+    }
+    return found[rule]()
+
+
+def code_numeric(
+    column: Column, position: int, edges: np.ndarray, tests: BinTests, *, missing_bin: bool
+) -> list[Coded]:
+    """Codes of a continuous column cut at ``edges``."""
+    missing = column.missing
+    codes = np.searchsorted(edges, column.values, side="left")
+    codes[missing] = len(edges) + 1
+    has_missing = bool(missing.any()) and not missing_bin
+    n_bins = len(edges) + 1 + missing_bin
+    spelled = tuple(edges.astype(np.float64).tolist())
+    if n_bins == 2 and len(edges) == 1 and tests is not BinTests.multiway:
+        rule = Threshold(column.name, spelled[0])
+        return [Coded(SingleTest(column.name, position, Family.thresholds, 2, has_missing, rule), codes)]
+    family = {"onehot": Family.equals, "multiway": Family.multiway, "thresholds": Family.thresholds}[tests.value]
+    feature = BinnedFeature(column.name, position, family, n_bins, has_missing, spelled, missing_bin)
+    return [Coded(feature, codes)]
+
+
+def present_values(*columns: Column) -> np.ndarray:
+    """Ascending codes that occur in one of the columns."""
+    size = len(columns[0].categories)
+    occurs = np.zeros(size, bool)
+    for column in columns:
+        occurs[column.values[column.values >= 0]] = True
+    return np.flatnonzero(occurs)
+
+
+def code_categories(
+    column: Column, position: int, present: np.ndarray, tests: Categorical, *, missing_bin: bool
+) -> list[Coded]:
+    """Codes of a categorical column (or of an ordinal one taken so); ``present`` are the values that get a bin."""
+    codes, has_missing = _bins_of_values(column, present, missing_bin)
+    categories = tuple(column.categories[i] for i in present)
+    n_bins = len(present) + missing_bin
+    if tests is Categorical.multiway:
+        feature = CategoryFeature(
+            column.name, position, Family.multiway, n_bins, has_missing, categories, missing_bin
+        )
+        return [Coded(feature, codes)]
+    if tests is Categorical.drop_last or n_bins == 2:
+        return _single_tests(column, position, codes, categories, n_bins, has_missing, missing_bin)
+    feature = CategoryFeature(column.name, position, Family.equals, n_bins, has_missing, categories, missing_bin)
+    return [Coded(feature, codes)]
+
+
+def _bins_of_values(column: Column, present: np.ndarray, missing_bin: bool) -> tuple[np.ndarray, bool]:
+    """Bin of each row (missing: ``len(present)``), and whether a row is left without one."""
+    lookup = np.full(len(column.categories) + 2, len(present), np.int64)  # two more for the codes −1 and −2
+    lookup[present] = np.arange(len(present))
+    codes = lookup[column.values]
+    return codes, bool((codes == len(present)).any()) and not missing_bin
+
+
+def _single_tests(column, position, codes, categories, n_bins, has_missing, missing_bin) -> list[Coded]:
+    """A two-outcome column of its own for every bin but the last."""
+    made = []
+    for index in range(n_bins - 1):
+        rule = Equals(column.name, categories[index], missing_is_other=missing_bin)
+        outcome = np.where(codes == index, 0, 1)
+        if has_missing:
+            outcome[codes == n_bins] = 2
+        made.append(Coded(SingleTest(column.name, position, Family.thresholds, 2, has_missing, rule), outcome))
+    return made
+
+
+def code_ordinal(column: Column, position: int, present: np.ndarray, *, missing_bin: bool) -> list[Coded]:
+    """Codes of an ordinal column whose tests are thresholds on its order."""
+    codes, has_missing = _bins_of_values(column, present, missing_bin)
+    feature = OrdinalFeature(
+        column.name,
+        position,
+        Family.thresholds,
+        len(present) + missing_bin,
+        has_missing,
+        column.categories,
+        tuple(present.tolist()),
+        missing_bin,
+    )
+    return [Coded(feature, codes)]
+
+
+def is_identifier(column: Column, least: int = 21) -> bool:
+    """Whether a categorical column has another value in each of its (at least 21) known rows."""
+    if column.kind is not ColumnKind.categorical:
+        return False
+    known = column.values[column.values >= 0]
+    return len(known) >= least and len(np.unique(known)) == len(known)

@@ -1,0 +1,273 @@
+"""The encoder component and its named forms.
+
+One class has all the fields; the others are the same class with other defaults.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+import numpy as np
+
+from arboretum.api import Column, ColumnKind, DataError, Encoded, RawFeature, Table, Task, param
+from arboretum_data.encoding import columns as coding
+from arboretum_data.encoding.coalesce import Coalesce, identical_rows, majority
+from arboretum_data.encoding.columns import BinTests, Categorical, Coded, Numeric, Ordinal
+from arboretum_data.encoding.features import RawOrdinal
+
+
+class Missing(enum.Enum):
+    """What a missing value is."""
+
+    keep = "keep"
+    """No test on the column has an outcome for it; the method decides."""
+    category = "category"
+    """A value of its own, with a test or an outcome of its own."""
+    drop_rows = "drop_rows"
+    drop_columns = "drop_columns"
+
+
+class FitOn(enum.Enum):
+    """Which rows place the bins."""
+
+    train = "train"
+    all = "all"
+
+
+@attrs.frozen
+class TestsEncoder:
+    """The general encoder: every choice is a field.
+
+    Constant columns, columns without a known value, and identifiers are left out with a note.
+    """
+
+    __test__ = False  # the name starts with "Test"; pytest must not collect it
+    kind = "encoder"
+    name = "tests"
+    paper = ""
+    capabilities = ()
+
+    numeric: Numeric = param(Numeric.auto, "how continuous columns are cut; bucketised may lose the optimum")
+    ordinal: Ordinal = param(Ordinal.auto, "which tests ordinal columns offer")
+    categorical: Categorical = param(Categorical.onehot, "which tests categorical columns offer")
+    n_bins: int = param(5, "bins per cut column (mdl finds its own number)", ge=2)
+    bin_tests: BinTests = param(BinTests.onehot, "which tests the bins offer (midpoints: always thresholds)")
+    fit_on: FitOn = param(FitOn.train, "rows that place the bins and list the values")
+    missing: Missing = param(Missing.keep, "what a missing value is")
+    coalesce: Coalesce = param(Coalesce.none, "what becomes of identical objects; label by weighted majority")
+    max_levels: int = param(1000, "a categorical column with more values is left out", ge=2)
+    keep_identifiers: bool = param(False, "keep categorical columns that have another value in every row")
+
+    def encode(self, table: Table, whole: Table, *, raw_thresholds: bool, seed: int) -> Encoded:
+        """Encode the training rows; see :class:`arboretum.interfaces.encoder.Encoder`."""
+        del seed  # no rule here is random
+        notes: list[str] = []
+        if self.missing is Missing.drop_rows:
+            table, whole = _complete_rows(table, notes), _complete_rows(whole, [])
+        source = whole if self.fit_on is FitOn.all else table
+        coded: list[Coded] = []
+        raw: list[tuple[RawFeature, np.ndarray]] = []
+        for position, column in enumerate(table.columns):
+            origin = source.columns[position]
+            reason = self._reason_to_leave_out(column, origin)
+            if reason:
+                notes.append(f"column {column.name!r} is left out: {reason}")
+            elif self._stays_raw(column, raw_thresholds):
+                raw.append(_raw(column, position))
+            else:
+                found = self._code(column, origin, position, source)
+                coded += found
+                if not found:
+                    notes.append(f"column {column.name!r} is left out: {self.numeric.value} finds no cut")
+        if not coded and not raw:
+            msg = f"{table.name}: no usable column is left ({'; '.join(notes[:3]) or 'the table has none'})"
+            raise DataError(msg)
+        return self._assemble(table, coded, raw, notes)
+
+    # -- one column ----------------------------------------------------------------------------------------------
+
+    def _reason_to_leave_out(self, column: Column, origin: Column) -> str:
+        """Why a column offers no test; "" when it does."""
+        missing = bool(column.missing.any() or origin.missing.any())
+        if missing and self.missing is Missing.drop_columns:
+            return "it has missing values"
+        known = origin.values[~origin.missing]
+        if not len(known):
+            return "every value is missing"
+        constant = bool(np.all(known == known[0]))
+        if constant and not (missing and self.missing is Missing.category):
+            return "it is constant"
+        if column.kind is ColumnKind.categorical:
+            if not self.keep_identifiers and coding.is_identifier(origin):
+                return "every row has another value, as an identifier (encoder.keep_identifiers=true keeps it)"
+            levels = len(np.unique(known))
+            if levels > self.max_levels:
+                return f"its {levels} values exceed encoder.max_levels={self.max_levels}"
+        return ""
+
+    def _stays_raw(self, column: Column, raw_thresholds: bool) -> bool:
+        choice = {ColumnKind.continuous: self.numeric.value, ColumnKind.ordinal: self.ordinal.value}.get(column.kind)
+        return choice == "raw" or (choice == "auto" and raw_thresholds)
+
+    def _code(self, column: Column, origin: Column, position: int, source: Table) -> list[Coded]:
+        missing_bin = self.missing is Missing.category and bool(column.missing.any() or origin.missing.any())
+        if column.kind is ColumnKind.continuous:
+            rule = Numeric.midpoints if self.numeric is Numeric.auto else self.numeric
+            edges = coding.cut_points(source, origin, rule, self.n_bins)
+            if not len(edges) and not missing_bin:
+                return []
+            fixed = rule in (Numeric.midpoints, Numeric.bucketised)
+            tests = BinTests.thresholds if fixed else self.bin_tests
+            return coding.code_numeric(column, position, edges, tests, missing_bin=missing_bin)
+        present = coding.present_values(column, origin)
+        if column.kind is ColumnKind.ordinal and self.ordinal is not Ordinal.categories:
+            return coding.code_ordinal(column, position, present, missing_bin=missing_bin)
+        return coding.code_categories(column, position, present, self.categorical, missing_bin=missing_bin)
+
+    # -- the whole -----------------------------------------------------------------------------------------------
+
+    def _assemble(self, table: Table, coded: list[Coded], raw: list, notes: list[str]) -> Encoded:
+        codes, values = _code_matrix(coded, table.n_rows), _raw_matrix(raw, table.n_rows)
+        classes = table.task is Task.classification
+        label = table.target.codes if classes else None
+        y = None if classes else table.target.values
+        weight = table.row_weights()
+        count = np.ones(table.n_rows, np.int64)
+        member = np.arange(table.n_rows)
+        if self.coalesce is not Coalesce.none:
+            first, member = identical_rows(codes, values)
+            codes, values = codes[first], values[first]
+            n = len(first)
+            total = np.bincount(member, weights=weight, minlength=n)
+            count = np.bincount(member, minlength=n)
+            if classes:
+                label = majority(member, label, weight, n, table.n_classes)
+            else:
+                y = np.bincount(member, weights=weight * y, minlength=n) / total
+            weight = total if self.coalesce is Coalesce.sum else np.ones(n)
+        return Encoded(
+            table=table,
+            features=tuple(c.feature for c in coded),
+            codes=codes,
+            raw_features=tuple(feature for feature, _ in raw),
+            raw=values,
+            label=label,
+            y=y,
+            weight=weight,
+            count=count,
+            object_of_row=member,
+            notes=tuple(notes),
+        )
+
+
+def _complete_rows(table: Table, notes: list[str]) -> Table:
+    """The table without the rows that miss a value."""
+    incomplete = np.zeros(table.n_rows, bool)
+    for column in table.columns:
+        incomplete |= column.missing
+    if incomplete.all():
+        msg = f"{table.name}: encoder.missing=drop_rows leaves no row; each of the {table.n_rows} misses a value"
+        raise DataError(msg)
+    if not incomplete.any():
+        return table
+    notes.append(f"{int(incomplete.sum())} rows with missing values are left out")
+    return table.take(~incomplete)
+
+
+def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
+    """A raw feature and its values; the codes of an ordinal column as floats, NaN = missing."""
+    if column.kind is ColumnKind.continuous:
+        return RawFeature(column.name, position), column.values
+    values = np.where(column.values < 0, np.nan, column.values)
+    return RawOrdinal(column.name, position, column.categories), values.astype(np.float32)
+
+
+def _code_matrix(coded: list[Coded], n_rows: int) -> np.ndarray:
+    """uint8, uint16 or uint32[n_rows, n_features], a feature's codes next to each other in memory."""
+    highest = max((c.feature.n_bins - 1 + c.feature.has_missing for c in coded), default=0)
+    dtype = np.uint8 if highest < 1 << 8 else np.uint16 if highest < 1 << 16 else np.uint32
+    matrix = np.empty((n_rows, len(coded)), dtype, order="F")
+    for index, column in enumerate(coded):
+        matrix[:, index] = column.codes
+    return matrix
+
+
+def _raw_matrix(raw: list[tuple[RawFeature, np.ndarray]], n_rows: int) -> np.ndarray:
+    """float32 or float64[n_rows, n_raw]; float32 only where every column is."""
+    dtype = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64
+    matrix = np.empty((n_rows, len(raw)), dtype, order="F")
+    for index, (_, values) in enumerate(raw):
+        matrix[:, index] = values
+    return matrix
+
+
+# -- named forms -----------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class AutoEncoder(TestsEncoder):
+    """Raw columns where the method searches them; else binary as is, numbers by all midpoints, categories one-hot."""
+
+    name = "auto"
+
+
+@attrs.frozen
+class RawEncoder(TestsEncoder):
+    """Continuous and ordinal columns stay raw, for methods that make thresholds or predicates at the node."""
+
+    name = "raw"
+    numeric: Numeric = param(Numeric.raw, "how continuous columns are cut")
+    ordinal: Ordinal = param(Ordinal.raw, "which tests ordinal columns offer")
+
+
+@attrs.frozen
+class MultiwayEncoder(TestsEncoder):
+    """One test per column with an outcome per value; numbers in k-means bins unless ``numeric`` says otherwise."""
+
+    name = "multiway"
+    numeric: Numeric = param(Numeric.kmeans, "how continuous columns are cut")
+    ordinal: Ordinal = param(Ordinal.categories, "which tests ordinal columns offer")
+    categorical: Categorical = param(Categorical.multiway, "which tests categorical columns offer")
+    bin_tests: BinTests = param(BinTests.multiway, "which tests the bins offer")
+
+
+@attrs.frozen
+class OneHotEncoder(TestsEncoder):
+    """One test per value or bin; ordinals as categories, numbers in five k-means bins."""
+
+    name = "onehot"
+    paper = "Zhang & Gionis: Regularized impurity reduction: accurate decision trees with complexity guarantees"
+    numeric: Numeric = param(Numeric.kmeans, "how continuous columns are cut")
+    ordinal: Ordinal = param(Ordinal.categories, "which tests ordinal columns offer")
+
+
+@attrs.frozen
+class BinsEncoder(TestsEncoder):
+    """Thresholds between ten quantile bins; other rules and tests by ``numeric`` and ``bin_tests``."""
+
+    name = "bins"
+    numeric: Numeric = param(Numeric.quantile, "how continuous columns are cut")
+    ordinal: Ordinal = param(Ordinal.thresholds, "which tests ordinal columns offer")
+    n_bins: int = param(10, "bins per cut column (mdl finds its own number)", ge=2)
+    bin_tests: BinTests = param(BinTests.thresholds, "which tests the bins offer")
+
+
+@attrs.frozen
+class MidpointsEncoder(TestsEncoder):
+    """Every threshold between neighbouring values, also for methods that could search raw columns."""
+
+    name = "midpoints"
+    numeric: Numeric = param(Numeric.midpoints, "how continuous columns are cut")
+    ordinal: Ordinal = param(Ordinal.thresholds, "which tests ordinal columns offer")
+
+
+ENCODERS = [
+    AutoEncoder,
+    BinsEncoder,
+    MidpointsEncoder,
+    MultiwayEncoder,
+    OneHotEncoder,
+    RawEncoder,
+    TestsEncoder,
+]

@@ -1,0 +1,98 @@
+"""``dataset=file``: a table of the user's own; ``dataset=random_table``: a table drawn at random."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+from arboretum.api import ConfigError, DataError, Table, param
+from arboretum_data import generated
+from arboretum_data.reading.arff import read_arff
+from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
+from arboretum_data.reading.cells import Cells
+from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
+from arboretum_data.reading.parquet import read_parquet
+
+
+@attrs.frozen
+class FileDataset:
+    """A table from a file: CSV (also gzip; separator and byte-order mark found), Parquet or ARFF.
+
+    Kinds are inferred (numbers: continuous; text: categorical) unless given.  A target is a class when it is text or holds
+    at most 20 distinct whole numbers, else a number to regress on; ``task`` or ``kinds`` decide otherwise.
+    """
+
+    kind = "dataset"
+    name = "file"
+    paper = ""
+    capabilities = ()
+
+    path: str = param("", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff")
+    target: str = param("", "column to predict")
+    kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict)
+    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → its values, low to high", converter=dict)
+    task: TaskChoice = param(TaskChoice.auto, "what the target is")
+    positive: str | None = param(None, "class that becomes the target, one against the rest")
+    ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
+    weight: str | None = param(None, "column of row weights (> 0)")
+    group: str | None = param(None, "column whose equal values stay on one side of a split")
+    missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
+    separator: str | None = param(None, "one character between cells; found by itself when not given")
+    encoding: str = param("utf-8", "of text files")
+
+    def load(self, seed: int) -> Table:
+        """Read the file.  Raises ConfigError without path or target, DataError for what the file gets wrong."""
+        del seed
+        for field in ("path", "target"):
+            if not getattr(self, field):
+                msg = f"dataset.{field} is missing; say dataset=file dataset.path=FILE dataset.target=COLUMN"
+                raise ConfigError(msg)
+        path = Path(self.path).expanduser()
+        schema = Schema(
+            self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task
+        )
+        table = build_table(table_name(path), self.cells(path), schema)
+        return table if self.positive is None else one_against_rest(table, self.positive)
+
+    def cells(self, path: Path) -> list[Cells]:
+        """The raw columns, by the reader that the file's ending asks for."""
+        if path.is_dir():
+            msg = f"{path}: is a folder, not a file"
+            raise DataError(msg)
+        endings = [ending.lower() for ending in path.suffixes]
+        last = next((ending for ending in reversed(endings) if ending != ".gz"), "")
+        if last in (".parquet", ".pq"):
+            return read_parquet(path, missing=self.missing)
+        if last == ".arff":
+            return read_arff(path, encoding=self.encoding, missing=self.missing)
+        if self.separator is not None and len(self.separator) != 1:
+            msg = f"dataset.separator must be one character; got {self.separator!r}"
+            raise ConfigError(msg)
+        return read_delimited(path, separator=self.separator, encoding=self.encoding, missing=self.missing)
+
+
+def table_name(path: Path) -> str:
+    """File name without its endings."""
+    return path.name.split(".", maxsplit=1)[0] or path.name
+
+
+@attrs.frozen
+class RandomTableDataset:
+    """A random decision table: values and decisions uniform, equal rows merged to their most common decision."""
+
+    kind = "dataset"
+    name = "random_table"
+    paper = "Alkhalid, Chikalov & Moshkov: Decision tree construction using greedy algorithms and dynamic programming"
+    capabilities = ("randomised",)
+
+    n_rows: int = param(50, "rows drawn (equal ones are merged afterwards)", ge=2, unit="rows")
+    n_columns: int = param(10, "attributes", ge=1)
+    n_values: int = param(3, "values of each attribute", ge=1)
+    n_classes: int = param(3, "decisions", ge=2)
+    positive: str | None = param(None, "class that becomes the target, one against the rest")
+
+    def load(self, seed: int) -> Table:
+        """Draw the table from ``seed``."""
+        table = generated.random_table(self.n_rows, self.n_columns, self.n_values, self.n_classes, seed)
+        return table if self.positive is None else one_against_rest(table, self.positive)

@@ -1,0 +1,141 @@
+"""Data sets that are made by a rule: same rows, same order, same spelling as the copies in circulation."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from arboretum.api import Table
+from arboretum_data.reading.build import Schema, TaskChoice, build_table
+from arboretum_data.reading.cells import factorise
+
+Row = tuple[str, ...]
+
+
+def table_of(
+    name: str,
+    header: Sequence[str],
+    rows: Sequence[Row],
+    *,
+    kind: str = "categorical",
+    orders: dict[str, tuple[str, ...]] | None = None,
+) -> Table:
+    """A classification table from spelled-out rows whose last cell is the class."""
+    columns = [factorise(n, column, ("",)) for n, column in zip(header, zip(*rows, strict=True), strict=True)]
+    schema = Schema(header[-1], default=kind, orders=orders or {}, task=TaskChoice.classification)
+    return build_table(name, columns, schema)
+
+
+# -- the monks problems (Thrun et al. 1991) --------------------------------------------------------------------------
+
+MONK_VALUES = (3, 3, 2, 3, 4, 2)
+MONK_CONCEPTS: dict[int, Callable[[Sequence[int]], bool]] = {
+    1: lambda a: a[0] == a[1] or a[4] == 1,
+    2: lambda a: sum(v == 1 for v in a) == 2,
+    3: lambda a: (a[4] == 3 and a[3] == 1) or (a[4] != 4 and a[1] != 3),
+}
+"""Problem → whether the robot with the attribute values a[0] … a[5] (counted from 1) belongs to the class."""
+
+
+def monk_domain(problem: int) -> Table:
+    """All 432 robots in lexicographic order, labelled by the concept without noise."""
+    concept = MONK_CONCEPTS[problem]
+    robots = itertools.product(*(range(1, n + 1) for n in MONK_VALUES))
+    rows = [(*map(str, robot), str(int(concept(robot)))) for robot in robots]
+    return table_of(f"monk{problem}-full", [*(f"a{i}" for i in range(1, 7)), "target"], rows)
+
+
+# -- tic-tac-toe (Aha 1991) ------------------------------------------------------------------------------------------
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+SQUARES = [
+    f"{row}_{column}_square" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")
+]
+
+
+def winner(board: Sequence[str]) -> str:
+    """"x", "o", or "" while nobody has three in a row."""
+    for a, b, c in LINES:
+        if board[a] == board[b] == board[c] != "b":
+            return board[a]
+    return ""
+
+
+def tic_tac_toe() -> Table:
+    """The 958 end boards; positive where x has won.  Wins of x first, then of o, then draws, x before o before blank."""
+    rows = [(*board, "positive" if winner(board) == "x" else "negative") for board in end_boards()]
+    return table_of("tic-tac-toe", [*SQUARES, "target"], rows)
+
+
+def end_boards() -> list[Row]:
+    """Every board at which a game that x opens can end, found among all 3⁹ fillings.
+
+    A filling is an end board when x has as many stones as o or one more, at most one side has won, the winner moved
+    last, and somebody has won or no square is blank.
+    """
+    rank = {"x": 0, "o": 1, "": 2}
+    found = []
+    for board in itertools.product("xob", repeat=9):
+        n_x, n_o = board.count("x"), board.count("o")
+        if n_x - n_o not in (0, 1):
+            continue
+        won = {board[a] for a, b, c in LINES if board[a] == board[b] == board[c] != "b"}
+        if len(won) > 1 or (won == {"x"} and n_x == n_o) or (won == {"o"} and n_x != n_o):
+            continue
+        if won or "b" not in board:
+            found.append((rank[next(iter(won), "")], board))
+    return [board for _, board in sorted(found, key=lambda item: item[0])]  # stable: product runs x, o, b
+
+
+# -- small teaching sets ---------------------------------------------------------------------------------------------
+
+
+def balance_scale() -> Table:
+    """All 625 settings of a balance: does it tip left, right, or stay (Siegler 1976)?"""
+    rows = []
+    for lw, ld, rw, rd in itertools.product(range(1, 6), repeat=4):
+        tip = lw * ld - rw * rd
+        rows.append((*map(str, (lw, ld, rw, rd)), "L" if tip > 0 else "R" if tip < 0 else "B"))
+    header = ["left_weight", "left_distance", "right_weight", "right_distance", "target"]
+    return table_of("balance-scale", header, rows, kind="ordinal")
+
+
+def play_tennis() -> Table:
+    """Quinlan's 14 Saturday mornings."""
+    outlook = "sunny sunny overcast rainy rainy rainy overcast sunny sunny rainy sunny overcast overcast rainy"
+    temperature = "hot hot hot mild cool cool cool mild cool mild mild mild hot mild"
+    humidity = "high high high high normal normal normal high normal normal normal high normal high"
+    windy = "false true false false false true true false false false true true false true"
+    play = "no no yes yes yes no yes no yes yes yes yes yes no"
+    rows = list(zip(*(text.split() for text in (outlook, temperature, humidity, windy, play)), strict=True))
+    orders = {"temperature": ("cool", "mild", "hot")}
+    return table_of("play-tennis", ["outlook", "temperature", "humidity", "windy", "target"], rows, orders=orders)
+
+
+def dfep_synthetic() -> Table:
+    """The 1024 objects of Nan, Wang & Saligrama: ten bits, four classes of 256, one outlier per class."""
+    rows = []
+    for number in range(1024):
+        block, place = divmod(number, 256)
+        label = block + 1 if place else (block + 1) % 4 + 1
+        rows.append((*f"{number:010b}", str(label)))
+    return table_of("dfep-synthetic", [*(f"t{i}" for i in range(1, 11)), "target"], rows)
+
+
+# -- random decision tables (Alkhalid, Chikalov & Moshkov) -----------------------------------------------------------
+
+
+def random_table(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> Table:
+    """Rows and decisions drawn uniformly; equal rows become one with their most common decision (ties: smallest)."""
+    draw = np.random.Generator(np.random.PCG64(seed))
+    cells = draw.integers(n_values, size=(n_rows, n_columns))
+    decisions = draw.integers(n_classes, size=n_rows)
+    distinct, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    votes = np.zeros((len(distinct), n_classes), np.int64)
+    np.add.at(votes, (inverse.ravel(), decisions), 1)
+    order = np.argsort(first)  # rows stay in the order in which they were drawn
+    label = votes[order].argmax(axis=1)
+    rows = [(*map(str, row), str(d)) for row, d in zip(distinct[order].tolist(), label.tolist(), strict=True)]
+    return table_of("random_table", [*(f"f{i}" for i in range(1, n_columns + 1)), "decision"], rows)

@@ -1,0 +1,86 @@
+"""The data home: a folder of ``NAME.csv.gz`` files with a ``manifest.json`` that knows their kinds and orders.
+
+Its place is the environment variable ``ARBORETUM_DATA``, else the platform's cache folder of the user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from arboretum.api import DataError, Table
+from arboretum_data.reading.build import Schema, TaskChoice, build_table
+from arboretum_data.reading.delimited import read_delimited
+
+SUFFIX = ".csv.gz"
+_OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def data_home() -> Path:
+    """The folder in use; it need not exist."""
+    given = os.environ.get("ARBORETUM_DATA")
+    return Path(given).expanduser() if given else user_cache()
+
+
+def user_cache() -> Path:
+    """``arboretum/data`` in the platform's cache folder of the user."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "arboretum" / "data"
+
+
+def home_names(home: Path) -> list[str]:
+    """Names of the data sets that lie in a home and can be options of the command line."""
+    try:
+        found = sorted(entry.name for entry in os.scandir(home) if entry.name.endswith(SUFFIX))
+    except OSError:
+        return []  # no such folder, or not ours to read: then it offers nothing
+    names = [name.removesuffix(SUFFIX) for name in found]
+    return [name for name in names if _OPTION.fullmatch(name)]
+
+
+def manifest_entry(home: Path, name: str) -> Mapping[str, Any]:
+    """What ``manifest.json`` says of one data set; {} where it says nothing."""
+    path = home / "manifest.json"
+    if not path.exists():
+        return {}
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))["datasets"]
+        return next((entry for entry in entries if entry["name"] == name), {})
+    except (ValueError, KeyError, TypeError) as error:
+        msg = f"{path}: not a manifest ({type(error).__name__}: {error})"
+        raise DataError(msg) from error
+
+
+def manifest_schema(entry: Mapping[str, Any], extra_orders: Mapping[str, tuple[str, ...]] | None = None) -> Schema:
+    """The schema that an entry of the manifest describes."""
+    kinds = entry.get("feature_kinds", {})
+    words = ("continuous", "ordinal", "categorical")
+    return Schema(
+        target=entry.get("target", "target"),
+        kinds={column: word for word in words for column in kinds.get(word, ())},
+        orders={**entry.get("orders", {}), **(extra_orders or {})},
+        default=kinds.get("default"),
+        task=TaskChoice(entry.get("task", "auto")),
+    )
+
+
+def load_from_home(home: Path, name: str, extra_orders: Mapping[str, tuple[str, ...]] | None = None) -> Table:
+    """Read ``NAME.csv.gz``; kinds from the manifest, else inferred, with the column ``target`` or else the last one."""
+    path = home / f"{name}{SUFFIX}"
+    entry = manifest_entry(home, name)
+    cells = read_delimited(path, missing=("",)) if entry else read_delimited(path)
+    schema = manifest_schema(entry, extra_orders)
+    names = [c.name for c in cells]
+    if not entry and "target" not in names:
+        schema = Schema(target=names[-1])
+    return build_table(name, cells, schema)

@@ -1,0 +1,120 @@
+"""Named data sets as components: ``dataset=iris`` and every other name of the catalogue and of the data home."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import attrs
+
+from arboretum.api import DataError, Table, param
+from arboretum_data import bundled, generated
+from arboretum_data.catalogue import ENTRIES, Entry
+from arboretum_data.home import SUFFIX, data_home, home_names, load_from_home
+from arboretum_data.reading.build import one_against_rest, without_columns
+
+LOCAL: dict[str, Callable[[], Table]] = {
+    "iris": bundled.iris,
+    "wine": bundled.wine,
+    "wdbc": bundled.wdbc,
+    "digits": bundled.digits,
+    "diabetes": bundled.diabetes,
+    "monk1-full": lambda: generated.monk_domain(1),
+    "monk2-full": lambda: generated.monk_domain(2),
+    "monk3-full": lambda: generated.monk_domain(3),
+    "tic-tac-toe": generated.tic_tac_toe,
+    "balance-scale": generated.balance_scale,
+    "play-tennis": generated.play_tennis,
+    "dfep-synthetic": generated.dfep_synthetic,
+}
+"""Sets that need no file: bundled with scikit-learn, or made by a rule."""
+
+ONE_AGAINST_REST = {f"iris-{species}": ("iris", species) for species in ("setosa", "versicolor", "virginica")}
+"""Registered name → (data set, positive class)."""
+
+
+@attrs.frozen
+class NamedDataset:
+    """A data set known by name; subclasses are made by :func:`named_components`, one per name."""
+
+    kind = "dataset"
+    name = ""
+    paper = ""
+    capabilities = ()
+    source: ClassVar[str] = ""
+    """The name it is stored under."""
+
+    positive: str | None = param(None, "class that becomes the target, one against the rest")
+    ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
+
+    def load(self, seed: int) -> Table:
+        """Return the canonical content, then ``ignore`` and ``positive`` applied."""
+        del seed  # a stored data set has one content
+        table = attrs.evolve(canonical(self.source), name=self.name)
+        if self.ignore:
+            table = without_columns(table, self.ignore)
+        return table if self.positive is None else one_against_rest(table, self.positive)
+
+
+def canonical(name: str) -> Table:
+    """The content of a name: data home, then bundled or generated, then OpenML; its checksum is compared.
+
+    Raises DataError when no source has it or when a source has another content.
+    """
+    home = data_home()
+    entry = next((e for e in ENTRIES if e.name == name), None)
+    if (home / f"{name}{SUFFIX}").exists():
+        return check_content(load_from_home(home, name, entry and entry.orders), entry, f"the data home {home}")
+    if name in LOCAL:
+        return check_content(LOCAL[name](), entry, "the bundled copy")
+    if entry is None:
+        msg = f"data set {name!r} is no longer in the data home {home}"
+        raise DataError(msg)
+    if entry.openml is None or entry.unfetched:
+        msg = (
+            f"data set {name!r} is not in the data home {home} and is not fetched ({entry.unfetched}); "
+            f"put {name}{SUFFIX} there or point ARBORETUM_DATA to a folder that has it"
+        )
+        raise DataError(msg)
+    from arboretum_data.openml import fetch_named
+
+    return fetch_named(entry, home)
+
+
+def check_content(table: Table, entry: Entry | None, where: str) -> Table:
+    """Return the table when it is the canonical content of its name (any content, if the name has none)."""
+    if entry is not None:
+        found = table.sha256()
+        if found != entry.sha256:
+            msg = (
+                f"data set {entry.name!r}: {where} holds another content ({table.n_rows} rows, checksum {found[:12]}; "
+                f"expected {entry.rows} rows, {entry.sha256[:12]}); read it with dataset=file, or rename it"
+            )
+            raise DataError(msg)
+    return table
+
+
+def _component(name: str, source: str, paper: str, positive: str | None = None) -> type:
+    """A subclass of :class:`NamedDataset` for one name."""
+    body = {"name": name, "source": source, "paper": paper, "__module__": __name__, "__doc__": f"Data set {source}."}
+    if positive is not None:
+        body["__annotations__"] = {"positive": str | None}
+        body["positive"] = param(positive, "class that becomes the target, one against the rest")
+    made = type("NamedDataset_" + "".join(c if c.isalnum() else "_" for c in name), (NamedDataset,), body)
+    return attrs.frozen(made)
+
+
+def named_components(home: Path, taken: frozenset[str] = frozenset()) -> list[type]:
+    """One class per name: the catalogue, the one-against-rest siblings, and what else lies in the data home.
+
+    taken : names of other data set components; a file of the home does not shadow them.
+    """
+    by_name = {entry.name: entry for entry in ENTRIES}
+    made = [_component(name, name, entry.paper) for name, entry in by_name.items()]
+    made += [
+        _component(name, source, by_name[source].paper, positive)
+        for name, (source, positive) in ONE_AGAINST_REST.items()
+    ]
+    known = {component.name for component in made} | taken
+    return made + [_component(name, name, "") for name in home_names(home) if name not in known]

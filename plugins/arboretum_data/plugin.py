@@ -1,0 +1,20 @@
+"""Data sets, splits and encoders of the laboratory."""
+
+from __future__ import annotations
+
+from arboretum.api import hookimpl
+
+
+@hookimpl
+def arboretum_components() -> list[type]:
+    """Every data set known by name (the data home's too), files, OpenML, generators; splits; encoders."""
+    from arboretum_data.encoding.encoder import ENCODERS
+    from arboretum_data.file import FileDataset, RandomTableDataset
+    from arboretum_data.home import data_home
+    from arboretum_data.named import named_components
+
+    from arboretum_data.splits import Contiguous, Holdout, KFold, NoSplit
+
+    sources = [FileDataset, RandomTableDataset]
+    named = named_components(data_home(), frozenset(source.name for source in sources))
+    return [*sources, *named, NoSplit, Holdout, KFold, Contiguous, *ENCODERS]

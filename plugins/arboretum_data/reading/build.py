@@ -1,0 +1,225 @@
+"""From cells to a checked table: kinds inferred or given, target, weights, groups; every refusal in one place."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, unknown
+from arboretum_data.reading.cells import Cells, natural_order
+
+FEW = 20
+"""A numeric target with at most this many distinct values, all whole numbers, is taken as classes."""
+
+
+class TaskChoice(enum.Enum):
+    """What the target is; ``auto`` decides by its values."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+@attrs.frozen
+class Schema:
+    """What is known of a table besides its cells.
+
+    target : column name.   kinds : column → continuous | ordinal | categorical, the rest is inferred (or ``default``).
+    orders : column → values from low to high.   ignore, weight, group : columns that are not attributes.
+    """
+
+    target: str
+    kinds: Mapping[str, str] = attrs.field(factory=dict)
+    orders: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
+    default: str | None = None
+    ignore: tuple[str, ...] = ()
+    weight: str | None = None
+    group: str | None = None
+    task: TaskChoice = TaskChoice.auto
+
+
+def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
+    """Assemble the table; raises DataError (one line) where it is unusable."""
+    by_name = {c.name: c for c in cells}
+    _check_names(schema, by_name)
+    target, notes = build_target(by_name[schema.target], schema), {}
+    reserved = {schema.target, schema.weight, schema.group, *schema.ignore}
+    columns = [build_column(c, schema) for c in cells if c.name not in reserved]
+    if not columns:
+        msg = f"{name}: no column is left besides the target {schema.target!r}"
+        raise DataError(msg)
+    table = Table(
+        name,
+        tuple(columns),
+        target,
+        weights=None if schema.weight is None else _weights(by_name[schema.weight]),
+        groups=None if schema.group is None else by_name[schema.group].as_text().codes.astype(np.int64),
+        notes=notes,
+    )
+    return check_table(_drop_rows_without_target(table))
+
+
+def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
+    asked = [("target", schema.target), *(("kinds", k) for k in schema.kinds), *(("orders", k) for k in schema.orders)]
+    asked += [("ignore", k) for k in schema.ignore]
+    asked += [(word, value) for word, value in (("weight", schema.weight), ("group", schema.group)) if value]
+    for field, column in asked:
+        if column not in by_name:
+            msg = f"dataset.{field}: {unknown('column', column, by_name)}"
+            raise DataError(_short(msg))
+    words = [kind.value for kind in ColumnKind]
+    for column, kind in schema.kinds.items():
+        if kind not in words:
+            msg = f"dataset.kinds.{column}: {unknown('kind', kind, words)}"
+            raise DataError(msg)
+
+
+def _short(message: str, limit: int = 400) -> str:
+    """A table may have thousands of columns; an error is one readable line."""
+    return message if len(message) <= limit else message[:limit] + " …"
+
+
+def kind_of(cells: Cells, schema: Schema) -> ColumnKind:
+    """The kind given, else ordinal where an order is given, else continuous for numbers and categorical for text."""
+    if cells.name in schema.kinds:
+        return ColumnKind(schema.kinds[cells.name])
+    if cells.name in schema.orders:
+        return ColumnKind.ordinal
+    if schema.default is not None:
+        return ColumnKind(schema.default)
+    if cells.declared:
+        return ColumnKind.categorical
+    return ColumnKind.categorical if cells.as_numbers() is None else ColumnKind.continuous
+
+
+def build_column(cells: Cells, schema: Schema) -> Column:
+    """One attribute of the table."""
+    kind = kind_of(cells, schema)
+    if kind is ColumnKind.continuous:
+        values = cells.as_numbers()
+        if values is None:
+            bad = next(v for v in cells.values if Cells("", (v,), np.zeros(1, np.int32)).as_numbers() is None)
+            msg = f"column {cells.name!r} is to be continuous, but {bad!r} is not a number"
+            raise DataError(msg)
+        return Column(cells.name, kind, values)
+    text = cells.as_text()
+    order = [str(v) for v in schema.orders.get(cells.name, ())] or list(text.declared) or natural_order(text.values)
+    return Column(cells.name, kind, recode(text, order), tuple(order))
+
+
+def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
+    """int32[n_rows]: codes into ``order``; raises DataError on a value that the order does not list."""
+    position = {value: i for i, value in enumerate(order)}
+    lookup = np.full(len(cells.values) + 1, -1, np.int32)
+    for i, value in enumerate(cells.values):
+        if value not in position:
+            msg = f"column {cells.name!r}: {unknown('value', value, position)} (its order does not list it)"
+            raise DataError(_short(msg))
+        lookup[i] = position[value]
+    return lookup[cells.codes]
+
+
+def build_target(cells: Cells, schema: Schema) -> Target:
+    """Classes or numbers; the rule for a numeric target is that of :data:`FEW`, unless task or kinds say otherwise."""
+    if target_task(cells, schema) is Task.regression:
+        values = cells.as_numbers()
+        if values is None:
+            msg = f"dataset.task=regression, but the target {cells.name!r} holds text"
+            raise DataError(msg)
+        return Target(cells.name, Task.regression, values=values)
+    text = cells.as_text()
+    order = [str(v) for v in schema.orders.get(cells.name, ())] or natural_order(text.values)
+    return Target(cells.name, Task.classification, codes=recode(text, order), classes=tuple(order))
+
+
+def target_task(cells: Cells, schema: Schema) -> Task:
+    """Whether the target holds classes or numbers."""
+    if schema.task is not TaskChoice.auto:
+        return Task(schema.task.value)
+    if cells.name in schema.kinds:
+        return Task.regression if schema.kinds[cells.name] == "continuous" else Task.classification
+    values = None if cells.declared else cells.as_numbers()
+    if values is None:
+        return Task.classification
+    distinct = np.unique(values[~np.isnan(values)])
+    whole = bool(np.all(distinct == np.floor(distinct)))
+    return Task.classification if whole and len(distinct) <= FEW else Task.regression
+
+
+def _weights(cells: Cells) -> np.ndarray:
+    values = cells.as_numbers()
+    if values is None or not np.all(np.isfinite(values) & (values > 0)):
+        msg = f"dataset.weight: column {cells.name!r} must hold a positive number in every row"
+        raise DataError(msg)
+    return values
+
+
+def _drop_rows_without_target(table: Table) -> Table:
+    target = table.target
+    missing = target.codes < 0 if target.task is Task.classification else np.isnan(target.values)
+    if missing.all():
+        msg = f"{table.name}: the target {target.name!r} is missing in every row"
+        raise DataError(msg)
+    if not missing.any():
+        return table
+    kept = table.take(~missing)
+    note = f"{int(missing.sum())} rows without a value of {target.name!r} were left out"
+    return attrs.evolve(kept, notes={**table.notes, "target": note})
+
+
+def check_table(table: Table) -> Table:
+    """Return the table; raises DataError on infinite values, a target with one class or without variation."""
+    for column in table.columns:
+        if column.kind is ColumnKind.continuous:
+            _check_finite(column.name, column.values)
+    target = table.target
+    if target.task is Task.regression:
+        _check_finite(target.name, target.values)
+        if np.all(target.values == target.values[0]):
+            msg = f"{table.name}: the target {target.name!r} is {target.values[0]:g} in every row; nothing to learn"
+            raise DataError(msg)
+    elif len(np.unique(target.codes)) < 2:
+        msg = f"{table.name}: the target {target.name!r} has one class, {target.classes[target.codes[0]]!r}; need two"
+        raise DataError(msg)
+    return table
+
+
+def _check_finite(name: str, values: np.ndarray) -> None:
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        msg = f"column {name!r} holds an infinite value in row {infinite[0] + 1}; leave the cell empty if it is missing"
+        raise DataError(msg)
+
+
+def one_against_rest(table: Table, positive: str) -> Table:
+    """The same rows with two classes: ``positive`` (code 1) and the rest (code 0).
+
+    With two classes both keep their names, so only the order can change.
+    """
+    target = table.target
+    if target.task is not Task.classification:
+        msg = f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes"
+        raise DataError(msg)
+    if positive not in target.classes:
+        msg = f"dataset.positive: {unknown('class', positive, target.classes)}"
+        raise DataError(_short(msg))
+    codes = (target.codes == target.classes.index(positive)).astype(np.int32)
+    others = [c for c in target.classes if c != positive]
+    rest = others[0] if len(others) == 1 else ("rest" if positive != "rest" else "others")
+    return attrs.evolve(table, target=attrs.evolve(target, codes=codes, classes=(rest, positive)))
+
+
+def without_columns(table: Table, ignore: Sequence[str]) -> Table:
+    """The table without some columns; raises DataError on a name it does not have or when none is left."""
+    for name in ignore:
+        if name not in {c.name for c in table.columns}:
+            msg = f"dataset.ignore: {unknown('column', name, [c.name for c in table.columns])}"
+            raise DataError(_short(msg))
+    kept = [c for c in table.columns if c.name not in set(ignore)]
+    if not kept:
+        msg = f"{table.name}: dataset.ignore leaves no column"
+        raise DataError(msg)
+    return table.with_columns(kept)

@@ -1,0 +1,227 @@
+"""Splits: which rows teach, which judge?
+
+Every division is drawn by NumPy's PCG64 from the run's seed, so that it is the same on every platform.  Rows of one group
+(``Table.groups``) stay on one side.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arboretum.api import ConfigError, DataError, Division, Table, Task, param
+
+
+def _division(part: np.ndarray, what: str) -> Division:
+    """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing teaches."""
+    parts = [np.flatnonzero(part == code) for code in range(3)]
+    if not len(parts[0]):
+        msg = f"split.{what} leaves no row to learn from; {len(part)} rows are too few for it"
+        raise DataError(msg)
+    return Division(*parts)
+
+
+def _strata(table: Table, stratify: bool) -> np.ndarray:
+    """int64[n_rows]: the class of each row where the split is stratified, else 0."""
+    if stratify and table.task is Task.classification:
+        return np.asarray(table.target.codes, np.int64)
+    return np.zeros(table.n_rows, np.int64)
+
+
+def _generator(*seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([abs(s) for s in seed])))
+
+
+def apportion(strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    """int64[n]: a part per row; each stratum is divided by ``fractions``, at random within it.
+
+    The parts' sizes add up over the strata: a stratum's share is the difference of rounded cumulative sums, so it is off by
+    less than one row, and so is the whole.  A stratum always keeps a row for part 0.
+    """
+    n = len(strata)
+    order = draw.permutation(n)
+    order = order[np.argsort(strata[order], kind="stable")]  # by stratum, at random within
+    part = np.empty(n, np.int64)
+    sizes = np.bincount(strata)
+    end = np.cumsum(sizes)
+    for size, stop in zip(sizes[sizes > 0], end[sizes > 0], strict=True):
+        start = stop - size
+        counts = [_rounded(stop * f) - _rounded(start * f) for f in fractions[1:]]
+        while sum(counts) >= size:
+            counts[int(np.argmax(counts))] -= 1
+        part[order[start:stop]] = np.repeat(np.arange(len(fractions)), [size - sum(counts), *counts])
+    return part
+
+
+def _rounded(value: float) -> int:
+    """Round half up, after taking off what binary fractions add (0.1 + 0.2)."""
+    return int(np.floor(round(value, 9) + 0.5))
+
+
+def apportion_groups(
+    strata: np.ndarray, groups: np.ndarray, fractions: np.ndarray, draw: np.random.Generator
+) -> np.ndarray:
+    """int64[n]: a part per row, whole groups only.
+
+    Groups come largest first (at random among equals); each goes to the part whose class counts then stay nearest, in
+    squared distance relative to what the part is due.
+    """
+    names, member = np.unique(groups, return_inverse=True)
+    n_strata = int(strata.max()) + 1
+    counts = np.zeros((len(names), n_strata))
+    np.add.at(counts, (member, strata), 1.0)
+    due = fractions[:, None] * counts.sum(axis=0)
+    have = np.zeros_like(due)
+    part_of_group = np.zeros(len(names), np.int64)
+    order = draw.permutation(len(names))
+    order = order[np.argsort(-counts[order].sum(axis=1), kind="stable")]
+    usable = np.flatnonzero(fractions > 0)
+    for group in order:
+        lack = due[usable] - have[usable]
+        gain = (lack**2).sum(axis=1) - ((lack - counts[group]) ** 2).sum(axis=1)
+        chosen = usable[int(np.argmax(gain / fractions[usable]))]
+        part_of_group[group] = chosen
+        have[chosen] += counts[group]
+    return part_of_group[member]
+
+
+def _parts(table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    if table.groups is None:
+        return apportion(strata, fractions, draw)
+    return apportion_groups(strata, table.groups, fractions, draw)
+
+
+@attrs.frozen
+class NoSplit:
+    """All rows teach; nothing is held back."""
+
+    kind = "split"
+    name = "none"
+    paper = ""
+    capabilities = ()
+
+    def divide(self, table: Table, seed: int) -> Division:
+        """Every row in ``train``."""
+        del seed
+        return _division(np.zeros(table.n_rows, np.int64), self.name)
+
+
+@attrs.frozen
+class Holdout:
+    """One random division, stratified by class."""
+
+    kind = "split"
+    name = "holdout"
+    paper = ""
+    capabilities = ("randomised",)
+
+    train: float = param(0.7, "share of the rows that teach", gt=0, le=1)
+    valid: float = param(0.1, "share kept for pruning and tuning", ge=0, lt=1)
+    test: float = param(0.2, "share that judges", ge=0, lt=1)
+    stratify: bool = param(True, "keep the class shares in every part (a class with one row teaches)")
+
+    def __attrs_post_init__(self) -> None:
+        total = self.train + self.valid + self.test
+        if abs(total - 1) > 1e-9:
+            msg = f"split.train + split.valid + split.test must be 1; got {self.train} + {self.valid} + {self.test}"
+            raise ConfigError(msg)
+
+    def divide(self, table: Table, seed: int) -> Division:
+        """Draw the three parts."""
+        fractions = np.array([self.train, self.valid, self.test])
+        part = _parts(table, _strata(table, self.stratify), fractions, _generator(seed))
+        return _division(part, self.name)
+
+
+def _check_fold(split: KFold | Contiguous, n_folds: int) -> None:
+    if split.fold >= n_folds:
+        msg = f"split.fold must be < {n_folds} (folds are counted from 0); got {split.fold}"
+        raise ConfigError(msg)
+
+
+@attrs.frozen
+class KFold:
+    """Repeated stratified k-fold: each repeat deals the rows anew; one run is one fold."""
+
+    kind = "split"
+    name = "kfold"
+    paper = ""
+    capabilities = ("randomised",)
+
+    folds: int = param(10, "parts of about equal size", ge=2)
+    repeats: int = param(1, "how often the rows are dealt", ge=1)
+    fold: int = param(0, "which part judges: fold + folds · repeat", ge=0)
+    valid: float = param(0.0, "share of the other rows kept for pruning and tuning", ge=0, lt=1)
+    stratify: bool = param(True, "keep the class shares in every part")
+
+    def __attrs_post_init__(self) -> None:
+        _check_fold(self, self.folds * self.repeats)
+
+    def divide(self, table: Table, seed: int) -> Division:
+        """The fold's rows judge; every other row teaches, but for a share of ``valid``."""
+        repeat, fold = divmod(self.fold, self.folds)
+        strata = _strata(table, self.stratify)
+        dealt = self._deal(table, strata, _generator(seed, 1, repeat))
+        part = np.where(dealt == fold, 2, 0)
+        if not np.any(part == 2):
+            msg = f"split.kfold: fold {self.fold} is empty; {self.folds} folds are too many for this table"
+            raise DataError(msg)
+        if self.valid:
+            rest = np.flatnonzero(part == 0)
+            inner = table.take(rest)
+            fractions = np.array([1 - self.valid, self.valid])
+            part[rest] = _parts(inner, strata[rest], fractions, _generator(seed, 2, self.fold))
+        return _division(part, self.name)
+
+    def _deal(self, table: Table, strata: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """int64[n_rows]: the fold of each row.  Dealing goes on across classes, so sizes differ by at most one."""
+        if table.groups is not None:
+            return apportion_groups(strata, table.groups, np.full(self.folds, 1 / self.folds), draw)
+        order = draw.permutation(table.n_rows)
+        order = order[np.argsort(strata[order], kind="stable")]
+        dealt = np.empty(table.n_rows, np.int64)
+        dealt[order] = np.arange(table.n_rows) % self.folds
+        return dealt
+
+
+@attrs.frozen
+class Contiguous:
+    """Unshuffled folds: fold i is the i-th stretch of rows (for data in order of time)."""
+
+    kind = "split"
+    name = "contiguous"
+    paper = ""
+    capabilities = ()
+
+    folds: int = param(10, "stretches of about equal length", ge=2)
+    fold: int = param(0, "which stretch judges", ge=0)
+    valid: float = param(0.0, "share of the other rows, their last ones, kept for pruning and tuning", ge=0, lt=1)
+
+    def __attrs_post_init__(self) -> None:
+        _check_fold(self, self.folds)
+
+    def divide(self, table: Table, seed: int) -> Division:
+        """The fold's stretch judges; a group belongs where its first row lies."""
+        del seed
+        n = table.n_rows
+        position = _first_of_group(table)
+        low, high = n * self.fold // self.folds, n * (self.fold + 1) // self.folds
+        part = np.where((position >= low) & (position < high), 2, 0)
+        if self.valid:
+            rest = np.flatnonzero(part == 0)
+            start = rest[len(rest) - _rounded(len(rest) * self.valid) :]
+            if len(start):
+                part[(part == 0) & (position >= start[0])] = 1
+        if not np.any(part == 2):
+            msg = f"split.contiguous: fold {self.fold} is empty; {self.folds} folds are too many for {n} rows"
+            raise DataError(msg)
+        return _division(part, self.name)
+
+
+def _first_of_group(table: Table) -> np.ndarray:
+    """int64[n_rows]: the row's own number, or that of the first row of its group."""
+    rows = np.arange(table.n_rows)
+    if table.groups is None:
+        return rows
+    _, first, member = np.unique(table.groups, return_index=True, return_inverse=True)
+    return rows[first][member]
