@@ -1,0 +1,154 @@
+"""What identifies a run, and which combinations are refused before any work."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.engine import check
+from arboretum.engine.code import code_hash, framework_folder, versions
+from arboretum.engine.run import Budget, Request, fingerprint, prepare, with_fields
+from arboretum.errors import CapabilityError, ConfigError, DataError
+from arboretum.interfaces.method import Parts
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+
+
+@attrs.frozen
+class Stub:
+    """A component that only declares."""
+
+    kind: str = "method"
+    name: str = "stub"
+    capabilities: tuple = ()
+    needs: tuple = ()
+    lam: float = 1.0
+
+
+def make_table(n_classes: int = 2, weights: np.ndarray | None = None, task: Task = Task.classification) -> Table:
+    codes = np.arange(6, dtype=np.int32) % n_classes
+    target = (
+        Target("y", task, codes, tuple("abcdef"[:n_classes]))
+        if task is Task.classification
+        else Target("y", task, values=codes.astype(float))
+    )
+    return Table("toy", (Column("x", ColumnKind.continuous, np.arange(6.0)),), target, weights)
+
+
+@attrs.frozen
+class Given:
+    """A data set made of a table."""
+
+    table: Table
+
+    def load(self, seed: int) -> Table:
+        return self.table
+
+
+REQUEST = Request(Parts(method=Stub()), seed=3, config={"criterion": {"lam": 1}, "tracker": {"uri": "a"}}, code="c")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 4}, {"config": {"criterion": {"lam": 2}}}, {"code": "d"}, {"budget": Budget(seconds=1.0)}, {"certify": True}],
+)
+def test_whatever_can_change_the_result_changes_the_fingerprint(change):
+    assert fingerprint(attrs.evolve(REQUEST, **change), "data") != fingerprint(REQUEST, "data")
+    assert fingerprint(REQUEST, "other data") != fingerprint(REQUEST, "data")
+
+
+def test_where_the_record_goes_does_not_change_the_fingerprint():
+    elsewhere = {"criterion": {"lam": 1}, "tracker": {"uri": "b"}, "plugins": ["x.py"], "skip_finished": True}
+    assert fingerprint(attrs.evolve(REQUEST, config=elsewhere), "data") == fingerprint(REQUEST, "data")
+
+
+def test_the_code_hash_follows_contents_and_names_and_leaves_out_tests(tmp_path):
+    folder = tmp_path / "plugin"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "a.py").write_text("1")
+    first = code_hash([folder])
+    (folder / "tests" / "test_a.py").write_text("2")
+    (folder / "notes.txt").write_text("3")
+    assert code_hash([folder]) == first
+    (folder / "a.py").write_text("2")
+    changed = code_hash([folder])
+    (folder / "a.py").rename(folder / "b.py")
+    assert len({first, changed, code_hash([folder])}) == 3
+
+
+def test_the_framework_is_part_of_the_versions_and_has_a_hash():
+    assert {"python", "arboretum", "numpy", "numba"} <= set(versions())
+    assert len(code_hash([framework_folder()])) == 64
+
+
+@pytest.mark.parametrize("group", ["criterion", "solver"])
+def test_a_method_without_a_part_it_needs_is_refused_by_name(group):
+    with pytest.raises(CapabilityError, match=f"method stub needs a {group}; add {group}=NAME"):
+        check.check_parts(Parts(method=Stub(needs=(group,))))
+
+
+def test_a_run_without_a_data_set_is_refused():
+    with pytest.raises(DataError, match="no data set is chosen; add dataset=NAME"):
+        prepare(REQUEST)
+
+
+def test_more_classes_than_a_component_handles_are_refused():
+    two = Stub("criterion", "two", ("classification",))
+    check.check_table(Parts(method=Stub(), criterion=two), make_table(2))
+    with pytest.raises(CapabilityError, match="criterion two handles two classes, but toy has 3"):
+        check.check_table(Parts(method=Stub(), criterion=two), make_table(3))
+
+
+def test_weights_are_refused_by_a_component_that_leaves_them_out():
+    light = Stub("criterion", "light", ("classification", "multiclass"))
+    with pytest.raises(CapabilityError, match="criterion light does not handle object weights"):
+        check.check_table(Parts(method=Stub(), criterion=light), make_table(2, np.full(6, 2.0)))
+
+
+@pytest.mark.parametrize(
+    ("task", "declared"), [(Task.regression, ("classification",)), (Task.classification, ("regression",))]
+)
+def test_a_target_of_the_other_kind_is_refused(task, declared):
+    part = Stub("impurity", "imp", declared)
+    with pytest.raises(CapabilityError, match=f"impurity imp does {declared[0]}, but the target 'y' of toy asks for"):
+        check.check_table(Parts(method=Stub(capabilities=("classification", "regression", "weights", "multiclass")),
+                                impurity=part), make_table(2, task=task))  # fmt: skip
+
+
+def test_a_component_that_declares_nothing_is_taken_to_classify():
+    check.check_table(Parts(method=Stub()), make_table(5, np.ones(6)))
+    with pytest.raises(CapabilityError, match="method stub does classification"):
+        check.check_table(Parts(method=Stub()), make_table(2, task=Task.regression))
+
+
+def test_a_tuner_without_validation_rows_is_refused():
+    with pytest.raises(CapabilityError, match="tuner stub needs validation rows"):
+        check.check_validation(Parts(method=Stub(), tuner=Stub("tuner")), None)
+    check.check_validation(Parts(method=Stub(), tuner=Stub("tuner")), make_table())
+
+
+def test_one_class_no_columns_and_no_rows_are_refused():
+    table = make_table(2)
+    one = attrs.evolve(table, target=attrs.evolve(table.target, codes=np.zeros(6, np.int32)))
+    for broken, complaint in (
+        (one, "has one class, 'a'"),
+        (attrs.evolve(table, columns=()), "no usable column"),
+        (table.take(np.arange(0)), "has no rows"),
+    ):
+        with pytest.raises(DataError, match=complaint):
+            prepare(Request(Parts(method=Stub(), dataset=Given(broken))))
+
+
+def test_a_tuner_may_only_change_fields_that_exist():
+    parts = Parts(method=Stub(), criterion=Stub("criterion"))
+    assert with_fields(parts, {"criterion.lam": 7.0}).criterion.lam == 7.0
+    with pytest.raises(ConfigError, match="no criterion with a field 'lamb'"):
+        with_fields(parts, {"criterion.lamb": 7.0})
+    with pytest.raises(ConfigError, match="no impurity with a field"):
+        with_fields(parts, {"impurity.base": 7.0})
+
+
+@pytest.mark.parametrize("values", [{"seconds": 0}, {"seconds": -1.0}, {"memory_mb": 0}])
+def test_a_budget_is_positive(values):
+    with pytest.raises(ValueError, match="budget.* must be > 0"):
+        Budget(**values)
