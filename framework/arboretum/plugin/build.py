@@ -105,7 +105,7 @@ def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:
         return value.lower() == "true"
     if wanted is str and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    if isinstance(value, bool) is not (wanted is bool):
+    if isinstance(value, bool) is not (wanted is bool) or not isinstance(value, str | int | float):
         raise _mismatch(where, names[wanted], value)
     try:
         number = wanted(value)

@@ -23,7 +23,7 @@ from arboretum.errors import ConfigError, PluginError
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS
 from arboretum.plugin.presets import read_presets
-from arboretum.plugin.registry import Failure, Owner, Registry
+from arboretum.plugin.registry import Failure, Owner, Registry, check_component
 
 GROUP = "arboretum"
 DISABLE = "ARBORETUM_DISABLE"
@@ -67,6 +67,8 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
     try:
         classes = _register(manager, module, owner)
         presets = read_presets(folder / "presets", owner)
+        for cls in classes:
+            check_component(cls, owner)
     except PluginError as error:
         registry.failures.append(Failure(point.name, str(error)))
         return
@@ -145,6 +147,7 @@ def _classes_of(module: ModuleType) -> list[type]:
 
 
 def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: Iterable[Any]) -> None:
+    """Register what one plugin brings; raises PluginError when another plugin owns a name."""
     registry.owners.append(owner)
     for cls in classes:
         registry.add(cls, owner)

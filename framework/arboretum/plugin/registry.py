@@ -141,7 +141,7 @@ class Registry:
         """One line: what is unknown, the closest match with its owner, what is installed, what failed to load."""
         names = self.names(kind)
         near = closest(name, names)
-        hint = ""
+        hint = ";"
         if near:
             owner = (self._entries[kind].get(near) or self._presets[kind][near]).owner.plugin
             hint = f"; did you mean {near!r} ({owner})?"

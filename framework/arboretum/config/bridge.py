@@ -1,0 +1,158 @@
+"""Registry → Hydra's store: group = kind, option = name, generated from the attrs fields.
+
+The only module that touches ``ConfigStore``, which is one per process: :func:`stored` puts the nodes in and takes them
+out again, so that a notebook, a thread or somebody else's Hydra application is left as it was.
+"""
+
+from __future__ import annotations
+
+import enum
+import secrets
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import attrs
+from hydra import version
+from hydra.core.config_store import ConfigNode, ConfigStore
+from hydra.core.plugins import Plugins
+from omegaconf import OmegaConf
+
+from arboretum.config.settings import root_defaults
+from arboretum.errors import PluginError
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.assemble import DEFAULT_CHOICES
+from arboretum.plugin.registry import NONE, Entry, Preset, Registry
+
+PRIMARY = "arboretum"
+"""Name of the primary configuration."""
+REPEATED = "repeated_values"
+"""Name of the node that holds the values of a record that is repeated."""
+VERSION_BASE = "1.3"
+
+_LOCK = threading.RLock()
+
+
+@attrs.frozen
+class Start:
+    """Where a composition starts from: the defaults, or the choices and values of a record that is repeated."""
+
+    choices: Mapping[str, Any] = attrs.field(factory=lambda: dict(DEFAULT_CHOICES))
+    values: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@dataclass
+class _Node(ConfigNode):
+    """A node that becomes an OmegaConf object when it is loaded: two hundred of them at start would take 0.1 s."""
+
+    def __copy__(self) -> ConfigNode:
+        node = OmegaConf.create(self.node)
+        for key, value in self.node.items():
+            if isinstance(value, Mapping) and self.group is not None:
+                OmegaConf.set_struct(node[key], False)  # a mapping field (prices, kinds) takes any key
+        return ConfigNode(self.name, node, self.group, self.package, self.provider)
+
+
+@contextmanager
+def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
+    """Hold the registry's nodes in Hydra's store; other threads that compose wait; restored at the end."""
+    with _LOCK:
+        Plugins.instance()  # Hydra's own launchers and sweepers register at first use: not inside, where it is undone
+        store, base = ConfigStore.instance(), version.VersionBase.instance()
+        before, base_before = store.repo, base.getbase()
+        version.setbase(VERSION_BASE)
+        store.repo = {name: dict(value) if isinstance(value, dict) else value for name, value in before.items()}
+        try:
+            fill(store.repo, registry, start or Start())
+            yield
+        finally:
+            store.repo = before
+            base.version_base = base_before
+
+
+def store_for_process(registry: Registry, start: Start | None = None) -> None:
+    """Put the nodes into Hydra's store for good: what the command does, whose workers inherit the store."""
+    version.setbase(VERSION_BASE)
+    fill(ConfigStore.instance().repo, registry, start or Start())
+
+
+def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
+    """Add the primary configuration, a node per component and per preset, and ``none`` per optional group."""
+    _put(repo, None, PRIMARY, primary(start), None)
+    if start.values:
+        _put(repo, None, REPEATED, dict(start.values), "_global_")
+    for kind in KINDS:
+        repo[kind] = {}
+        if kind not in ("dataset", "method"):
+            _put(repo, kind, NONE, {} if kind in MANY else {"name": NONE}, kind)
+    for entry in registry.entries():
+        package = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
+        _put(repo, entry.kind, entry.name, component_node(entry), package)
+    for preset in registry.presets():
+        _put(repo, preset.kind, preset.name, preset_node(preset), "_global_")
+
+
+def primary(start: Start) -> dict[str, Any]:
+    """The primary configuration: defaults list, top-level keys, quiet logging, a run folder of its own."""
+    defaults: list[Any] = ["_self_"]
+    for kind in (*(k for k in KINDS if k not in ("method", "tracker")), "tracker", "method"):
+        choice = start.choices[kind]
+        defaults.append({kind: list(choice) if kind in MANY else choice or "???"})
+    if start.values:
+        defaults.append(REPEATED)
+    defaults += [{"override hydra/job_logging": "none"}, {"override hydra/hydra_logging": "none"}]
+    unique = secrets.token_hex(2)  # two processes that start in the same second get two folders
+    return {
+        "defaults": defaults,
+        **root_defaults(),
+        **{kind: {} if kind in MANY else {"name": NONE} for kind in KINDS},
+        "hydra": {
+            "run": {"dir": f"outputs/${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{unique}"},
+            "sweep": {"dir": f"multirun/${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{unique}"},
+            "output_subdir": None,  # record.json holds the whole configuration
+            "job": {"name": PRIMARY},
+        },
+    }
+
+
+def component_node(entry: Entry) -> dict[str, Any]:
+    """Field → default, as plain values; a field that follows a shared value is an interpolation."""
+    try:
+        instance = entry.cls()
+    except Exception as error:
+        msg = f"{entry.kind} {entry.name!r} ({entry.owner.plugin}) cannot be built with its own defaults: {error}"
+        raise PluginError(msg) from error
+    node: dict[str, Any] = {} if entry.kind in MANY else {"name": entry.name}
+    for field in attrs.fields(entry.cls):
+        if field.init:
+            shared = field.metadata.get("shared")
+            node[field.name] = f"${{{shared}}}" if shared else plain(getattr(instance, field.name))
+    return node
+
+
+def preset_node(preset: Preset) -> dict[str, Any]:
+    """The preset as Hydra's defaults list: a recipe and overrides of other groups."""
+    items: list[Any] = [f"{preset.recipe}@{preset.kind}"]
+    items += [{f"override /{g}": list(o) if g in MANY else o} for g, o in preset.select.items()]
+    return {"defaults": items}
+
+
+def plain(value: Any) -> Any:
+    """A field's value in words that JSON, YAML and the command line share."""
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value
+
+
+def _put(repo: dict[str, Any], group: str | None, name: str, node: Any, package: str | None) -> None:
+    where = repo if group is None else repo[group]
+    where[f"{name}.yaml"] = _Node(f"{name}.yaml", node, group, package, "arboretum")

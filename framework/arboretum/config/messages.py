@@ -1,0 +1,132 @@
+"""Hydra's composition errors, said again in one line with the closest match and the way out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import attrs
+from hydra.errors import CompactHydraException, MissingConfigException, OverrideParseException
+
+from arboretum.config.settings import SETTINGS, Limits
+from arboretum.errors import ArboretumError, ConfigError, closest, unknown
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.assemble import expand
+from arboretum.plugin.registry import NONE, Registry
+
+_KEY = re.compile(r"Could not (?:override|append to|delete from) '?(?:config\. ')?(?P<key>[^'\s]+)'")
+_SPECIFY = re.compile(r"You must specify '(?P<group>[^']+)'")
+_ASSIGNMENT = re.compile(r"^\+{0,2}(?P<key>[A-Za-z_/]+)=(?P<value>.*)$", re.DOTALL)
+
+
+def one_line(error: BaseException) -> str:
+    """An exception's text without line breaks; its type's name when it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def translate(error: Exception, overrides: Sequence[str], registry: Registry) -> ArboretumError:
+    """The error to show for a failed composition."""
+    if isinstance(error, ArboretumError):
+        return error
+    if isinstance(error, OverrideParseException):
+        return _syntax(error)
+    if isinstance(error, MissingConfigException):
+        return _missing(error, registry)
+    text, cause = str(error), error.__cause__
+    if found := _SPECIFY.search(text):
+        return _unspecified(found["group"], registry)
+    if "Ambiguous value" in text or "requires --multirun" in text:
+        given = re.search(r"'([^=']+=[^']*)'", text)
+        example = given[1] if given else "KEY=A,B"
+        return ConfigError(f"{example} names several values; add -m to run each, or write a list as [A,B]")
+    if found := _KEY.search(text):
+        return _unknown_key(found["key"], overrides, registry)
+    if "Config group override must be" in text:
+        return ConfigError("a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage")
+    if isinstance(error, CompactHydraException) and cause is not None and not text.strip():
+        text = str(cause)
+    return ConfigError(" ".join(text.split()) or type(error).__name__)
+
+
+def _syntax(error: OverrideParseException) -> ConfigError:
+    reason = str(error.message).split("\n")
+    what = next((line for line in reason if line and not line.startswith(("Error parsing", "See "))), "")
+    hint = "quote text with special characters inside the shell's quotes: 'KEY=\"a, b\"'"
+    return ConfigError(f"cannot read {error.override!r} ({what}); expected KEY=VALUE; {hint}")
+
+
+def _missing(error: MissingConfigException, registry: Registry) -> ConfigError:
+    path = error.missing_cfg_file or ""
+    if not path:
+        found = re.search(r"Could not (?:load|find) '([^']+)'", str(error))
+        path = found[1] if found else ""
+    group, _, option = path.rpartition("/")
+    if group in KINDS:
+        if option == NONE:
+            return _unspecified(group, registry)
+        return ConfigError(registry.unknown_option(group, option))
+    if group.startswith("hydra/"):
+        kind = group.removeprefix("hydra/")
+        listed = [line.strip() for line in str(error).split("\n") if line.startswith("\t") and "provider=" not in line]
+        way_out = f"install its package (hydra-{option}-{kind})" if kind in ("launcher", "sweeper") else "see Hydra's docs"
+        return ConfigError(f"unknown {group} {option!r}; known: {', '.join(listed)}; {way_out}")
+    where = "" if group else " (is --config-dir given?)"
+    return ConfigError(" ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where)
+
+
+def _unspecified(group: str, registry: Registry) -> ConfigError:
+    known = registry.names(group) if group in KINDS else []
+    first = "iris" if "iris" in known else "NAME"
+    way_out = " (or dataset=file dataset.path=PATH dataset.target=COLUMN)" if group == "dataset" else ""
+    return ConfigError(f"a run needs a {group}; say {group}={first}{way_out}; installed: {', '.join(known) or 'none'}")
+
+
+def chosen_options(overrides: Sequence[str], registry: Registry) -> dict[str, object]:
+    """Group → option (or options), as far as the command line and its preset say."""
+    choices: dict[str, object] = {}
+    for text in overrides:
+        found = _ASSIGNMENT.match(text)
+        if found and found["key"] in KINDS:
+            value = found["value"].strip()
+            listed = [item.strip(" '\"") for item in value.strip("[]").split(",") if item.strip()]
+            choices[found["key"]] = tuple(listed) if found["key"] in MANY else (listed or [NONE])[0]
+    return expand(registry, choices)
+
+
+def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> ConfigError:
+    group, *rest = key.lstrip("+~").split(".")
+    if group == "budget":
+        return ConfigError(unknown("parameter", key, [f"budget.{field.name}" for field in attrs.fields(Limits)]))
+    if group == "hydra" or group.startswith("hydra/"):
+        return ConfigError(f"unknown Hydra setting {key!r}; arboretum run --cfg hydra dataset=NAME lists them")
+    if group not in KINDS:
+        near = closest(group, [*KINDS, *SETTINGS])
+        hint = f"; did you mean {near!r}?" if near else ";"
+        return ConfigError(f"unknown key {key!r}{hint} groups: {', '.join(KINDS)}; settings: {', '.join(SETTINGS)}")
+    if not rest:
+        return ConfigError(f"{key}: choose an option with {group}=NAME of {', '.join(registry.names(group))}")
+    option = chosen_options(overrides, registry).get(group)
+    if group in MANY:
+        return _unknown_rule(group, rest, tuple(option or ()), registry)
+    if option in (NONE, "", None):
+        return ConfigError(f"{key} has nothing to belong to: {group}=none; choose {group}=NAME")
+    if option not in registry.names(group):  # an option of a configuration folder
+        return ConfigError(f"{group} {option!r} has no parameter {rest[0]!r}")
+    preset = registry.find_preset(group, str(option))
+    entry = registry.get(group, preset.recipe if preset else str(option))
+    fields = [field.name for field in attrs.fields(entry.cls) if field.init]
+    return ConfigError(f"{group} {entry.name!r}: " + unknown("parameter", ".".join(rest), fields))
+
+
+def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registry: Registry) -> ConfigError:
+    rule, given = rest[0], ", ".join(options) or NONE
+    if rule in options and len(rest) > 1:
+        fields = [field.name for field in attrs.fields(registry.get(group, rule).cls) if field.init]
+        return ConfigError(f"{group} {rule!r}: " + unknown("parameter", rest[1], fields))
+    if rule in registry.names(group):
+        wanted = ",".join((*options, rule))
+        return ConfigError(f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{wanted}]")
+    owners = [o for o in options if rule in {f.name for f in attrs.fields(registry.get(group, o).cls)}]
+    if owners:
+        return ConfigError(f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE")
+    return ConfigError(unknown(f"{group} rule", rule, options or registry.names(group)))

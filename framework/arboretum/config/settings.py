@@ -1,0 +1,70 @@
+"""What a run asks for besides its components: the root of the configuration, typed, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from arboretum.errors import ConfigError, unknown
+from arboretum.interfaces.component import param
+from arboretum.plugin.build import coerce, field_types
+
+
+@attrs.frozen
+class Limits:
+    """What a run may spend (the group of keys ``budget.…``)."""
+
+    kind = "budget"
+
+    seconds: float | None = param(None, "wall clock for growing or solving", gt=0.0, unit="s")
+    memory_mb: int | None = param(None, "tables of a solver, at most", gt=0, unit="MB")
+
+
+@attrs.frozen
+class Settings:
+    """The top-level keys."""
+
+    kind = "run"
+
+    seed: int = param(0, "seed of every random choice", ge=0)
+    theta: float | None = param(None, "θ, followed by every component that declares it", ge=0.0, le=1.0)
+    goal: str = param("valid_error", "metric that a sweep returns and calls best; its name gives the direction")
+    certify: bool = param(False, "compare with the proven minimum over the same tests")
+    skip_finished: bool = param(False, "do not repeat a run whose configuration, data and code are already finished")
+    plugins: tuple[str, ...] = param((), "one-file plugins (as --plugin FILE)")
+    budget: Limits = attrs.field(factory=Limits, metadata={"doc": "see budget.seconds, budget.memory_mb"})
+
+
+SETTINGS: tuple[str, ...] = tuple(field.name for field in attrs.fields(Settings))
+"""Names of the top-level keys that are no group."""
+
+
+def read_settings(values: dict[str, Any]) -> Settings:
+    """Build the root from plain values; raises ConfigError naming key, rule and value."""
+    budget = values.get("budget") or {}
+    if not isinstance(budget, dict):
+        msg = f"budget has the keys seconds and memory_mb (budget.seconds=60); got {budget!r}"
+        raise ConfigError(msg)
+    rest = {key: value for key, value in values.items() if key != "budget"}
+    return _read(Settings, rest, "", {"budget": _read(Limits, budget, "budget.", {})})
+
+
+def _read(cls: type, values: dict[str, Any], prefix: str, more: dict[str, Any]) -> Any:
+    types = field_types(cls)
+    stray = [key for key in values if key not in types]
+    if stray:
+        raise ConfigError(unknown("parameter", prefix + stray[0], [prefix + name for name in types]))
+    arguments = {key: coerce(value, types[key], prefix + key) for key, value in values.items()}
+    try:
+        return cls(**arguments, **more)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(str(error).removeprefix("run.")) from None
+
+
+def root_defaults() -> dict[str, Any]:
+    """The top-level keys with their defaults, as plain values."""
+    return {
+        name: attrs.asdict(value) if attrs.has(type(value)) else list(value) if isinstance(value, tuple) else value
+        for name, value in ((field.name, getattr(Settings(), field.name)) for field in attrs.fields(Settings))
+    }
