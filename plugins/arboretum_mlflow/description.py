@@ -1,0 +1,87 @@
+"""The text on a run's page in the MLflow UI (Markdown)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arboretum.api import Record
+
+SHOWN_LINES = 40
+"""Longer trees are pictures, not text; they lie beside as ``tree.txt`` and ``tree.svg``."""
+SHOWN_CHARACTERS = 3500
+PARTS = ("train", "valid", "test")
+SHOWN_CHILDREN = 30
+
+
+def describe_run(record: Record, tree_text: str = "", left_out: Sequence[str] = ()) -> str:
+    """Quality per part of the data, what the tree is like, its text when it is short, and the notes of the run."""
+    pieces = [_headline(record), _quality(record.metrics), _tree(tree_text)]
+    if left_out:
+        pieces.append(f"Not finite, so not among the metrics: {', '.join(left_out)}.")
+    pieces += [f"- {note}" for note in record.notes]
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def describe_failure(error: str) -> str:
+    """The error, as it was printed."""
+    return f"**Failed**\n\n```\n{error.strip()[:SHOWN_CHARACTERS]}\n```"
+
+
+def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, Any]], varied: Mapping[str, int]) -> str:
+    """The best results and what was varied.
+
+    children : {"name", "status", "metrics"} of each run, in the order to show.   varied : parameter → number of values.
+    """
+    failures = sum(child["status"] == "FAILED" for child in children)
+    pieces = [f"**{len(children)} runs**" + (f", {failures} failed" if failures else "")]
+    if varied:
+        pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in varied.items()))
+    columns = [name for name in best if any(name in child["metrics"] for child in children)][:6]
+    if columns:
+        rows = [f"| run | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+        for child in children[:SHOWN_CHILDREN]:
+            cells = [_number(child["metrics"].get(name, math.nan)) for name in columns]
+            rows.append(f"| {child['name']} | {' | '.join(cells)} |")
+        pieces.append("\n".join(rows))
+        if len(children) > SHOWN_CHILDREN:
+            pieces.append(f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed below this run.")
+    return "\n\n".join(pieces)
+
+
+def _headline(record: Record) -> str:
+    name = record.data.get("name", "")
+    verdict = "verified" if record.verified else "not verified"
+    words = [f"**{name}**, {verdict}" if name else f"**{verdict.capitalize()}**"]
+    if record.tree is not None:
+        leaves, depth = record.tree.n_leaves, int(record.tree.depth_of.max())
+        words.append(f"tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}")
+    if record.solution is not None:
+        words.append(f"{record.solution.status.value}: value {_number(record.solution.value)}")
+        words.append(f"proven gap {_number(record.solution.gap)}")
+    return ", ".join(words)
+
+
+def _quality(metrics: Mapping[str, float]) -> str:
+    """The metrics that exist per part of the data, one row per part."""
+    present = [part for part in PARTS if any(name.startswith(f"{part}_") for name in metrics)]
+    names = list(dict.fromkeys(n.split("_", 1)[1] for n in metrics if n.split("_", 1)[0] in PARTS and "_" in n))[:6]
+    if not present or not names:
+        return ""
+    rows = [f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for part in present:
+        rows.append(f"| {part} | {' | '.join(_number(metrics.get(f'{part}_{n}', math.nan)) for n in names)} |")
+    return "\n".join(rows)
+
+
+def _tree(text: str) -> str:
+    if not text.strip():
+        return ""
+    if text.count("\n") > SHOWN_LINES or len(text) > SHOWN_CHARACTERS:
+        return "The tree is too large for this page: see the artifacts tree.svg and tree.txt."
+    return f"```\n{text.strip()}\n```"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "–"

@@ -1,0 +1,209 @@
+"""What is written for one run: names, parameters, metrics, tags and files, as plain JSON values.
+
+Built in the command's process; written by :mod:`.writer` in the process that holds MLflow.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import json
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arboretum.api import ColumnKind, Record, RunInfo, Tree
+from arboretum_mlflow.description import describe_failure, describe_run
+from arboretum_mlflow.flatten import MAX_NAME, MAX_TAG, parameters, sanitised, shorten
+
+MAX_DIGEST = 36
+"""MLflow's column for a data set's digest is narrower than a SHA-256; the whole one is a tag."""
+FINISHED, FAILED = "FINISHED", "FAILED"
+
+
+@attrs.frozen
+class Entry:
+    """One run as it is written.
+
+    key : equal for equal runs in the same folder ("" : never the same); what is stored under it is not stored again.
+    start, end : milliseconds since 1970.   dataset : fields of an MLflow data set, {} without one.
+    """
+
+    name: str
+    key: str
+    sweep: str
+    status: str
+    start: int
+    end: int
+    params: dict[str, str]
+    metrics: dict[str, float]
+    tags: dict[str, str]
+    dataset: dict[str, str]
+    files: dict[str, str]
+
+
+def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Entry:
+    """The entry of a finished run."""
+    config = record.config or run.config
+    params = parameters(config, record.seed)
+    metrics, left_out = numbers(record)
+    fingerprint = run.fingerprint or record.fingerprint
+    end = _ended(run.folder)
+    return Entry(
+        name=shorten(run.name or default_name(params, record.data), MAX_NAME),
+        key=key_of(fingerprint, run.folder, FINISHED),
+        sweep=run.sweep_id,
+        status=FINISHED,
+        start=end - int(1000 * sum(record.timings.values())),
+        end=end,
+        params=params,
+        metrics=metrics,
+        tags=_tags(run, fingerprint) | _record_tags(record, left_out, files.get("tree.txt", "")),
+        dataset=_dataset(record),
+        files=dict(files),
+    )
+
+
+def failed(run: RunInfo, error: str) -> Entry:
+    """The entry of a failed run; the error is a tag, the description, and the artifact ``error.txt``."""
+    params = parameters(run.config)
+    end = _ended(run.folder)
+    first_line = next((line for line in error.splitlines() if line.strip()), "failed without a message")
+    tags = {"arboretum.error": first_line, "mlflow.note.content": describe_failure(error)}
+    return Entry(
+        name=shorten(run.name or default_name(params, {}), MAX_NAME),
+        key=key_of(run.fingerprint, run.folder, FAILED),
+        sweep=run.sweep_id,
+        status=FAILED,
+        start=end,
+        end=end,
+        params=params,
+        metrics={},
+        tags=_tags(run, run.fingerprint) | _short(tags),
+        dataset={},
+        files={"error.txt": error},
+    )
+
+
+def key_of(fingerprint: str, folder: Path | None, status: str) -> str:
+    """What makes two runs one entry: fingerprint, folder and whether it failed; "" when either is not known."""
+    if not fingerprint or folder is None:
+        return ""
+    return hashlib.sha256(f"{fingerprint}\0{Path(folder).absolute()}\0{status}".encode()).hexdigest()
+
+
+def default_name(params: Mapping[str, str], data: Mapping[str, Any]) -> str:
+    """Compose "cart iris seed=1"."""
+    words = [params.get("method", ""), str(data.get("name") or params.get("dataset", ""))]
+    if "seed" in params:
+        words.append(f"seed={params['seed']}")
+    return " ".join(word for word in words if word) or "run"
+
+
+def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
+    """Metrics, timings ("time_fit", seconds) and the solution's numbers; and the names left out as not finite."""
+    found: dict[str, Any] = dict(record.metrics)
+    if record.solution is not None:
+        values = record.solution.to_json()
+        found |= {f"solution.{name}": values[name] for name in ("value", "lower_bound", "gap", "subproblems")}
+    found |= {f"time_{name}": seconds for name, seconds in record.timings.items()}
+    found["time_total"] = math.fsum(record.timings.values())
+    return finite_only(found)
+
+
+def finite_only(values: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
+    """The finite numbers under names that MLflow takes, and the names of the others."""
+    kept: dict[str, float] = {}
+    left_out = []
+    for name, value in sanitised(values.items()):
+        number = _finite(value)
+        if number is None:
+            left_out.append(name)
+        else:
+            kept[name] = number
+    return kept, left_out
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _ended(folder: Path | None) -> int:
+    """Milliseconds since 1970 when the record was written: now, unless the run is sent later."""
+    now = time.time()
+    try:
+        return int(1000 * min(now, (Path(folder) / "record.json").stat().st_mtime)) if folder else int(1000 * now)
+    except OSError:
+        return int(1000 * now)
+
+
+def _tags(run: RunInfo, fingerprint: str) -> dict[str, str]:
+    tags = {
+        "mlflow.source.name": "arboretum run",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": _user(),
+        "arboretum.role": "run",
+        "arboretum.fingerprint": fingerprint,
+        "arboretum.folder": str(Path(run.folder).absolute()) if run.folder else "",
+        "arboretum.sweep": run.sweep_id,
+        "mlflow.parentRunId": run.sweep_id,
+    }
+    return _short(tags)
+
+
+def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[str, str]:
+    tags = {
+        "arboretum.verified": str(record.verified).lower(),
+        "arboretum.data.sha256": str(record.data.get("sha256", "")),
+        "arboretum.left_out": ", ".join(left_out),
+        "mlflow.note.content": describe_run(record, tree_text, left_out),
+    }
+    if record.solution is not None:
+        tags["arboretum.solution"] = record.solution.status.value
+    for name, version in record.versions.items():
+        key = "mlflow.source.git.commit" if name == "git" else f"arboretum.{name.replace(' ', '.', 1)}"
+        tags[key if name == "git" or name.startswith("plugin ") else f"arboretum.version.{name}"] = str(version)
+    return _short(tags)
+
+
+def _short(tags: Mapping[str, str]) -> dict[str, str]:
+    return {name: shorten(value, MAX_TAG) for name, value in sanitised(tags.items()) if value}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user without a name
+        return ""
+
+
+def _dataset(record: Record) -> dict[str, str]:
+    name, digest = record.data.get("name"), record.data.get("sha256")
+    if not name or not digest:
+        return {}
+    profile = {k: v for k, v in record.data.items() if k.startswith("n_")}
+    return {
+        "name": shorten(str(name), 500),
+        "digest": str(digest)[:MAX_DIGEST],
+        "source_type": "arboretum",
+        "source": json.dumps({"dataset": str(name), "sha256": str(digest)}),
+        "schema": _schema(record.tree),
+        "profile": json.dumps(profile, default=str),
+    }
+
+
+def _schema(tree: Tree | None) -> str:
+    """The columns as MLflow's schema, so that the UI lists them; "" for tables too wide to be read there."""
+    if tree is None or len(tree.columns) > 1000:
+        return ""
+    kinds = {ColumnKind.continuous: "double"}
+    columns = [{"name": column.name, "type": kinds.get(column.kind, "string")} for column in tree.columns]
+    return json.dumps({"mlflow_colspec": columns})

@@ -1,0 +1,87 @@
+"""Where is the store?  A tracking URI read once: absolute, fit to be shown, with the place of the artifacts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import attrs
+
+from arboretum.api import TrackerError
+
+SQL_SCHEMES = ("sqlite", "postgresql", "mysql", "mssql")
+SERVER_SCHEMES = ("http", "https", "databricks")
+ARTIFACTS_FOLDER = "mlruns"
+
+
+@attrs.frozen
+class Location:
+    """A store.
+
+    uri : as MLflow takes it, a SQLite path made absolute.   shown : the same without a password, for messages.
+    database : file of a SQLite store, else None.
+    artifacts : URI of the folder for artifacts of a new experiment; "" where the server decides.
+    """
+
+    uri: str
+    shown: str
+    database: Path | None
+    artifacts: str
+
+    @property
+    def is_server(self) -> bool:
+        """Whether an MLflow server answers there (rather than a database)."""
+        return self.uri.split(":", 1)[0] in SERVER_SCHEMES
+
+    @property
+    def sidecar(self) -> Path | None:
+        """Hidden file beside a SQLite store: lock while its schema is made, then the note that it is made."""
+        return None if self.database is None else self.database.with_name(f".{self.database.name}.arboretum")
+
+
+def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = None) -> Location:
+    """Read a tracking URI.   here : folder that relative paths start from (default: the working folder).
+
+    Raises TrackerError on a URI that names no store.
+    """
+    here = Path.cwd() if here is None else here
+    scheme, sign, rest = uri.partition(":")
+    dialect = scheme.split("+", 1)[0].lower()
+    if dialect not in SQL_SCHEMES + SERVER_SCHEMES or (not sign and dialect != "databricks"):
+        msg = (
+            f"tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got {without_password(uri)!r}"
+            " (MLflow no longer keeps runs in plain folders)"
+        )
+        raise TrackerError(msg)
+    database = _sqlite_file(rest, here) if dialect == "sqlite" else None
+    if database is not None:
+        query = rest.partition("?")[2]
+        uri = f"sqlite:///{database}" + (f"?{query}" if query else "")
+    place = _artifacts(artifacts, database, here, dialect in SERVER_SCHEMES)
+    return Location(uri, without_password(uri), database, f"{place}/{_folder_name(experiment)}" if place else "")
+
+
+def without_password(uri: str) -> str:
+    """The URI with the password of ``user:password@`` left out."""
+    return re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:…@", uri)
+
+
+def _sqlite_file(rest: str, here: Path) -> Path:
+    path = rest.removeprefix("///").partition("?")[0]
+    if not rest.startswith("///") or not path or path == ":memory:":
+        msg = f"tracker.uri must name a file, such as sqlite:///mlflow.db; got 'sqlite:{rest}', which keeps nothing"
+        raise TrackerError(msg)
+    return (here / path).absolute()
+
+
+def _artifacts(chosen: str, database: Path | None, here: Path, is_server: bool) -> str:
+    if chosen:
+        return chosen.rstrip("/") if urlsplit(chosen).scheme else (here / chosen).absolute().as_uri()
+    if is_server:
+        return ""
+    return ((database.parent if database else here) / ARTIFACTS_FOLDER).absolute().as_uri()
+
+
+def _folder_name(experiment: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", experiment).strip("._") or "experiment"

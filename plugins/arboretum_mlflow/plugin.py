@@ -1,0 +1,12 @@
+"""Registration; light: mlflow is loaded neither here nor in the command's own process (see :mod:`.courier`)."""
+
+from __future__ import annotations
+
+from arboretum.api import hookimpl
+from arboretum_mlflow.tracker import MLflowTracker
+
+
+@hookimpl
+def arboretum_components() -> list[type]:
+    """The tracker ``mlflow``."""
+    return [MLflowTracker]

@@ -1,0 +1,131 @@
+"""The MLflow UI of a store, in the foreground."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from arboretum.api import TrackerError
+from arboretum_mlflow.courier import child_environment
+from arboretum_mlflow.location import Location
+
+START_SECONDS = 120.0
+"""A start takes 5 to 10 s, and took more than 33 s on a busy machine."""
+STOP_SECONDS = 10.0
+
+
+def serve(location: Location, experiment_id: str, host: str, port: int) -> None:
+    """Run the server until Ctrl-C (or SIGTERM).  Raises TrackerError when it cannot start or ends by itself."""
+    if location.is_server:
+        msg = f"MLflow store {location.shown} is a server already: open {location.shown} in a browser"
+        raise TrackerError(msg)
+    _check_port(host, port)
+    address = f"http://{host}:{port}"
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said, _running(location, host, port, said) as server:
+        try:
+            with _terminable():
+                _wait_until_up(server, address, said)
+                print(f"MLflow UI: {address}/#/experiments/{experiment_id}/runs  (Ctrl-C ends it)", flush=True)  # noqa: T201
+                server.wait()
+        except KeyboardInterrupt:
+            return
+        raise TrackerError(f"the MLflow server ended by itself: {_last_line(said)}; is port {port} free?")
+
+
+@contextmanager
+def _running(location: Location, host: str, port: int, said: TextIO) -> Iterator[subprocess.Popen[str]]:
+    """Start the server in a group of its own, which ends when this process does, however it ends."""
+    environment = {**child_environment(), "ARBORETUM_SERVER_URI": location.uri}
+    command = [sys.executable, "-P", "-m", "arboretum_mlflow.server", host, str(port)]
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=environment, text=True, start_new_session=True
+    )
+    try:
+        yield server
+    finally:
+        server.stdin.close()  # its signal to end
+        try:
+            server.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the wait as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _check_port(host: str, port: int) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            msg = f"cannot serve on {host}:{port} ({reason}); choose another port"
+            raise TrackerError(msg) from error
+
+
+def _wait_until_up(server: subprocess.Popen[str], address: str, said: TextIO) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            raise TrackerError(f"the MLflow server did not start: {_last_line(said)}")
+        try:
+            with urllib.request.urlopen(f"{address}/health", timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (OSError, urllib.error.URLError):  # not up yet
+            time.sleep(0.2)
+    raise TrackerError(f"the MLflow server was not up after {START_SECONDS:.0f} s: {_last_line(said)}")
+
+
+def _last_line(said: TextIO) -> str:
+    said.seek(0)
+    lines = [line.strip() for line in said if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing"
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, then end the whole group: this process and the server's workers."""
+    sys.stdin.read()
+    os.killpg(0, signal.SIGTERM)
+
+
+def main() -> None:
+    """The server's own process: MLflow's command with the store of this tracker."""
+    host, port = sys.argv[1:3]
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    from mlflow.cli import cli
+
+    uri = os.environ["ARBORETUM_SERVER_URI"]  # not an argument: a password must not show in the list of processes
+    os.environ["MLFLOW_BACKEND_STORE_URI"] = uri
+    cli(["server", "--host", host, "--port", port, "--workers", "1"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The component: which store, and what is asked of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from arboretum.api import Record, RunInfo, param
+from arboretum_mlflow import entry
+from arboretum_mlflow.courier import Courier
+from arboretum_mlflow.location import Location, locate
+from arboretum_mlflow.ready import is_ready
+
+MIGRATION_PATIENCE = 4.0
+"""Making or migrating a schema may take this many times ``timeout``; a fresh SQLite store takes 2 to 5 s."""
+
+
+@attrs.frozen
+class MLflowTracker:
+    """Keep records in MLflow: a local SQLite file, a database, or a server, told apart by the URI alone.
+
+    MLflow lives in a process of its own (see :mod:`arboretum_mlflow.worker`), so nothing here waits longer than
+    ``timeout`` and nothing here loads MLflow.  Every method raises TrackerError: one line with the way out.
+    """
+
+    kind = "tracker"
+    name = "mlflow"
+    paper = ""
+    capabilities = ()
+
+    uri: str = param("sqlite:///mlflow.db", "tracking URI: sqlite:///FILE, postgresql://…, http(s)://SERVER")
+    experiment: str = param("arboretum", "MLflow experiment that the runs belong to")
+    artifacts: str = param("", "folder or URI for the files of a new experiment; default: mlruns beside the SQLite file")
+    timeout: float = param(30.0, "a store that has not answered by then counts as failed", gt=0.0, unit="seconds")
+
+    @cached_property
+    def location(self) -> Location:
+        """Where the store is; relative paths are read when first used."""
+        return locate(self.uri, self.experiment, self.artifacts)
+
+    @cached_property
+    def _courier(self) -> Courier:
+        return Courier(self.location, self.experiment, self.timeout)
+
+    # -- life-cycle ------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Make the store ready; safe for several processes at once.  Answers in milliseconds once it has been made.
+
+        Raises TrackerError: locked, of a newer schema, not a database, folder not writable, server not answering.
+        """
+        if is_ready(self.location, self.timeout):
+            self.warm()
+        else:
+            self._courier.ask("prepare", patience=MIGRATION_PATIENCE)
+
+    def warm(self) -> None:
+        """Load MLflow and open the store in the background, while the run does its work."""
+        self._courier.start("open")
+
+    def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
+        """Open the parent of a multirun and return its id; the configuration is its artifact ``sweep.json``."""
+        tags = {
+            "mlflow.source.name": "arboretum run --multirun",
+            "mlflow.source.type": "LOCAL",
+            "arboretum.role": "sweep",
+            "mlflow.note.content": "This sweep is running, or was ended before it could say how it went.",
+        }
+        files = {"sweep.json": json.dumps(config, ensure_ascii=False, indent=2, default=str)}
+        return self._courier.ask("open_sweep", {"name": name, "tags": tags, "files": files})
+
+    def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
+        """Keep one finished run and return its id; the same fingerprint in the same folder is kept once.
+
+        files : artifact name → text (record.json, tree.json, tree.svg, tree.txt).
+        """
+        return self._courier.ask("store", {"entry": attrs.asdict(entry.finished(run, record, files))})
+
+    def store_failure(self, run: RunInfo, error: str) -> str:
+        """Keep one failed run as FAILED with its error as tag, description and artifact ``error.txt``."""
+        return self._courier.ask("store", {"entry": attrs.asdict(entry.failed(run, error))})
+
+    def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
+        """End the parent (FINISHED, FAILED or KILLED) with the best metrics, and the parameters all its runs share."""
+        finite, _ = entry.finite_only(best)  # those left out are named on the runs themselves
+        self._courier.ask("close_sweep", {"sweep_id": sweep_id, "best": finite, "status": status})
+
+    def fetch(self, run_id: str) -> Mapping[str, str]:
+        """Artifact name → text of a stored run.  Raises TrackerError when there is none."""
+        return self._courier.ask("fetch", {"run_id": run_id})
+
+    def close(self) -> None:
+        """End the process that holds MLflow; it is started again when needed.  (It also ends with the command.)"""
+        self._courier.end()
+
+    # -- the UI ------------------------------------------------------------------------------------------------------
+
+    def serve(self, host: str = "127.0.0.1", port: int = 5000) -> None:
+        """Serve the store's UI in the foreground until Ctrl-C; prints its address once it answers."""
+        from arboretum_mlflow.server import serve
+
+        self.prepare()
+        experiment_id = self._courier.ask("open")
+        self.close()
+        serve(self.location, experiment_id, host, port)

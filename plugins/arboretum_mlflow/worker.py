@@ -1,0 +1,109 @@
+"""The process that holds MLflow: reads requests from its standard input, line by line, and answers each with a line.
+
+It is a process of its own for four reasons: importing MLflow takes two to four seconds and so happens beside the fit; a
+store that hangs can be ended; MLflow's log lines and warnings stay out of the user's terminal; and the memory that
+benchmarks measure is not MLflow's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from arboretum.api import TrackerError
+from arboretum_mlflow.location import Location
+from arboretum_mlflow.trouble import explain
+
+ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_CONFIGURE_LOGGING": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # serves scorers of language models; costs a process and a start
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+"""Set before MLflow is imported, here and for the server of ``arboretum ui``."""
+DEFAULTS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
+"""Set unless the user has: MLflow itself would try a dead server for four minutes."""
+
+
+class Worker:
+    """Answers requests; opens the store at the first one that needs it."""
+
+    def __init__(self, location: Location, experiment: str, seconds: float) -> None:
+        self.location, self.experiment, self.seconds = location, experiment, seconds
+        self._writer: Any = None
+
+    @property
+    def writer(self) -> Any:
+        if self._writer is None:
+            from arboretum_mlflow.writer import Writer
+
+            self._writer = Writer(self.location, self.experiment)
+        return self._writer
+
+    def answer(self, action: str, arguments: Mapping[str, Any]) -> Any:
+        """Do what is asked."""
+        if action == "prepare":
+            from arboretum_mlflow.schema import make_ready
+
+            make_ready(self.location, self.seconds)
+        if action in ("prepare", "open"):
+            return self.writer.experiment_id
+        return getattr(self.writer, action)(**arguments)
+
+
+def reply(worker: Worker, line: str) -> dict[str, Any]:
+    """Answer one request line; every failure becomes one line with the way out."""
+    request = json.loads(line)
+    try:
+        return {"value": worker.answer(request["action"], request["arguments"])}
+    except TrackerError as error:
+        return {"error": str(error)}
+    except Exception as error:  # noqa: BLE001 - whatever a store or a driver raises is reported, none is lost
+        return {"error": explain(worker.location.shown, f"{type(error).__name__}: {error}")}
+
+
+def silence() -> None:
+    """Keep log lines and warnings of MLflow, alembic and SQLAlchemy away (failures come back as answers)."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+
+
+def main() -> None:
+    """Serve until standard input ends, that is until the command is over, however it ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which then closes the sweep
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # a library that prints must not break the protocol
+    silence()
+    first = json.loads(sys.stdin.readline())
+    location = Location(**{**first["location"], "database": _path(first["location"]["database"])})
+    worker = Worker(location, first["experiment"], first["seconds"])
+    for line in sys.stdin:
+        answers.write(json.dumps(reply(worker, line)) + "\n")
+        answers.flush()
+    os._exit(0)  # nothing is open but read-only connections; MLflow's own teardown takes a while
+
+
+def _path(text: str | None) -> Any:
+    from pathlib import Path
+
+    return None if text is None else Path(text)
+
+
+def first_line(location: Location, experiment: str, seconds: float) -> str:
+    """The line that tells a new process which store it holds."""
+    fields = {**attrs.asdict(location), "database": None if location.database is None else str(location.database)}
+    return json.dumps({"location": fields, "experiment": experiment, "seconds": seconds})
+
+
+if __name__ == "__main__":
+    main()

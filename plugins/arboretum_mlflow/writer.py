@@ -1,0 +1,191 @@
+"""Write entries to a store and read runs back.  Runs where MLflow is loaded; everything here may raise what MLflow raises."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from arboretum.api import TrackerError
+from arboretum_mlflow.description import describe_sweep
+from arboretum_mlflow.flatten import MAX_TAG, chunks, shorten
+from arboretum_mlflow.location import Location
+from arboretum_mlflow.trouble import WAY_OUT
+
+MAX_PARAMS = 100
+MAX_METRICS = 500
+PAGE = 1000
+LARGEST_TEXT = 50_000_000
+"""Bytes of an artifact that :meth:`Writer.fetch` reads as text; nothing of ours comes near."""
+
+
+class Writer:
+    """The store behind one tracker."""
+
+    def __init__(self, location: Location, experiment: str) -> None:
+        self.location = location
+        self.client = MlflowClient(location.uri)
+        self.experiment_id = self._experiment(experiment)
+
+    def _experiment(self, name: str) -> str:
+        found = self.client.get_experiment_by_name(name)
+        if found is None:
+            try:
+                return self.client.create_experiment(name, artifact_location=self.location.artifacts or None)
+            except MlflowException:  # another process was faster
+                found = self.client.get_experiment_by_name(name)
+                if found is None:
+                    raise
+        if found.lifecycle_stage != "active":
+            msg = f"experiment {name!r} was deleted in MLflow store {self.location.shown}; restore it "
+            msg += f"(mlflow experiments restore -x {found.experiment_id}), or choose another with tracker.experiment=NAME"
+            raise TrackerError(msg)
+        return found.experiment_id
+
+    # -- runs --------------------------------------------------------------------------------------------------------
+
+    def store(self, entry: Mapping[str, Any]) -> str:
+        """Write one entry (the fields of :class:`~arboretum_mlflow.entry.Entry`) and return the run's id.
+
+        What is stored already is not stored again; what a killed process left half-written is completed.
+        """
+        run = self._find(entry["key"])
+        if run is not None and run.info.status == entry["status"]:
+            self._move(run, entry["sweep"])
+            return run.info.run_id
+        if run is None:
+            run = self.client.create_run(
+                self.experiment_id, entry["start"], {**entry["tags"], **_key_tag(entry)}, entry["name"]
+            )
+        self._write_files(run, entry["files"])
+        self._write_batch(run.info.run_id, entry["params"], entry["metrics"], entry["end"])
+        if entry["dataset"]:
+            dataset = DatasetInput(Dataset(**entry["dataset"]), [InputTag("mlflow.data.context", "training")])
+            self.client.log_inputs(run.info.run_id, [dataset])
+        self.client.set_terminated(run.info.run_id, entry["status"], entry["end"])
+        return run.info.run_id
+
+    def _find(self, key: str) -> Run | None:
+        if not key:
+            return None
+        found = self.client.search_runs([self.experiment_id], f"tags.arboretum.key = '{key}'", max_results=10)
+        finished = [run for run in found if run.info.status != "RUNNING"]
+        return (finished or list(found) or [None])[0]
+
+    def _move(self, run: Run, sweep: str) -> None:
+        """Let a stored run follow its folder into the sweep that holds it now."""
+        if sweep and run.data.tags.get("mlflow.parentRunId") != sweep:
+            tags = [RunTag("mlflow.parentRunId", sweep), RunTag("arboretum.sweep", sweep)]
+            self.client.log_batch(run.info.run_id, tags=tags)
+
+    def _write_batch(self, run_id: str, params: Mapping[str, str], metrics: Mapping[str, float], when: int) -> None:
+        """Parameters and metrics in one call, unless there are more than a call takes."""
+        values = chunks([Metric(name, value, when, 0) for name, value in metrics.items()], MAX_METRICS)
+        texts = chunks([Param(name, value) for name, value in params.items()], MAX_PARAMS)
+        for i in range(max(len(values), len(texts))):
+            self.client.log_batch(run_id, values[i] if i < len(values) else (), texts[i] if i < len(texts) else ())
+
+    def _write_files(self, run: Run, files: Mapping[str, str]) -> None:
+        """Write artifacts straight into a local folder; hand them to MLflow for any other place."""
+        folder = local_folder(run.info.artifact_uri)
+        if folder is not None:
+            _write_texts(folder, files)
+            return
+        with tempfile.TemporaryDirectory() as made:
+            _write_texts(Path(made), files)
+            self.client.log_artifacts(run.info.run_id, made)
+
+    def fetch(self, run_id: str) -> dict[str, str]:
+        """Artifact name → text, for the artifacts at the top level that are text."""
+        try:
+            run = self.client.get_run(run_id)
+        except MlflowException as error:
+            if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                raise
+            msg = f"no run {run_id!r} in MLflow store {self.location.shown}; "
+            raise TrackerError(msg + "give a run's id (arboretum ui shows them) or a run folder") from None
+        texts = {}
+        for item in self.client.list_artifacts(run.info.run_id):
+            if item.is_dir or (item.file_size or 0) > LARGEST_TEXT:
+                continue
+            with tempfile.TemporaryDirectory() as made:
+                raw = Path(self.client.download_artifacts(run.info.run_id, item.path, made)).read_bytes()
+            try:
+                texts[item.path] = raw.decode("utf-8")
+            except UnicodeDecodeError:  # a picture: not one of the texts asked for
+                continue
+        return texts
+
+    # -- sweeps --------------------------------------------------------------------------------------------------------
+
+    def open_sweep(self, name: str, tags: Mapping[str, str], files: Mapping[str, str]) -> str:
+        """Create the parent of a multirun."""
+        run = self.client.create_run(self.experiment_id, int(1000 * time.time()), dict(tags), name)
+        self.client.set_tag(run.info.run_id, "arboretum.sweep", run.info.run_id)
+        self._write_files(run, files)
+        return run.info.run_id
+
+    def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
+        """Put the best metrics, the parameters that all runs share and a summary on the parent, and end it."""
+        children = self._children(sweep_id)
+        values: dict[str, set[str]] = {}
+        for run in children:
+            for name, value in run.data.params.items():
+                values.setdefault(name, set()).add(value)
+        everywhere = {n for n in values if all(n in run.data.params for run in children)}
+        common = {name: next(iter(values[name])) for name in sorted(everywhere) if len(values[name]) == 1}
+        varied = {name: len(found) for name, found in sorted(values.items()) if len(found) > 1}
+        shown = [{"name": r.info.run_name, "status": r.info.status, "metrics": r.data.metrics} for r in children]
+        text = describe_sweep(best, shown, varied)
+        counts = {"runs": float(len(children)), "runs_failed": float(sum(r.info.status == "FAILED" for r in children))}
+        self._write_batch(sweep_id, common, {**best, **counts}, int(1000 * time.time()))
+        self.client.log_batch(sweep_id, tags=[RunTag("mlflow.note.content", shorten(text, MAX_TAG))])
+        self.client.set_terminated(sweep_id, status)
+
+    def _children(self, sweep_id: str) -> list[Run]:
+        """All runs of a sweep, oldest first."""
+        runs: list[Run] = []
+        token = None
+        while token is not None or not runs:
+            page = self.client.search_runs(
+                [self.experiment_id],
+                f"tags.mlflow.parentRunId = '{sweep_id}'",
+                max_results=PAGE,
+                order_by=["attributes.start_time ASC"],
+                page_token=token,
+            )
+            runs += page
+            token = page.token
+            if not token:
+                break
+        return runs
+
+
+def local_folder(uri: str) -> Path | None:
+    """The folder a URI names on this machine, None for any other place."""
+    parts = urlsplit(uri)
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        return Path(url2pathname(parts.path))
+    return Path(unquote(uri)) if not parts.scheme and uri else None
+
+
+def _write_texts(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            msg = f"artifact name {name!r} leaves the run's folder; {WAY_OUT}"
+            raise TrackerError(msg)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _key_tag(entry: Mapping[str, Any]) -> dict[str, str]:
+    return {"arboretum.key": entry["key"]} if entry["key"] else {}
