@@ -1,0 +1,1 @@
+"""Conformance suites, one module per kind; these are the only modules of the package that import pytest."""

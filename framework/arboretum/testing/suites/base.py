@@ -1,0 +1,81 @@
+"""What every suite checks: the component is a frozen attrs class that says who it is."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import attrs
+import pytest
+
+from arboretum.api import Capability, Task
+from arboretum.interfaces.capability import as_capabilities
+from arboretum.interfaces.component import KINDS
+from arboretum.testing.tables import TreeParts
+
+
+class ComponentSuite:
+    """Base of all suites; subclasses state ``kind`` and authors override ``component``."""
+
+    kind: str = ""
+
+    @pytest.fixture
+    def component(self) -> Any:
+        """The component under test.  Override: a fixture that returns an instance."""
+        pytest.fail(f"{type(self).__name__} must override the fixture 'component' and return an instance")
+
+    def test_it_states_kind_name_paper_and_known_capabilities(self, component):
+        assert component.kind in KINDS
+        assert component.kind == self.kind, f"this suite is for {self.kind}"
+        assert isinstance(component.name, str) and component.name not in ("", "none")
+        assert isinstance(component.paper, str)
+        as_capabilities(component.capabilities)  # raises on a name that does not exist
+
+    def test_it_says_what_it_is_in_the_first_line_of_its_docstring(self, component):
+        summary = (type(component).__doc__ or "").strip().split("\n")[0]
+        assert len(summary) > 10 and not summary.startswith(f"{type(component).__name__}("), "attrs wrote this docstring"
+
+    def test_every_field_has_a_default_and_a_line_of_meaning(self, component):
+        fields = attrs.fields(type(component))
+        assert [f.name for f in fields if f.default is attrs.NOTHING] == []
+        assert [f.name for f in fields if not f.metadata.get("doc")] == [], "declare fields with arboretum.api.param"
+
+    def test_it_is_frozen_and_equal_to_a_copy_of_itself(self, component):
+        for field in attrs.fields(type(component)):
+            with pytest.raises(attrs.exceptions.FrozenInstanceError):
+                setattr(component, field.name, getattr(component, field.name))
+        assert copy.deepcopy(component) == component
+        assert attrs.evolve(component) == component
+
+    def test_it_survives_the_way_to_another_process(self, component):
+        """Workers receive components pickled; a class that lives in a test function cannot be sent and is not tried."""
+        if "<locals>" in type(component).__qualname__:
+            pytest.skip("the class is local to a function")
+        assert pickle.loads(pickle.dumps(component)) == component
+
+
+def claims(component: Any, capability: Capability | str) -> bool:
+    """Whether a component says it can; one that says nothing handles classes, any number of them, and weights."""
+    wanted = Capability(capability)
+    declared = as_capabilities(component.capabilities)
+    if wanted is Capability.classification:
+        return wanted in declared or Capability.regression not in declared
+    if not declared:
+        return wanted in (Capability.multiclass, Capability.weights, Capability.multiway)
+    return wanted in declared
+
+
+def tasks_of(component: Any) -> list[Task]:
+    """The kinds of target that a component handles."""
+    return [task for task in Task if claims(component, task.value)]
+
+
+def kind_of_table(component: Any, task: Task) -> TreeParts:
+    """The hardest small table that a component claims to handle."""
+    return TreeParts(
+        multiclass=claims(component, Capability.multiclass),
+        weighted=claims(component, Capability.weights),
+        multiway=claims(component, Capability.multiway),
+        task=task,
+    )

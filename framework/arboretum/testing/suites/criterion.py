@@ -1,0 +1,216 @@
+"""Conformance of criteria: how good is this test here?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.api import Node, Parts, Tables
+from arboretum.testing.scoring import is_kernel, reference_of, scores
+from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
+from arboretum.testing.suites.growing import grow_and_verify
+from arboretum.testing.tables import SEEDS, contingency, prices_of, toy_impurity, toy_objects, toy_table
+
+TOLERANCE = 1e-9
+"""Relative.  A score adds and divides up to 24 weights and may subtract nearly equal impurities, which loses up to seven of
+float64's sixteen digits on these tables; a wrong term changes it by far more."""
+
+
+def close(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal up to rounding; −inf equals −inf."""
+    same = np.asarray(a) == np.asarray(b)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(a - b) <= TOLERANCE * np.maximum(1.0, np.abs(b))
+    return bool((same | near).all())
+
+
+class CriterionSuite(ComponentSuite):
+    """Shape, no NaN, no side effect; symmetric, deterministic, independent of the batch; a kernel equals its twin."""
+
+    kind = "criterion"
+    class_symmetric = True
+    """Set to False, with a comment that says why, for a criterion that treats classes differently by design."""
+    outcome_symmetric = True
+    """Set to False, with a comment that says why, for a criterion that treats outcomes differently by design."""
+    scale_free = False
+    """Set to True to claim that multiplying all weights by a constant does not change which test is best."""
+
+    @pytest.fixture
+    def impurity(self, component) -> Any:
+        """The impurity that scores are tried with; override it for a criterion made for a certain one."""
+        return toy_impurity(tasks_of(component)[0])
+
+    @pytest.fixture
+    def cases(self, component, impurity) -> list[tuple[Tables, Node]]:
+        """Tables of whole tables and of parts of them, counted object by object."""
+        found = []
+        for task, seed in itertools.product(tasks_of(component), SEEDS):
+            kind = kind_of_table(component, task)
+            used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
+            objects = toy_objects(toy_table(seed, kind=kind), multiway=kind.multiway)
+            prices = prices_of(objects, seed)
+            for step, depth in ((1, 0), (2, 1), (5, 3)):
+                rows = np.arange(seed % step, objects.n_objects, step)
+                found.append(
+                    contingency(objects, rows, criterion=component, impurity=used, prices=prices, depth=depth)
+                )
+        return [(tables, node) for tables, node in found if tables.n_tests]
+
+    @pytest.fixture
+    def reference(self, component) -> Callable | None:
+        """The slow twin of a kernel; by default the function of the same name in ``reference.py`` beside it."""
+        return reference_of(component.score) if is_kernel(component) else None
+
+    def test_it_gives_every_test_one_score_and_never_nan(self, component, cases):
+        for tables, node in cases:
+            found = scores(component, tables, node)
+            assert isinstance(found, np.ndarray)
+            assert found.shape == (tables.n_tests,)
+            assert found.dtype == np.float64
+            assert not np.isnan(found).any(), "NaN is an error; answer −inf for a test that is not admissible"
+            assert not np.isposinf(found).any(), "a score is finite, or −inf for a test that is not admissible"
+
+    def test_it_admits_some_test_somewhere(self, component, cases):
+        assert any(np.isfinite(scores(component, tables, node)).any() for tables, node in cases)
+
+    def test_it_answers_the_same_twice(self, component, cases):
+        for tables, node in cases:
+            assert (scores(component, tables, node) == scores(component, tables, node)).all()
+
+    def test_it_does_not_change_its_tables(self, component, cases):
+        for tables, node in cases:
+            arrays = (tables.weights, tables.counts, tables.price, tables.extra, node.weights, node.counts)
+            before = [array.copy() for array in arrays]
+            scores(component, tables, node)
+            assert all((array == kept).all() for array, kept in zip(arrays, before, strict=True))
+
+    def test_a_test_scores_the_same_alone_and_in_a_batch(self, component, cases):
+        for tables, node in cases:
+            alone = [scores(component, take(tables, np.array([t])), node)[0] for t in range(tables.n_tests)]
+            assert close(np.array(alone), scores(component, tables, node))
+
+    def test_the_order_of_the_tests_in_a_batch_does_not_matter(self, component, cases):
+        for tables, node in cases:
+            order = np.random.default_rng(0).permutation(tables.n_tests)
+            assert close(scores(component, take(tables, order), node), scores(component, tables, node)[order])
+
+    def test_the_order_of_the_classes_does_not_matter(self, component, cases):
+        if not self.class_symmetric:
+            pytest.skip("treats classes differently by design")
+        for tables, node in cases:
+            if tables.counts.shape[-1] == 1:
+                continue  # regression: the last axis holds moments
+            order = np.roll(np.arange(tables.weights.shape[-1]), 1)
+            turned = attrs.evolve(tables, weights=tables.weights[..., order], counts=tables.counts[..., order])
+            there = attrs.evolve(node, weights=node.weights[order], counts=node.counts[order])
+            assert close(scores(component, turned, there), scores(component, tables, node))
+
+    def test_the_order_of_the_outcomes_does_not_matter(self, component, cases):
+        if not self.outcome_symmetric:
+            pytest.skip("treats outcomes differently by design")
+        for tables, node in cases:
+            turned = attrs.evolve(
+                tables, weights=tables.weights[:, ::-1], counts=tables.counts[:, ::-1], extra=tables.extra[:, ::-1]
+            )
+            assert close(scores(component, contiguous(turned), node), scores(component, tables, node))
+
+    def test_an_outcome_that_nobody_has_changes_nothing(self, component, cases):
+        for tables, node in cases:
+            wider = attrs.evolve(tables, weights=pad(tables.weights), counts=pad(tables.counts), extra=pad(tables.extra))
+            assert close(scores(component, wider, node), scores(component, tables, node))
+
+    def test_multiplying_all_weights_does_not_change_the_best_test_where_it_claims_so(self, component, cases):
+        if not self.scale_free:
+            pytest.skip("does not claim to be scale free")
+        for tables, node in cases:
+            found = scores(component, tables, node)
+            larger = attrs.evolve(tables, weights=4 * tables.weights)
+            there = attrs.evolve(node, weights=4 * node.weights, mass=4 * node.mass, total_mass=4 * node.total_mass)
+            best = found[np.argmax(scores(component, larger, there))]
+            assert close(best, found.max())
+
+    def test_its_terms_are_one_number_per_test(self, component, cases):
+        if not hasattr(component, "terms"):
+            pytest.skip("has no terms")
+        for tables, node in cases:
+            terms = component.terms(tables, node)
+            assert terms, "an empty mapping explains nothing; leave the method out"
+            for name, values in terms.items():
+                assert isinstance(name, str) and np.shape(values) == (tables.n_tests,), name
+                assert not np.isnan(np.asarray(values, float)).any(), name
+
+    def test_its_extra_columns_are_finite_and_one_row_per_object(self, component):
+        if not hasattr(component, "columns"):
+            pytest.skip("declares no extra columns")
+        for seed in SEEDS:
+            objects = toy_objects(toy_table(seed, kind=kind_of_table(component, tasks_of(component)[0])))
+            impurity = toy_impurity(objects.task)
+            for rows in (np.arange(objects.n_objects), np.array([3, 5, 8])):
+                node = contingency(objects, rows, impurity=impurity)[1]
+                found = component.columns(node, objects, rows)
+                assert found.ndim == 2 and len(found) == len(rows)
+                assert np.isfinite(found).all()
+
+    def test_its_rule_over_all_candidates_keeps_the_shape(self, component, cases):
+        if not hasattr(component, "settle"):
+            pytest.skip("settles nothing")
+        for tables, node in cases:
+            found = scores(component, tables, node)
+            terms = component.terms(tables, node) if hasattr(component, "terms") else {}
+            settled = component.settle(found.copy(), terms, node)
+            assert settled.shape == found.shape and not np.isnan(settled).any()
+            assert np.isfinite(settled).any() or not np.isfinite(found).any(), "the rule refuses every candidate"
+
+    def test_its_kernel_equals_its_reference(self, component, cases, reference):
+        if reference is None:
+            pytest.skip("has one form only")
+        for tables, node in cases:
+            assert close(scores(component, tables, node), scores(component, tables, node, kernel=reference))
+
+    def test_its_kernel_compiles_and_then_answers_the_same(self, component, cases, impurity):
+        if not is_kernel(component):
+            pytest.skip("is written in NumPy")
+        from arboretum.testing.compiled import compiled_scores
+
+        for tables, node in cases[:6]:
+            found, has_impurity = compiled_scores(component, tables, node)
+            expected = scores(component, tables if has_impurity else attrs.evolve(tables, impurity_of=None), node)
+            assert close(np.nan_to_num(found, nan=7.0), np.nan_to_num(expected, nan=7.0))
+
+    def test_it_grows_a_tree_that_verification_accepts(self, component, impurity):
+        for task, seed in itertools.product(tasks_of(component), (0, 1)):
+            kind = kind_of_table(component, task)
+            used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
+            parts = Parts(method=None, criterion=component, impurity=used)
+            tree = grow_and_verify(toy_table(seed, n_rows=40, kind=kind), parts, multiway=kind.multiway)
+            assert tree.n_leaves > 1, "no test was good enough on a table that has something to learn"
+
+
+def take(tables: Tables, tests: np.ndarray) -> Tables:
+    """A batch with some of the tests, in another order."""
+    return attrs.evolve(
+        tables,
+        weights=tables.weights[tests],
+        counts=tables.counts[tests],
+        price=tables.price[tests],
+        extra=tables.extra[tests],
+        test=tables.test[tests],
+    )
+
+
+def contiguous(tables: Tables) -> Tables:
+    """The same tables in C order, as the engine hands them over."""
+    names = ("weights", "counts", "extra")
+    return attrs.evolve(tables, **{name: np.ascontiguousarray(getattr(tables, name)) for name in names})
+
+
+def pad(array: np.ndarray) -> np.ndarray:
+    """Append an outcome of zeros."""
+    return np.concatenate([array, np.zeros_like(array[:, :1])], axis=1)
+
+

@@ -1,0 +1,24 @@
+"""Grow a small tree through the public interface and let the slow reference check it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arboretum.api import Parts, Solution, Table, Tree
+from arboretum.engine.verify import verify
+from arboretum.testing.tables import context_of, problem_of
+
+
+def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **options: Any) -> Tree:
+    """The tree that the search loop grows, after verification replayed the training rows through it."""
+    from arboretum.api import grow
+
+    problem = problem_of(table, parts, multiway=multiway)
+    solution = grow(problem, context_of(), **options)
+    verify_solution(solution, problem)
+    return solution.tree
+
+
+def verify_solution(solution: Solution, problem: Any) -> None:
+    """Raise VerificationError unless the tree's weights, counts, labels and prices are those of its training rows."""
+    verify(solution.tree, problem.objects, problem.prices, problem.objects.table, {}, solution, problem.parts)

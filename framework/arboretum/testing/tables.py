@@ -1,0 +1,280 @@
+"""Small things to test on: raw tables, encoded objects, and contingency tables counted row by row.
+
+Nothing here shares code with the search loop: the tables are the slow truth that a component's author can read.
+Everything is deterministic in its seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Context,
+    Encoded,
+    Equals,
+    Family,
+    Feature,
+    Node,
+    Parts,
+    Prices,
+    Problem,
+    Table,
+    Tables,
+    Target,
+    Task,
+    Threshold,
+    Values,
+)
+
+SEEDS = range(6)
+"""Of the small tables every suite looks at."""
+
+
+@attrs.frozen
+class ToyFeature(Feature):
+    """A coded feature whose tests are thresholds on ``edges``, or questions about ``categories``."""
+
+    edges: tuple[float, ...] = ()
+    categories: tuple[str, ...] = ()
+
+    def rule(self, index: int) -> Any:
+        if self.family is Family.thresholds:
+            return Threshold(self.column, self.edges[index])
+        if self.family is Family.equals:
+            return Equals(self.column, self.categories[index])
+        return Values(self.column, self.categories)
+
+
+@attrs.frozen
+class TreeParts:
+    """What may be asked of a small table."""
+
+    multiclass: bool = True
+    weighted: bool = True
+    multiway: bool = True
+    missing: bool = False
+    task: Task = Task.classification
+
+
+def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Table:
+    """A table with two continuous columns (with ties), a three-valued and a two-valued one; every class has a row.
+
+    Half of the rows follow the columns, half are noise, so that there is something to learn and something to prune.
+    """
+    generator = np.random.default_rng([seed, n_rows])
+    width, shade = generator.integers(0, 5, n_rows) / 2, generator.integers(0, 3, n_rows)
+    height, lit = generator.normal(size=n_rows).round(1), generator.integers(0, 2, n_rows)
+    if kind.missing:
+        width[generator.random(n_rows) < 0.2] = np.nan
+        shade[generator.random(n_rows) < 0.2] = -1
+    columns = (
+        Column("width", ColumnKind.continuous, width),
+        Column("shade", ColumnKind.categorical, shade, ("dark", "light", "pale")),
+        Column("height", ColumnKind.continuous, height),
+        Column("lit", ColumnKind.categorical, lit, ("no", "yes")),
+    )
+    weights = generator.choice([0.5, 1.0, 2.0, 3.25], n_rows) if kind.weighted else None
+    n_classes = 3 if kind.multiclass else 2
+    signal = np.nan_to_num(width) * 2 + lit * 2 + shade
+    noise = generator.random(n_rows) < 0.5
+    if kind.task is Task.regression:
+        values = np.where(noise, generator.normal(size=n_rows) * 3, signal).round(2)
+        return Table(f"toy{seed}", columns, Target("y", kind.task, values=values), weights)
+    codes = np.where(noise, generator.integers(0, n_classes, n_rows), signal.astype(int) % n_classes).astype(np.int32)
+    codes[:n_classes] = np.arange(min(n_classes, n_rows))
+    classes = ("red", "green", "blue")[:n_classes]
+    return Table(f"toy{seed}", columns, Target("y", kind.task, codes, classes), weights)
+
+
+def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
+    """Encode a toy table: one object per row, thresholds at all midpoints, categories asked multiway or one by one."""
+    features, codes = [], []
+    for position, column in enumerate(table.columns):
+        if column.kind is ColumnKind.continuous:
+            seen = np.unique(column.values[~column.missing])
+            edges = tuple(((seen[:-1] + seen[1:]) / 2).tolist())
+            code = np.searchsorted(np.array(edges), column.values)
+            feature = ToyFeature(column.name, position, Family.thresholds, len(seen), edges=edges)
+        else:
+            family = Family.multiway if multiway else Family.equals
+            code = column.values.astype(np.int64)
+            feature = ToyFeature(column.name, position, family, len(column.categories), categories=column.categories)
+        if column.missing.any():
+            feature, code = attrs.evolve(feature, has_missing=True), np.where(column.missing, feature.n_bins, code)
+        features.append(feature)
+        codes.append(code)
+    n = table.n_rows
+    return Encoded(
+        table=table,
+        features=tuple(features),
+        codes=np.array(codes, np.uint8).T.copy(),
+        raw_features=(),
+        raw=np.empty((n, 0)),
+        label=table.target.codes,
+        y=table.target.values,
+        weight=table.row_weights(),
+        count=np.ones(n, np.int64),
+        object_of_row=np.arange(n),
+    )
+
+
+def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
+    """Price 1 for every test, or whole numbers from 1 to 9."""
+    n = int(objects.test_offset[-1])
+    prices = np.ones(n) if seed is None else np.random.default_rng([seed, n]).integers(1, 10, n).astype(float)
+    return Prices(prices, np.ones(len(objects.raw_features)))
+
+
+def outcome(objects: Encoded, test: int, row: int) -> int:
+    """Outcome of one object under a fixed test, −1 where its value is missing."""
+    offset = objects.test_offset
+    f = int(np.searchsorted(offset, test, side="right")) - 1
+    feature, k, code = objects.features[f], test - int(offset[f]), int(objects.codes[row, f])
+    if code == feature.n_bins:
+        return -1
+    if feature.family is Family.multiway:
+        return code
+    return int(code > k) if feature.family is Family.thresholds else int(code != k)
+
+
+def contribution(objects: Encoded, row: int) -> np.ndarray:
+    """float64[classes] (or [3]): what one object adds to a table's weights."""
+    w = float(objects.weight[row])
+    if objects.task is Task.regression:
+        y = float(objects.y[row])
+        return np.array([w, w * y, w * y * y])
+    return w * (np.arange(objects.n_classes) == objects.label[row])
+
+
+def contingency(
+    objects: Encoded,
+    rows: np.ndarray | None = None,
+    *,
+    criterion: Any = None,
+    impurity: Any = None,
+    prices: Prices | None = None,
+    depth: int = 0,
+) -> tuple[Tables, Node]:
+    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), object by object.
+
+    criterion : its ``columns``, if it has any, fill ``extra``.   impurity : a component with ``value``, or None.
+    Tests that are constant on the node are left out, as they are in the search.
+    """
+    rows = np.arange(objects.n_objects) if rows is None else np.asarray(rows)
+    prices = prices_of(objects) if prices is None else prices
+    node = node_of(objects, rows, impurity=impurity, depth=depth)
+    extra = np.zeros((len(rows), 0))
+    if hasattr(criterion, "columns"):
+        extra = np.asarray(criterion.columns(node, objects, rows), float)
+    n_outcomes = max(feature.arity for feature in objects.features)
+    width, deep = len(node.weights), len(node.counts)
+    kept, weights, counts, extras = [], [], [], []
+    for test in range(int(objects.test_offset[-1])):
+        w, c = np.zeros((n_outcomes, width)), np.zeros((n_outcomes, deep), np.int64)
+        x = np.zeros((n_outcomes, extra.shape[1]))
+        for i, row in enumerate(rows):
+            k = outcome(objects, test, int(row))
+            if k >= 0:
+                w[k] += contribution(objects, int(row))
+                c[k, 0 if objects.task is Task.regression else objects.label[row]] += objects.count[row]
+                x[k] += extra[i]
+        if (c.sum(axis=1) > 0).sum() > 1:
+            kept.append(test)
+            weights.append(w)
+            counts.append(c)
+            extras.append(x)
+    return Tables(
+        weights=np.array(weights).reshape(len(kept), n_outcomes, width),
+        counts=np.array(counts, np.int64).reshape(len(kept), n_outcomes, deep),
+        price=prices.tests[kept],
+        extra=np.array(extras).reshape(len(kept), n_outcomes, extra.shape[1]),
+        test=np.arange(len(kept)),
+        impurity_of=None if impurity is None else impurity.value,
+    ), node
+
+
+def node_of(objects: Encoded, rows: np.ndarray, *, impurity: Any = None, depth: int = 0) -> Node:
+    """The node that holds ``rows``."""
+    weights = np.sum([contribution(objects, int(row)) for row in rows], axis=0)
+    if objects.task is Task.regression:
+        counts = np.array([objects.count[rows].sum()])
+    else:
+        counts = np.bincount(objects.label[rows], objects.count[rows], objects.n_classes).astype(np.int64)
+    return Node(
+        weights=weights,
+        counts=counts,
+        mass=float(objects.weight[rows].sum()),
+        total_mass=float(objects.weight.sum()),
+        impurity=np.nan if impurity is None else float(impurity.value(weights)),
+        depth=depth,
+    )
+
+
+def problem_of(table: Table, parts: Parts, *, multiway: bool = True, valid: Table | None = None) -> Problem:
+    """A whole small problem, encoded and priced."""
+    objects = toy_objects(table, multiway=multiway)
+    return Problem(objects, prices_of(objects), parts, valid)
+
+
+def context_of(seed: int = 0) -> Context:
+    """A context without a budget."""
+    return Context(seed=seed)
+
+
+@attrs.frozen
+class ToyGini:
+    """Gini's index, to stand in where a criterion needs some impurity."""
+
+    kind = "impurity"
+    name = "toy_gini"
+    paper = ""
+    capabilities = ()
+    scale = "mean"
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        mass = weights.sum(axis=-1)
+        safe = np.where(mass > 0, mass, 1.0)
+        share = weights / safe[..., None]
+        return np.where(mass > 0, 1 - (share * share).sum(axis=-1), 0.0)
+
+
+@attrs.frozen
+class ToyVariance:
+    """Variance of a regression target, from its moments."""
+
+    kind = "impurity"
+    name = "toy_variance"
+    paper = ""
+    capabilities = ("regression", "weights")
+    scale = "mean"
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        mass = weights[..., 0]
+        safe = np.where(mass > 0, mass, 1.0)
+        mean = weights[..., 1] / safe
+        return np.where(mass > 0, np.maximum(weights[..., 2] / safe - mean * mean, 0.0), 0.0)
+
+
+def toy_impurity(task: Task) -> Any:
+    """A mean impurity for that kind of target."""
+    return ToyVariance() if task is Task.regression else ToyGini()
+
+
+def small_vectors(task: Task = Task.classification, n_classes: int = 3) -> Iterator[np.ndarray]:
+    """float64[n_classes] (or moments [3]): class-weight vectors of small sets, empty and pure ones included."""
+    if task is Task.regression:
+        for seed in SEEDS:
+            generator = np.random.default_rng(seed)
+            y, w = generator.integers(-3, 4, 5) * 0.5, generator.choice([0.5, 1.0, 2.0], 5)
+            yield np.array([w.sum(), (w * y).sum(), (w * y * y).sum()])
+        return
+    for weights in np.ndindex(*(4,) * n_classes):
+        yield np.array(weights, float)
+    for seed in SEEDS:
+        yield np.random.default_rng(seed).gamma(1.0, 3.0, n_classes)

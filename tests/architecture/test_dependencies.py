@@ -1,0 +1,134 @@
+"""Dependencies point one way."""
+
+from __future__ import annotations
+
+import sys
+
+EVERYONE_MAY = {"errors"}
+MAY_IMPORT = {
+    "errors": set(),
+    "model": set(),
+    "kernels": set(),
+    "measure": {"model"},
+    "report": {"model"},
+    "interfaces": {"model"},
+    "engine": {"interfaces", "model", "kernels", "measure"},
+    "api": {"interfaces", "model", "engine"},
+    "plugin": {"engine", "interfaces", "model"},
+    "runs": {"plugin", "engine", "interfaces", "model"},
+    "config": {"runs", "plugin", "engine", "interfaces", "model"},
+    "cli": {"config", "runs", "plugin", "engine", "interfaces", "model", "report", "measure"},
+    "sklearn": {"plugin", "engine", "interfaces", "model"},
+    "testing": {"api", "kernels"},
+}
+"""Room → rooms it may import; a new room needs a line here, so that its place is decided and not drifted into."""
+
+WAIVERS = {
+    ("framework/arboretum/model/tree.py", "report"): "Tree.to_text and its siblings: a call away, imported when called",
+}
+"""(file, room) → reason; only for imports inside functions."""
+
+OUTSIDE = {
+    "hydra": {"config", "cli"},
+    "omegaconf": {"config", "cli"},
+    "mlflow": {"arboretum_mlflow"},
+    "sklearn": {"sklearn", "report", "arboretum_data", "arboretum_classic"},
+    "pluggy": {"plugin", "interfaces"},
+    "numba": {"kernels", "arboretum_classic"},
+}
+"""Third-party package → rooms and plugins that may import it at all."""
+
+HEAVY = ("numba", "mlflow", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow", "hydra", "omegaconf", "playwright")
+FOR_PLUGINS = ("arboretum.api", "arboretum.kernels", "arboretum.testing")
+
+
+def test_every_room_of_the_framework_imports_only_what_lies_below_it(house):
+    wrong = []
+    for module in house.framework:
+        if not module.room:
+            continue
+        assert module.room in MAY_IMPORT, f"{module.where}: the room {module.room!r} has no line in MAY_IMPORT"
+        allowed = MAY_IMPORT[module.room] | EVERYONE_MAY | {module.room}
+        for found in module.imports:
+            top, _, rest = found.target.partition(".")
+            room = rest.split(".")[0]
+            waived = (module.where, room) in WAIVERS and not found.at_import
+            # the package itself is a place only for its version: "from arboretum import __version__"
+            if top == "arboretum" and room not in allowed | {"__version__"} and not waived:
+                wrong.append(f"{module.where}:{found.line} imports {found.target}")
+    assert wrong == []
+
+
+def test_every_waiver_is_still_needed(house):
+    used = {(m.where, f.target.split(".")[1]) for m in house.framework for f in m.imports if f.target.startswith("arboretum.")}
+    assert [waiver for waiver in WAIVERS if waiver not in used] == []
+
+
+def test_kernels_import_numpy_and_numba_only(house):
+    allowed = {"numpy", "numba", "arboretum", *sys.stdlib_module_names}
+    wrong = [
+        f"{module.where}:{found.line} imports {found.target}"
+        for module in house.framework
+        if module.room == "kernels"
+        for found in module.imports
+        if found.target.split(".")[0] not in allowed
+    ]
+    assert wrong == []
+
+
+def test_plugins_import_the_api_the_kernels_and_the_suites_and_never_each_other(house):
+    packages = {module.package for module in house.plugins}
+    wrong = []
+    for module in house.plugins:
+        for found in module.imports:
+            top = found.target.split(".")[0]
+            foreign = top in packages - {module.package}
+            inside = top == "arboretum" and not found.target.startswith(FOR_PLUGINS)
+            if foreign or inside:
+                wrong.append(f"{module.where}:{found.line} imports {found.target}")
+    assert wrong == []
+
+
+def test_the_framework_knows_no_plugin(house):
+    packages = {module.package for module in house.plugins}
+    wrong = [
+        f"{module.where}:{found.line} imports {found.target}"
+        for module in house.framework
+        for found in module.imports
+        if found.target.split(".")[0] in packages
+    ]
+    assert wrong == []
+
+
+def test_each_third_party_package_has_its_room(house):
+    wrong = []
+    for module in house.modules:
+        place = module.room if module.package == "arboretum" else module.package
+        for found in module.imports:
+            top = found.target.split(".")[0]
+            if top in OUTSIDE and place not in OUTSIDE[top]:
+                wrong.append(f"{module.where}:{found.line} imports {found.target}")
+    assert wrong == []
+
+
+def test_heavy_packages_are_imported_inside_functions(house):
+    """Kernel modules import numba at the top, the scikit-learn face scikit-learn: they are loaded late as a whole."""
+    wrong = []
+    for module in house.modules:
+        own = {"numba"} if module.room == "kernels" or module.path.name == "kernels.py" else set()
+        own |= {"sklearn"} if module.name == "arboretum.sklearn" else set()
+        for found in module.imports:
+            top = found.target.split(".")[0]
+            if found.at_import and top in HEAVY and top not in own:
+                wrong.append(f"{module.where}:{found.line} imports {found.target} at module level")
+    assert wrong == []
+
+
+def test_suites_are_the_only_framework_modules_that_import_pytest(house):
+    wrong = [
+        f"{module.where}:{found.line}"
+        for module in house.modules
+        for found in module.imports
+        if found.target.split(".")[0] in ("pytest", "hypothesis") and not module.name.startswith("arboretum.testing.suites")
+    ]
+    assert wrong == []

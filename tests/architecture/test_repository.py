@@ -1,0 +1,86 @@
+"""What the repository may say, and what the lock file promises."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+# written in pieces, so that this file does not hold what it forbids
+MACHINE_PATHS = re.compile("|".join((r"(?<![\w.-])/" + r"work/", r"(?<![\w.-])/" + r"root/", r"(?<![\w.-])/" + r"Users/\w", r"(?<![\w.-])/" + r"home/\w", r"(?<![\w.-])/" + r"opt/\w", r"\.\./" + "shared")))
+REGISTRIES = re.compile("|".join(("pypi" + r"\.org", "python" + "hosted", "ana" + r"conda\.org", "index" + "-url", "find" + "-links")))
+
+
+def _offences(house, pattern: re.Pattern[str]) -> list[str]:
+    found = []
+    for path in house.tracked:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # a picture or an archive
+        for number, line in enumerate(text.splitlines(), 1):
+            if pattern.search(line):
+                found.append(f"{path.relative_to(house.root)}:{number}: {line.strip()[:100]}")
+    return found
+
+
+def test_nothing_tracked_names_a_path_of_one_machine(house):
+    assert _offences(house, MACHINE_PATHS) == []
+
+
+def test_nothing_tracked_names_a_package_index(house):
+    assert _offences(house, REGISTRIES) == []
+
+
+def test_no_run_folder_store_or_environment_is_tracked(house):
+    forbidden = {".venv", "mlruns", "outputs", "multirun", "__pycache__", "mlflow.db"}
+    tracked = [str(path.relative_to(house.root)) for path in house.tracked]
+    assert [name for name in tracked if forbidden & set(name.split("/"))] == []
+
+
+def _pins(house) -> dict[str, list[str]]:
+    """Requirement line of the lock file → its hashes."""
+    pins: dict[str, list[str]] = {}
+    current = ""
+    for line in (house.root / "requirements.lock").read_text(encoding="utf-8").splitlines():
+        line = line.strip().removesuffix("\\").strip()
+        if line.startswith("--hash="):
+            pins[current].append(line)
+        elif line and not line.startswith("#"):
+            current = line
+            pins[current] = []
+    return pins
+
+
+def _names(house) -> set[str]:
+    return {re.split(r"[=\s;]", line)[0].lower().replace("_", "-") for line in _pins(house)}
+
+
+def test_the_lock_file_pins_one_version_and_a_hash_of_everything(house):
+    pins = _pins(house)
+    assert [line for line in pins if not re.match(r"[A-Za-z0-9_.-]+==[^\s;]+(\s*;.*)?$", line)] == []
+    assert [line for line, hashes in pins.items() if not all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", h) for h in hashes) or not hashes] == []
+    assert len(_names(house)) == len(pins), "one set of pins serves every version of Python"
+
+
+def test_the_lock_file_includes_the_build_backend_and_every_dependency(house):
+    project = tomllib.loads((house.root / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = project["build-system"]["requires"] + project["project"]["dependencies"]
+    wanted += project["project"]["optional-dependencies"]["test"]
+    names = {re.split(r"[^A-Za-z0-9_-]", requirement)[0].lower() for requirement in wanted}
+    assert sorted(names - _names(house)) == []
+
+
+def test_every_first_party_plugin_is_packed_into_the_wheel_and_has_an_entry_point(house):
+    project = tomllib.loads((house.root / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = {module.package for module in house.plugins}
+    assert set(project["project"]["entry-points"]["arboretum"]) == folders
+    packed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert set(packed) == {"framework/arboretum", *(f"plugins/{folder}" for folder in folders)}
+
+
+def test_every_version_is_in_the_change_log(house):
+    project = tomllib.loads((house.root / "pyproject.toml").read_text(encoding="utf-8"))
+    source = (house.root / "framework/arboretum/__init__.py").read_text(encoding="utf-8")
+    version = project["project"]["version"]
+    assert f'__version__ = "{version}"' in source
+    assert f"## [{version}]" in (house.root / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -1,0 +1,95 @@
+"""The lean start, and a component that arrives from outside."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+HEAVY = ("numba", "mlflow", "sklearn", "hydra", "omegaconf", "pandas", "scipy", "matplotlib")
+LIGHT_MODULES = "arboretum, arboretum.api, arboretum.interfaces.hooks, arboretum.testing, arboretum.plugin.discovery"
+
+
+def _python(code: str, *, path: Path | None = None) -> str:
+    environment = dict(os.environ)
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _loaded_after(code: str) -> list[str]:
+    return _python(f"{code}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])").split()
+
+
+def test_importing_the_package_and_the_api_loads_nothing_heavy():
+    assert _loaded_after(f"import {LIGHT_MODULES}") == []
+
+
+def test_discovering_every_plugin_loads_nothing_heavy_and_compiles_nothing():
+    code = "from arboretum.plugin.discovery import load_registry\nr = load_registry()\nassert not r.failures, r.failures"
+    assert _loaded_after(code) == []
+
+
+def test_importing_any_kernel_module_compiles_nothing(house):
+    """Marking is all that a decorator does at import: no dispatcher holds a signature afterwards."""
+    names = [m.name for m in house.modules if m.room == "kernels" or "kernel" in m.path.stem]
+    code = f"""
+import importlib, numba
+from numba.core.dispatcher import Dispatcher
+for name in {names!r}:
+    module = importlib.import_module(name)
+    for value in vars(module).values():
+        if isinstance(value, Dispatcher) and value.signatures:
+            print(name, value.__name__)
+"""
+    assert _python(code) == ""
+
+
+def test_arboretum_plugins_answers_in_half_a_second():
+    """Processor time of the best of five starts: waiting for other processes on the machine is not counted."""
+    command = Path(sys.executable).parent / "arboretum"
+    spent = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([command, "plugins"], capture_output=True, check=True, timeout=60)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) < 0.5, spent
+
+
+PLUGIN = '''
+"""A criterion from outside."""
+import attrs, numpy as np
+from arboretum.api import hookimpl
+
+@attrs.frozen
+class Outsider:
+    """Likes the first test."""
+    kind, name, paper, capabilities = "criterion", "outsider", "", ()
+    def score(self, tables, node):
+        return -np.arange(tables.n_tests, dtype=float)
+
+@hookimpl
+def arboretum_components():
+    return [Outsider]
+'''
+
+
+def test_a_plugin_from_another_folder_appears_without_an_edit_of_the_framework(tmp_path):
+    (tmp_path / "outsider.py").write_text(PLUGIN)
+    info = tmp_path / "outsider-1.2.3.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outsider\nVersion: 1.2.3\n")
+    (info / "entry_points.txt").write_text("[arboretum]\noutsider = outsider\n")
+    code = (
+        "from arboretum.plugin.discovery import load_registry\n"
+        "entry = load_registry().get('criterion', 'outsider')\n"
+        "print(entry.owner.plugin, entry.owner.distribution, entry.owner.version)"
+    )
+    assert _python(code, path=tmp_path).split() == ["outsider", "outsider", "1.2.3"]

@@ -1,0 +1,137 @@
+"""Modules a reader can hold in mind; no hidden state; no reaching into what is private."""
+
+from __future__ import annotations
+
+import ast
+
+MODULE_LINES = 500
+CONTRACT_LINES = 200
+FUNCTION_LINES = 60
+KERNEL_LINES = 120
+
+LONG_MODULES: dict[str, str] = {}
+"""File → why it is one piece although it is longer than MODULE_LINES."""
+
+LONG_FUNCTIONS: dict[str, str] = {}
+""""file:function" → why it is one piece although it is longer than the limit."""
+
+MUTATORS = {"append", "add", "update", "setdefault", "extend", "insert", "pop", "clear", "remove", "discard", "popitem"}
+
+
+def _lines(module) -> int:
+    return len(module.path.read_text(encoding="utf-8").splitlines())
+
+
+def _functions(module):
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_no_module_is_named_utils_helpers_misc_or_common(house):
+    forbidden = {"utils", "util", "helpers", "helper", "misc", "common"}
+    assert [m.where for m in house.modules if forbidden & set(m.name.split("."))] == []
+
+
+def test_no_module_is_longer_than_a_reader_can_hold_unless_a_reason_is_given(house):
+    long = {module.where: _lines(module) for module in house.modules if _lines(module) > MODULE_LINES}
+    assert {where: lines for where, lines in long.items() if where not in LONG_MODULES} == {}
+    assert [where for where in LONG_MODULES if where not in long] == [], "waivers that nobody needs any more"
+
+
+def test_every_contract_fits_on_a_few_screens(house):
+    contracts = [module for module in house.framework if module.room == "interfaces"]
+    assert {m.where: _lines(m) for m in contracts if _lines(m) > CONTRACT_LINES} == {}
+
+
+def test_no_function_is_longer_than_two_screens_unless_a_reason_is_given(house):
+    long = {}
+    for module in house.modules:
+        kernel = module.room == "kernels" or "kernel" in module.path.stem
+        for function in _functions(module):
+            lines = function.end_lineno - function.lineno + 1
+            if lines > (KERNEL_LINES if kernel else FUNCTION_LINES):
+                long[f"{module.where}:{function.name}"] = lines
+    assert {where: lines for where, lines in long.items() if where not in LONG_FUNCTIONS} == {}
+    assert [where for where in LONG_FUNCTIONS if where not in long] == [], "waivers that nobody needs any more"
+
+
+def test_every_module_says_what_it_is_for(house):
+    silent = [m.where for m in house.modules if m.path.stat().st_size and not ast.get_docstring(m.tree)]
+    assert silent == []
+
+
+def test_no_module_keeps_a_registry_or_other_state_at_module_level(house):
+    """A name bound at module level is never mutated, and ``global`` does not occur: managers and registries are passed."""
+    wrong = []
+    for module in house.modules:
+        names = {
+            target.id
+            for node in module.tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
+        for function in _functions(module):
+            local = _bound_in(function)
+            for node in ast.walk(function):
+                name = _mutated(node)
+                if isinstance(node, ast.Global) or (name in names and name not in local):
+                    wrong.append(f"{module.where}:{node.lineno}")
+    assert wrong == []
+
+
+def _bound_in(function: ast.AST) -> set[str]:
+    bound = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return bound | {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
+
+
+def _mutated(node: ast.AST) -> str | None:
+    """Name of the container that a statement changes, if it changes one."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+        return getattr(node.value, "id", None)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+        return getattr(node.func.value, "id", None)
+    return None
+
+
+def test_nobody_reaches_into_what_is_private_to_another_module(house):
+    """``obj._x`` is for the module that defines ``_x``; the others ask for a public name."""
+    wrong = []
+    for module in house.modules:
+        own = _defined(module.tree)
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
+                if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                    wrong.append(f"{module.where}:{node.lineno} {ast.unparse(node)}")
+            if isinstance(node, ast.ImportFrom):
+                wrong += [f"{module.where}:{node.lineno} imports {a.name}" for a in node.names if _is_private(a.name)]
+    assert wrong == []
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name != "_"
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.attr)
+    return names
+
+
+def test_no_exception_is_swallowed_in_silence(house):
+    """A handler that only passes must say why in a comment on one of its lines."""
+    wrong = []
+    for module in house.modules:
+        lines = module.path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ExceptHandler) and all(isinstance(s, ast.Pass | ast.Continue) for s in node.body):
+                if not any("#" in lines[i] for i in range(node.lineno - 1, node.body[-1].end_lineno)):
+                    wrong.append(f"{module.where}:{node.lineno}")
+    assert wrong == []
