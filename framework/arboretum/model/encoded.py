@@ -158,6 +158,8 @@ class Tables:
     price : float64[tests], after what the path has paid for already.
     extra : float64[tests, outcomes, k], the criterion's own additive columns; k = 0 if it declares none.
     test : int64[tests], position of each candidate in the node's list of candidates (stable; ties go to the lowest).
+    impurity_scale : "mean" or "total" as the run's impurity declares; "prefix" if it is no function of additive tables:
+        then ``extra`` holds mass × impurity of each outcome.
 
     Outcomes that a test does not have, or that no object of the node has, are zero.
     """
@@ -168,6 +170,7 @@ class Tables:
     extra: np.ndarray
     test: np.ndarray
     impurity_of: Callable[[np.ndarray], np.ndarray] | None = None
+    impurity_scale: str = "mean"
 
     def impurity(self, weights: np.ndarray) -> np.ndarray:
         """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where the mass is 0."""

@@ -1,0 +1,91 @@
+"""The best test of a node, over all engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from arboretum.engine.search.coded import better, nan_score
+from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, checked_array, component_name
+from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import ContractError
+from arboretum.model.encoded import Node
+
+
+def choose(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge, space: Workspace) -> Candidate | None:
+    """The admissible test with the highest score; among equal scores the lowest test; None if there is none."""
+    prepare_columns(cell, node, judge, space)
+    if judge.listing:
+        return _choose_listed(engines, cell, node, judge)
+    best: Candidate | None = None
+    for engine in engines:
+        found = engine.best(cell, node, judge)
+        if found is not None:
+            best = found if best is None else better(best, found, judge.tie_floor(node))
+    return best
+
+
+def prepare_columns(cell: Cell, node: Node, judge: Judge, space: Workspace) -> None:
+    """Ask the criterion for its own columns of the node's objects."""
+    if judge.has_columns:
+        rows = space.rows[cell.low : cell.high].astype(np.int64)
+        space.set_extra(rows, judge.columns(node, space.objects, rows))
+
+
+def listed(engines: Sequence[Engine], cell: Cell, judge: Judge) -> Iterator[Block]:
+    """All candidates of a node with their tables, block by block, numbered through."""
+    first = 0
+    for engine in engines:
+        size = 0
+        for block in engine.blocks(cell, judge, first):
+            size += block.tables.n_tests
+            yield block
+        first += size
+
+
+def scored(block: Block, cell: Cell, node: Node, judge: Judge) -> np.ndarray:
+    """float64[tests]: the criterion's scores of a block; raises ContractError on NaN, naming the test."""
+    scores = judge.score(block.tables, node)
+    bad = np.flatnonzero(np.isnan(scores))
+    if len(bad):
+        raise nan_score(judge, block.engine.rule(cell, block.candidate(int(bad[0]), np.nan)))
+    return scores
+
+
+def _choose_listed(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+    found = ((block, scored(block, cell, node, judge)) for block in listed(engines, cell, judge))
+    if hasattr(judge.criterion, "settle"):
+        found = _settled(list(found), node, judge)
+    best: Candidate | None = None
+    floor = judge.tie_floor(node)
+    for block, scores in found:
+        if len(scores) == 0 or (highest := scores.max()) == -np.inf:
+            continue
+        # candidates of a block are in the order of the raw table: the first of the equals is the lowest
+        equal = scores >= highest - max(TIE_TOLERANCE * abs(highest), floor)
+        i = int(np.argmax(equal))
+        candidate = block.candidate(i, float(scores[i]))
+        best = candidate if best is None else better(best, candidate, floor)
+    return best
+
+
+def _settled(found: list[tuple[Block, np.ndarray]], node: Node, judge: Judge) -> list[tuple[Block, np.ndarray]]:
+    """Let the criterion look at all scores of the node at once, in the order of ``tables.test``."""
+    if not found:
+        return found
+    number = np.concatenate([block.tables.test for block, _ in found])
+    scores = np.empty(len(number))
+    scores[number] = np.concatenate([s for _, s in found])
+    parts = [judge.terms(block.tables, node) for block, _ in found]
+    terms = {}
+    for name in parts[0]:
+        terms[name] = np.empty(len(number))
+        terms[name][number] = np.concatenate([part[name] for part in parts])
+    name = component_name(judge.criterion)
+    scores = checked_array(judge.criterion.settle(scores, terms, node), len(number), f"criterion {name!r}: settle")
+    if np.isnan(scores).any():
+        msg = f"criterion {name!r}: settle returned NaN; return −inf to refuse a test"
+        raise ContractError(msg)
+    return [(block, scores[block.tables.test]) for block, _ in found]

@@ -1,0 +1,344 @@
+"""The histogram engine: contingency tables of coded features, with sibling subtraction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
+from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import ContractError
+from arboretum.kernels import coded as kernels
+from arboretum.kernels import counting
+from arboretum.model.encoded import Family, Feature, Node
+from arboretum.model.rules import TestRule
+from arboretum.model.table import frozen_array
+
+FAMILY = {Family.multiway: kernels.MULTIWAY, Family.thresholds: kernels.THRESHOLDS, Family.equals: kernels.EQUALS}
+
+WIDE = 4096
+"""A feature with more bins is counted over the codes that occur at the node, not over all its bins."""
+
+BLOCK_ENTRIES = 1 << 21
+"""Table entries per block for NumPy criteria: 16 MB of weights."""
+
+KEEP_BYTES = 1 << 26
+"""Histograms of open nodes beyond this are not kept, but counted again."""
+
+
+@attrs.frozen(eq=False)
+class View:
+    """Counted features of one node, ready for scoring; ``feature_id`` maps its features to the engine's.
+
+    codes_of : for a wide feature the codes that occur (bin → code), else None.
+    """
+
+    weights: np.ndarray
+    counts: np.ndarray
+    extra: np.ndarray
+    family: np.ndarray
+    offset: np.ndarray
+    has_missing: np.ndarray
+    usable: np.ndarray
+    prices: np.ndarray
+    price_offset: np.ndarray
+    free: np.ndarray
+    used: np.ndarray
+    feature_id: np.ndarray
+    codes_of: np.ndarray | None = None
+
+    def listed(self, workspace: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """feature, index, side : int32[tests] of the tests that compete, by the view's own numbers."""
+        room = 2 * int(np.diff(self.offset).sum())
+        feature, index, side = (np.empty(room, np.int32) for _ in range(3))
+        n = kernels.list_tests(
+            self.weights, self.counts, workspace.statistics.moments, self.family, self.offset, self.has_missing,
+            self.usable, self.prices, self.price_offset, workspace.min_leaf, self.used, workspace.allow_constant,
+            feature, index, side,
+        )  # fmt: skip
+        return feature[:n], index[:n], side[:n]
+
+    def arity(self) -> np.ndarray:
+        """int32[features]."""
+        bins = np.diff(self.offset) - self.has_missing
+        return np.where(self.family == kernels.MULTIWAY, bins, 2).astype(np.int32)
+
+    def outside(self, feature: np.ndarray, index: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The same tests by the engine's numbers: feature, index, side."""
+        if self.codes_of is None:
+            return self.feature_id[feature], index, side
+        multiway = self.family[0] == kernels.MULTIWAY
+        side = np.where((side >= 0) & multiway, self.codes_of[side], side)
+        return self.feature_id[feature], index if multiway else self.codes_of[index], side
+
+
+class CodedEngine:
+    """Histograms over coded features (families multiway, thresholds, equals)."""
+
+    rank = 0
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._space = workspace
+        objects = workspace.objects
+        self._features: tuple[Feature, ...] = objects.features
+        self._codes, self._row_stride, self._column_stride = _flat(objects.codes)
+        self._test_offset = objects.test_offset
+        # ties go to the lowest column of the raw table: features are looked at in that order
+        order = sorted(range(len(self._features)), key=lambda f: (self._features[f].position, f))
+        self._narrow = np.array([f for f in order if self._features[f].n_bins <= WIDE], np.int64)
+        self._wide = [f for f in order if self._features[f].n_bins > WIDE]
+        chosen = [self._features[f] for f in self._narrow]
+        self._family = np.array([FAMILY[f.family] for f in chosen], np.int64)
+        self._missing = np.array([f.has_missing for f in chosen], np.bool_)
+        self._offset = np.cumsum([0, *(f.n_bins + f.has_missing for f in chosen)])
+        self._prices = frozen_array(workspace.prices.tests, np.float64)
+        self._price_offset = self._test_offset[self._narrow]
+        self._label = workspace.statistics.label
+        if not workspace.statistics.moments and workspace.statistics.n_classes <= 256:
+            self._label = frozen_array(self._label.astype(np.uint8))
+        self._kept_bytes = 0
+
+    # -- what the loop asks ----------------------------------------------------------------------------------------
+
+    def column(self, feature: int) -> str:
+        return self._features[feature].column
+
+    def position(self, feature: int) -> int:
+        return self._features[feature].position
+
+    def arity(self, feature: int) -> int:
+        return self._features[feature].arity
+
+    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        return self._features[candidate.feature].rule(candidate.index)
+
+    def test_number(self, feature: int, index: int) -> int:
+        """Position of a test in ``prices.tests``."""
+        return int(self._test_offset[feature]) + index
+
+    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+        best: Candidate | None = None
+        for view in self._views(cell):
+            feature, index, side = view.listed(self._space)
+            if len(feature) == 0:
+                continue
+            at, score = kernels.best_test(
+                view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing, view.price_offset,
+                view.prices, view.free, feature, index, side, view.arity()[feature],
+                judge.batch, judge.scalars(node), judge.params, judge.impurity_at, TIE_TOLERANCE, judge.tie_floor(node),
+            )  # fmt: skip
+            if at == kernels.NOTHING:
+                continue
+            if at == kernels.NAN_SCORE:
+                self._refuse_nan(view, feature, index, side, int(score), judge)
+            outer = view.outside(feature[at : at + 1], index[at : at + 1], side[at : at + 1])
+            found = self._candidate(view, feature[at], index[at], outer, score)
+            best = found if best is None else better(best, found, judge.tie_floor(node))
+        return best
+
+    def _candidate(self, view: View, feature: int, index: int, outer: tuple[np.ndarray, ...], score: float) -> Candidate:
+        f, i, side = (int(a[0]) for a in outer)
+        price = 0.0 if view.free[feature] else float(view.prices[view.price_offset[feature] + index])
+        return Candidate(self, f, i, side, price, float(score), (self.position(f), self.rank, f, i))
+
+    def _refuse_nan(self, view, feature, index, side, at, judge) -> None:
+        f, i, _ = view.outside(feature[at : at + 1], index[at : at + 1], side[at : at + 1])
+        raise nan_score(judge, self._features[int(f[0])].rule(int(i[0])))
+
+    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+        for view in self._views(cell):
+            feature, index, side = view.listed(self._space)
+            arity = view.arity()[feature] if len(feature) else np.zeros(0, np.int32)
+            for some in _batches(arity, view.weights.shape[1]):
+                shape = (len(some), int(arity[some].max()))
+                weights = np.empty((*shape, view.weights.shape[1]))
+                counts = np.empty((*shape, view.counts.shape[1]), np.int64)
+                extra, price = np.empty((*shape, view.extra.shape[1])), np.empty(len(some))
+                kernels.fill_tables(
+                    view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing,
+                    view.price_offset, view.prices, view.free, feature[some], index[some], side[some],
+                    weights, counts, extra, price,
+                )  # fmt: skip
+                outer = view.outside(feature[some], index[some], side[some])
+                yield Block(self, judge.tables(weights, counts, price, extra, first + some), *outer)
+            first += len(feature)
+
+    def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        feature, out = self._features[candidate.feature], np.empty(cell.size, np.int32)
+        kernels.outcomes_of(
+            self._codes, self._row_stride, candidate.feature * self._column_stride,
+            self._space.rows[cell.low : cell.high], FAMILY[feature.family], candidate.index, feature.n_bins,
+            candidate.side, out,
+        )  # fmt: skip
+        return out
+
+    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+        """Count the smaller children; the largest is what is left of the parent."""
+        kept = self._drop(cell)
+        largest = max(children, key=lambda child: child.size)
+        if kept is None or not largest.wanted:
+            return  # counted when asked for
+        for child in children:
+            if child is largest:
+                continue
+            counted = self._count(child)
+            for left, taken in zip(kept, counted, strict=True):
+                left -= taken
+            self._keep(child, counted)
+        if len(kept) == 2:
+            _clean(*kept)
+        self._keep(largest, kept)
+
+    # -- counting --------------------------------------------------------------------------------------------------
+
+    def _views(self, cell: Cell) -> Iterator[View]:
+        free = self._free(cell)
+        used = np.array(cell.used, np.int64)
+        if len(self._narrow):
+            weights, counts = self._tables(cell)
+            yield View(
+                weights, counts, self._extra(cell), self._family, self._offset, self._missing,
+                np.ones(len(self._narrow), np.bool_), self._prices, self._price_offset, free[self._narrow], used,
+                self._narrow,
+            )  # fmt: skip
+        for feature in self._wide:
+            yield self._wide_view(cell, feature, free, used)
+
+    def _free(self, cell: Cell) -> np.ndarray:
+        if not self._space.prices.once_per_column or not cell.asked:
+            return np.zeros(len(self._features), np.bool_)
+        return np.array([f.column in cell.asked for f in self._features], np.bool_)
+
+    def _tables(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+        """weights : float64[bins, width], counts : int64[bins, count width] of the narrow features."""
+        kept = cell.memo.get(self)
+        if kept is None:
+            kept = self._count(cell)
+            self._keep(cell, kept)
+        if len(kept) == 1:
+            return kept[0].astype(np.float64), kept[0].astype(np.int64)
+        return kept
+
+    def _count(self, cell: Cell) -> tuple[np.ndarray, ...]:
+        """(int32[bins, classes],) for unit weights, else (float64[bins, width], int64[bins, count width])."""
+        space, stats = self._space, self._space.statistics
+        rows = space.rows[cell.low : cell.high]
+        where = (self._codes, self._row_stride, self._column_stride, self._narrow, self._offset, rows)
+        bins = int(self._offset[-1])
+        if stats.unit and not stats.moments:
+            table = np.zeros((bins, stats.n_classes), np.int32)
+            counting.count_classes(*where, self._label, table)
+            return (table,)
+        weights, counts = np.zeros((bins, stats.width)), np.zeros((bins, stats.count_width), np.int64)
+        counting.count_weights(*where, stats.label, stats.y, stats.weight, stats.count, weights, counts)
+        return weights, counts
+
+    def _extra(self, cell: Cell) -> np.ndarray:
+        space = self._space
+        out = np.zeros((int(self._offset[-1]), space.extra.shape[1]))
+        if space.extra.shape[1]:
+            rows = space.rows[cell.low : cell.high]
+            counting.count_extra(
+                self._codes, self._row_stride, self._column_stride, self._narrow, self._offset, rows, space.extra, out
+            )
+        return out
+
+    def _keep(self, cell: Cell, tables: tuple[np.ndarray, ...]) -> None:
+        size = sum(a.nbytes for a in tables)
+        if self._kept_bytes + size <= KEEP_BYTES:
+            cell.memo[self] = tables
+            self._kept_bytes += size
+
+    def _drop(self, cell: Cell) -> tuple[np.ndarray, ...] | None:
+        kept = cell.memo.pop(self, None)
+        if kept is not None:
+            self._kept_bytes -= sum(a.nbytes for a in kept)
+        return kept
+
+    def close(self, cell: Cell) -> None:
+        """Forget what is kept for a node that became a leaf."""
+        self._drop(cell)
+
+    def _wide_view(self, cell: Cell, feature: int, free: np.ndarray, used: np.ndarray) -> View:
+        """Count one wide feature over the codes that occur at the node."""
+        space, stats, spec = self._space, self._space.statistics, self._features[feature]
+        rows = space.rows[cell.low : cell.high]
+        codes = self._codes[feature * self._column_stride + rows.astype(np.int64) * self._row_stride]
+        occurring, compact = np.unique(codes, return_inverse=True)
+        occurring = occurring.astype(np.int64)
+        missing = bool(spec.has_missing and occurring[-1] == spec.n_bins)
+        bins, known = len(occurring), len(occurring) - missing
+        weights, counts = np.zeros((bins, stats.width)), np.zeros((bins, stats.count_width), np.int64)
+        extra = np.zeros((bins, space.extra.shape[1]))
+        by_object = np.zeros(stats.weight.shape[0], np.uint32)
+        by_object[rows] = compact
+        where = (frozen_array(by_object), 1, 0, np.zeros(1, np.int64), np.array([0, bins]), rows)
+        counting.count_weights(*where, stats.label, stats.y, stats.weight, stats.count, weights, counts)
+        if extra.shape[1]:
+            counting.count_extra(*where, space.extra, extra)
+        first = int(self._test_offset[feature])
+        multiway = spec.family is Family.multiway
+        tests = occurring[:known] if not multiway else np.zeros(1, np.int64)
+        prices = frozen_array(self._prices[first + np.minimum(tests, spec.n_tests - 1)])
+        local = np.flatnonzero(np.isin(first + tests, used)).astype(np.int64)
+        return View(
+            weights, counts, extra, np.array([FAMILY[spec.family]]), np.array([0, bins]),
+            np.array([missing]), np.ones(1, np.bool_), prices, np.zeros(1, np.int64), free[feature : feature + 1], local,
+            np.array([feature]), occurring,
+        )  # fmt: skip
+
+
+def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
+    """The better of two candidates; the one that comes first in the raw table when their scores are equal."""
+    if best.place > other.place:
+        best, other = other, best
+    return other if other.score > best.score + max(TIE_TOLERANCE * abs(best.score), floor) else best
+
+
+def nan_score(judge: Judge, rule: TestRule) -> ContractError:
+    """The error for a criterion that returned NaN."""
+    name = component_name(judge.criterion)
+    return ContractError(f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to refuse a test")
+
+
+def _flat(codes: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """The code matrix as flat memory with strides in elements; copied only if it is neither C- nor F-contiguous."""
+    if codes.flags.c_contiguous:
+        flat, strides = codes.reshape(-1), (codes.shape[1], 1)
+    elif codes.flags.f_contiguous:
+        flat, strides = codes.T.reshape(-1), (1, codes.shape[0])
+    else:
+        flat, strides = np.ascontiguousarray(codes.T).reshape(-1), (1, codes.shape[0])
+    flat = flat.view()
+    flat.flags.writeable = False
+    return flat, *strides
+
+
+def _clean(weights: np.ndarray, counts: np.ndarray) -> None:
+    """After a subtraction: no weight where no row is left."""
+    if counts.shape == weights.shape:
+        weights[counts == 0] = 0.0
+    else:
+        weights[counts[:, 0] == 0] = 0.0
+
+
+def _batches(arity: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """Positions of the candidates, in groups whose padded tables stay below BLOCK_ENTRIES: two outcomes first."""
+    two = np.flatnonzero(arity == 2)
+    step = max(1, BLOCK_ENTRIES // (2 * width))
+    for start in range(0, len(two), step):
+        yield two[start : start + step]
+    group: list[int] = []
+    widest = 0
+    for i in np.flatnonzero(arity != 2):
+        widest_then = max(widest, int(arity[i]))
+        if group and (len(group) + 1) * widest_then * width > BLOCK_ENTRIES:
+            yield np.array(group)
+            group, widest_then = [], int(arity[i])
+        group.append(int(i))
+        widest = widest_then
+    if group:
+        yield np.array(group)

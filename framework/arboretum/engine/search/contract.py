@@ -1,0 +1,135 @@
+"""Contract between the search loop and its engines.
+
+The objects of a node are one segment of a permutation that both engines know; an engine answers for one kind of
+feature: *coded* (histograms) or *raw* (exact thresholds).  Both may be active in one run; their candidates compete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+import numpy as np
+
+from arboretum.model.encoded import Node, Tables
+from arboretum.model.rules import TestRule
+
+if TYPE_CHECKING:
+    from arboretum.engine.search.judge import Judge
+
+NO_SIDE = -1
+"""The node has no row whose value is missing, so that the test needs not send any."""
+
+
+@attrs.define(eq=False)
+class Cell:
+    """An open node of the growing tree.
+
+    low, high : its objects are ``rows[low:high]`` of the permutation.   asked : raw columns asked on the path.
+    used : positions in ``prices.tests`` of the fixed tests asked on the path.
+    wanted : its tests will be scored (it is not a leaf at once).   memo : what engines keep for the node.
+    """
+
+    low: int
+    high: int
+    depth: int
+    wanted: bool = True
+    asked: frozenset[str] = frozenset()
+    used: tuple[int, ...] = ()
+    memo: dict[Any, Any] = attrs.field(factory=dict)
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low
+
+
+@attrs.frozen(eq=False)
+class Candidate:
+    """A test that competes at a node.
+
+    feature : index among the engine's features.   index : of the test within the feature; for raw features the position
+    of the cut in the sorted node.   side : the outcome that missing rows follow, NO_SIDE without any.
+    place : (feature position in the raw table, 0 coded | 1 raw, feature, index): ties go to the lowest.
+    """
+
+    engine: Engine
+    feature: int
+    index: int
+    side: int
+    price: float
+    score: float
+    place: tuple[int, int, int, int]
+
+
+@attrs.frozen(eq=False)
+class Block:
+    """Some candidates of a node with their tables; entry i of each array belongs to table i."""
+
+    engine: Engine
+    tables: Tables
+    feature: np.ndarray
+    index: np.ndarray
+    side: np.ndarray
+
+    def candidate(self, i: int, score: float) -> Candidate:
+        feature, index = int(self.feature[i]), int(self.index[i])
+        place = (self.engine.position(feature), self.engine.rank, feature, index)
+        return Candidate(self.engine, feature, index, int(self.side[i]), float(self.tables.price[i]), score, place)
+
+
+class Engine(Protocol):
+    """One way of finding tests.
+
+    Call sequence for a node: ``best`` or ``blocks`` → (a test is chosen) → ``outcomes`` → the loop divides the
+    permutation → ``divide``.
+    """
+
+    rank: int
+
+    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+        """The best admissible candidate by a criterion in kernel form; None if there is none.
+
+        Raises ContractError when the criterion returns NaN.
+        """
+        ...
+
+    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+        """All candidates with their tables, in blocks of bounded size; ``tables.test`` counts from ``first``."""
+        ...
+
+    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        """The test on the raw column."""
+        ...
+
+    def column(self, feature: int) -> str:
+        """Name of the raw column."""
+        ...
+
+    def position(self, feature: int) -> int:
+        """Its position in the raw table."""
+        ...
+
+    def arity(self, feature: int) -> int:
+        """Number of outcomes of its tests."""
+        ...
+
+    def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        """int32[cell.size]: the outcome of each object of the node, in the order of the permutation."""
+        ...
+
+    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+        """Hand on to the children what the engine keeps; the permutation has been divided already.
+
+        outcome_of_object : int32[n_objects], valid for the node's objects.   start : int64[arity], first position of each
+        outcome relative to ``cell.low``.  ``children`` holds all children that have objects.
+        """
+        ...
+
+    def close(self, cell: Cell) -> None:
+        """The node is a leaf: forget what is kept for it."""
+        ...
+
+    def test_number(self, feature: int, index: int) -> int:
+        """Position of a fixed test in ``prices.tests``; −1 for a raw feature."""
+        ...

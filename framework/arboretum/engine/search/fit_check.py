@@ -1,0 +1,58 @@
+"""Do the parts of a run fit together?  Asked before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arboretum.engine.search.judge import Judge, component_name
+from arboretum.engine.search.statistics import Statistics
+from arboretum.errors import CapabilityError
+from arboretum.interfaces.capability import Capability, as_capabilities
+from arboretum.interfaces.method import Problem
+from arboretum.model.encoded import Family
+
+
+def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
+    """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination."""
+    objects = problem.objects
+    if not objects.features and not objects.raw_features:
+        msg = "the encoder left no feature to test; choose another encoder"
+        raise CapabilityError(msg)
+    for part in (judge.criterion, judge.impurity):
+        _check_task(part, statistics)
+    if hasattr(judge.impurity, "of_values"):
+        name = component_name(judge.impurity)
+        if objects.features:
+            msg = f"impurity {name!r} needs the values at the node, not tables: it works on raw columns only (encoder=raw)"
+            raise CapabilityError(msg)
+        if not getattr(judge.criterion, "reads_prefix_costs", False):
+            msg = f"criterion {component_name(judge.criterion)!r} cannot use impurity {name!r}; choose criterion=reduction"
+            raise CapabilityError(msg)
+    declared = _declared(judge.criterion)
+    arity = max((f.arity for f in objects.features if f.family is Family.multiway), default=2)
+    if declared and arity > 2 and Capability.multiway not in declared:
+        msg = f"criterion {component_name(judge.criterion)!r} scores two outcomes only; choose a binary encoder"
+        raise CapabilityError(msg)
+
+
+def _check_task(part: Any, statistics: Statistics) -> None:
+    declared = _declared(part)
+    if not declared:
+        if statistics.moments and part is not None and getattr(part, "kind", "") == "impurity":
+            msg = f"impurity {component_name(part)!r} is for classes; the target is a number: choose impurity=variance"
+            raise CapabilityError(msg)
+        return
+    tasks = declared & {Capability.classification, Capability.regression}
+    task = Capability.regression if statistics.moments else Capability.classification
+    if tasks and task not in tasks:
+        kind, name = getattr(part, "kind", "part"), component_name(part)
+        msg = f"{kind} {name!r} is for {min(tasks, key=lambda t: t.value).value}; the target asks for {task.value}"
+        raise CapabilityError(msg)
+    if not statistics.moments and statistics.n_classes > 2 and tasks and Capability.multiclass not in declared:
+        kind, name = getattr(part, "kind", "part"), component_name(part)
+        msg = f"{kind} {name!r} handles two classes; the target has {statistics.n_classes}: choose dataset.positive=CLASS"
+        raise CapabilityError(msg)
+
+
+def _declared(part: Any) -> frozenset[Capability]:
+    return as_capabilities(getattr(part, "capabilities", ()))

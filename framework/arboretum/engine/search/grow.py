@@ -1,0 +1,268 @@
+"""The one loop that grows every greedy tree: contingency tables → criterion → best test → stop or recurse."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections import deque
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.assemble import Grown, to_tree
+from arboretum.engine.search.choose import choose
+from arboretum.engine.search.coded import CodedEngine
+from arboretum.engine.search.contract import Candidate, Cell, Engine
+from arboretum.engine.search.fit_check import check_parts
+from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.raw import RawEngine
+from arboretum.engine.search.statistics import Statistics
+from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import ConfigError, unknown
+from arboretum.interfaces.method import Context, Problem
+from arboretum.kernels.counting import partition
+from arboretum.model.encoded import Node
+from arboretum.model.solution import Solution, Status
+
+ORDERS = ("depth", "breadth", "best")
+
+
+def grow(problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False) -> Solution:
+    """Grow a tree greedily.
+
+    order : ``depth`` (first), ``breadth`` (first), or ``best``: always the open node whose chosen test has the highest
+        score, ties to the node found first; the gain of a node is that score and nothing else.
+    allow_constant : tests with a single outcome at the node compete too.
+
+    A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most
+    so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it.  When the
+    deadline passes, open nodes become leaves (``stopped_early`` reports it through ``context.progress``).
+
+    Missing values: a two-outcome test is scored with the node's missing rows in outcome 0 and in outcome 1, and the
+    better one is kept (ties: outcome 0); a multiway test sends them to its heaviest outcome.  A node without missing
+    rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test is constant is judged on known values.
+
+    Returns a Solution with status feasible and value NaN: what matters is its tree.
+    Raises CapabilityError for parts that do not fit, ContractError when a component breaks its contract.
+    """
+    if order not in ORDERS:
+        raise ConfigError(unknown("order of growth", str(order), ORDERS))
+    growth = Growth.of(problem, context, allow_constant)
+    root = growth.run(order)
+    tree = to_tree(root, problem.objects, growth.space.statistics)
+    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded)
+
+
+@attrs.define(eq=False)
+class Open:
+    """A node whose test is chosen, waiting to be divided (or a leaf if there is none)."""
+
+    grown: Grown
+    cell: Cell
+    node: Node
+    candidate: Candidate | None = None
+
+
+@attrs.define(eq=False)
+class Growth:
+    """One growth: what stays the same over all nodes, and the counters."""
+
+    problem: Problem
+    context: Context
+    space: Workspace
+    judge: Judge
+    engines: tuple[Engine, ...]
+    limits: Any
+    total_mass: float
+    outcome_of_object: np.ndarray
+    expanded: int = 0
+    leaves: int = 1
+    stopped: bool = False
+    settled: int = 0
+    spoke: float = attrs.field(factory=time.monotonic)
+
+    @staticmethod
+    def of(problem: Problem, context: Context, allow_constant: bool) -> Growth:
+        """Prepare a growth: components checked and compiled, engines opened (raw columns sorted)."""
+        objects, parts = problem.objects, problem.parts
+        statistics = Statistics.of(objects)
+        judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed)
+        check_parts(problem, judge, statistics)
+        limits = parts.limits()
+        space = Workspace.of(objects, problem.prices, statistics, max(1, limits.min_leaf), allow_constant)
+        engines: list[Engine] = []
+        if objects.features:
+            engines.append(CodedEngine(space))
+        if objects.raw_features:
+            engines.append(RawEngine(space))
+        total = float(statistics.weight.sum())
+        return Growth(
+            problem, context, space, judge, tuple(engines), limits, total, np.zeros(objects.n_objects, np.int32)
+        )
+
+    def run(self, order: str) -> Grown:
+        """Grow from the root; returns it with its descendants."""
+        n = self.problem.objects.n_objects
+        first = self.look(Cell(0, n, 0))
+        waiting = Best() if order == "best" else First(last_in_first_out=order == "depth")
+        waiting.push(first, self)
+        while (item := waiting.pop(self)) is not None:
+            self.report(n)
+            if item.candidate is None or not self.may_divide(item):
+                self.close(item)
+                continue
+            waiting.extend(self.divide(item), self)
+        return first.grown
+
+    # -- one node --------------------------------------------------------------------------------------------------
+
+    def look(self, cell: Cell) -> Open:
+        """Describe a node; ``cell.wanted`` says whether its tests are to be scored."""
+        rows = self.space.rows[cell.low : cell.high]
+        statistics = self.space.statistics
+        weights, counts = statistics.totals(rows)
+        mass = float(weights[0] if statistics.moments else weights.sum())
+        impurity = self.judge.node_impurity(weights, statistics, rows)
+        node = Node(weights, counts, mass, self.total_mass, impurity, cell.depth)
+        cell.wanted = not self.is_leaf(cell, node, rows)
+        grown = Grown(weights, node.count, self.leaf_value(weights, rows), impurity)
+        return Open(grown, cell, node)
+
+    def leaf_value(self, weights: np.ndarray, rows: np.ndarray) -> float:
+        """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the weighted mean."""
+        statistics = self.space.statistics
+        if not statistics.moments:
+            return math.nan
+        if hasattr(self.judge.impurity, "leaf_value"):
+            value = self.judge.impurity.leaf_value(statistics.y[rows], statistics.weight[rows])
+        else:
+            value = weights[1] / weights[0]
+        return float(value) + statistics.shift
+
+    def is_leaf(self, cell: Cell, node: Node, rows: np.ndarray) -> bool:
+        """The rules that need no score."""
+        limits = self.limits
+        return (
+            self.space.statistics.is_pure(rows, node.counts)
+            or (limits.max_depth is not None and cell.depth >= limits.max_depth)
+            or node.count < 2 * limits.min_leaf
+            or (limits.max_leaves is not None and limits.max_leaves < 2)
+            or any(rule.is_leaf(node) for rule in self.problem.parts.stopping)
+        )
+
+    def score(self, item: Open) -> None:
+        """Choose the node's test, if it may have one."""
+        if not item.cell.wanted or self.late():
+            return
+        candidate = choose(self.engines, item.cell, item.node, self.judge, self.space)
+        least = self.limits.min_decrease
+        if candidate is not None and (least is None or candidate.score > least):
+            item.candidate = candidate
+
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        deadline = self.context.deadline
+        if not self.stopped and deadline is not None and time.monotonic() >= deadline:
+            self.stopped = True
+            self.context.progress(self.settled, self.problem.objects.n_objects, "stopped early: the time is up")
+        return self.stopped
+
+    def may_divide(self, item: Open) -> bool:
+        """Whether the leaf budget allows as many more leaves as the test has outcomes with objects."""
+        most = self.limits.max_leaves
+        if most is None:
+            return True
+        outcome = item.candidate.engine.outcomes(item.cell, item.candidate)
+        return self.leaves - 1 + len(np.unique(outcome)) <= most
+
+    def divide(self, item: Open) -> list[Open]:
+        """Ask the chosen test; return the children."""
+        candidate, cell, grown = item.candidate, item.cell, item.grown
+        engine, space = candidate.engine, self.space
+        rows = space.rows[cell.low : cell.high]
+        outcome = engine.outcomes(cell, candidate)
+        grown.rule = engine.rule(cell, candidate)
+        grown.price, grown.score = candidate.price, candidate.score
+        arity = engine.arity(candidate.feature)
+        sizes = np.bincount(outcome, minlength=arity)
+        start = np.concatenate([[0], np.cumsum(sizes)])
+        self.outcome_of_object[rows] = outcome
+        partition(rows, outcome, start[:-1].copy(), space.spare)
+        below = self._child_cells(cell, candidate, start)
+        children = [None if c is None else self.look(c) for c in below]
+        present = [c for c in children if c is not None]
+        for each in self.engines:
+            each.divide(cell, [c.cell for c in present], self.outcome_of_object, start[:-1])
+        grown.children = [None if c is None else c.grown for c in children]
+        mass = [0.0 if c is None else c.node.mass for c in children]
+        grown.missing_child = candidate.side if candidate.side >= 0 else int(np.argmax(mass))
+        self.leaves += len(present) - 1
+        self.expanded += 1
+        return present
+
+    def _child_cells(self, cell: Cell, candidate: Candidate, start: np.ndarray) -> list[Cell | None]:
+        asked = cell.asked | {candidate.engine.column(candidate.feature)}
+        used = cell.used
+        if self.space.allow_constant and (number := candidate.engine.test_number(candidate.feature, candidate.index)) >= 0:
+            used = (*used, number)
+        return [
+            Cell(cell.low + int(a), cell.low + int(b), cell.depth + 1, asked=asked, used=used) if b > a else None
+            for a, b in zip(start[:-1], start[1:], strict=True)
+        ]
+
+    def close(self, item: Open) -> None:
+        """The node stays a leaf."""
+        for engine in self.engines:
+            engine.close(item.cell)
+        self.settled += item.cell.size
+
+    def report(self, total: int) -> None:
+        """Tell of progress, at most twice a second."""
+        now = time.monotonic()
+        if now - self.spoke > 0.5:
+            self.spoke = now
+            self.context.progress(self.settled, total, f"{self.expanded} nodes divided")
+
+
+class First:
+    """Open nodes in depth-first (left to right) or breadth-first order; tests are chosen when a node's turn comes."""
+
+    def __init__(self, last_in_first_out: bool) -> None:
+        self._lifo = last_in_first_out
+        self._items: deque[Open] = deque()
+
+    def push(self, item: Open, growth: Growth) -> None:
+        self._items.append(item)
+
+    def extend(self, items: list[Open], growth: Growth) -> None:
+        self._items.extend(reversed(items) if self._lifo else items)
+
+    def pop(self, growth: Growth) -> Open | None:
+        if not self._items:
+            return None
+        item = self._items.pop() if self._lifo else self._items.popleft()
+        growth.score(item)
+        return item
+
+
+class Best:
+    """Open nodes by the score of their test, highest first; tests are chosen when a node is found."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Open]] = []
+        self._number = 0
+
+    def push(self, item: Open, growth: Growth) -> None:
+        growth.score(item)
+        gain = -math.inf if item.candidate is None else item.candidate.score
+        heapq.heappush(self._heap, (-gain, self._number, item))
+        self._number += 1
+
+    def extend(self, items: list[Open], growth: Growth) -> None:
+        for item in items:
+            self.push(item, growth)
+
+    def pop(self, growth: Growth) -> Open | None:
+        return heapq.heappop(self._heap)[2] if self._heap else None

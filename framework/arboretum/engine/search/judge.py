@@ -1,0 +1,190 @@
+"""The judge of a run: criterion and impurity, prepared for scoring in either form."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.statistics import Statistics
+from arboretum.errors import CapabilityError, ContractError
+from arboretum.kernels.marks import mark_of
+from arboretum.kernels.scoring import score_tables
+from arboretum.model.encoded import Encoded, Node, Tables
+
+TIE_TOLERANCE = 1e-12
+"""Scores count as equal when they differ by at most this times the larger of |score| and the node's impurity.
+
+Rounding of sums over 10⁶ objects stays below 1e-13 of the impurity; tests that differ by less than a tenth of an object
+in 10⁹ are not worth telling apart.
+"""
+
+
+@attrs.frozen(eq=False)
+class Judge:
+    """Scores tables.
+
+    batch, impurity_at, prefix : addresses of the compiled criterion, impurity, prefix kernel; 0 where there is none.
+    listing : the candidates of a node must be listed for NumPy (criterion without a kernel, or with ``settle``).
+    """
+
+    criterion: Any
+    impurity: Any
+    batch: int
+    impurity_at: int
+    prefix: int
+    params: np.ndarray
+    listing: bool
+    concave: bool
+    width: int
+    _impurity_of: Callable[[np.ndarray], np.ndarray] | None
+
+    @staticmethod
+    def of(criterion: Any, impurity: Any, statistics: Statistics, seed: int) -> Judge:
+        """Prepare the components of a run; compiles their kernels, or loads them from the cache.
+
+        Raises CapabilityError when there is no criterion, ContractError when a kernel cannot be compiled.
+        """
+        from arboretum.kernels import pointers
+
+        if criterion is None:
+            msg = "growing needs a criterion; choose one with criterion=NAME"
+            raise CapabilityError(msg)
+        impurity = resolve_impurity(impurity, statistics)
+        if hasattr(criterion, "with_seed"):
+            criterion = criterion.with_seed(seed)
+        kernel = kernel_of(criterion, impurity)
+        prefix = getattr(impurity, "prefix", None)
+        marked = mark_of(getattr(impurity, "kernel", None)) == "impurity"
+        return Judge(
+            criterion=criterion,
+            impurity=impurity,
+            batch=0 if kernel is None else _compiled(pointers.batch_address, kernel, criterion),
+            impurity_at=_compiled(
+                pointers.impurity_address, impurity.kernel if marked else pointers.undefined_impurity, impurity
+            ),
+            prefix=0 if prefix is None else _compiled(pointers.prefix_address, prefix, impurity),
+            params=numeric_fields(criterion),
+            listing=kernel is None or hasattr(criterion, "settle"),
+            concave=bool(kernel is not None and declares_concave(criterion, impurity)),
+            width=statistics.width,
+            impurity_of=None if impurity is None else impurity.value,
+        )
+
+    @property
+    def has_columns(self) -> bool:
+        return hasattr(self.criterion, "columns")
+
+    def node_impurity(self, weights: np.ndarray, statistics: Statistics, rows: np.ndarray) -> float:
+        """The run's impurity of a node; NaN without one."""
+        if self.impurity is None:
+            return float("nan")
+        if hasattr(self.impurity, "of_values"):
+            return float(self.impurity.of_values(statistics.y[rows], statistics.weight[rows]))
+        return float(self.impurity.value(weights))
+
+    def tables(self, weights, counts, price, extra, test) -> Tables:
+        scale = "prefix" if self.prefix else getattr(self.impurity, "scale", "mean")
+        return Tables(weights, counts, price, extra, test, self._impurity_of, scale)
+
+    def scalars(self, node: Node) -> np.ndarray:
+        """float64[6] for :func:`arboretum.kernels.pointers.make_node`, and the number of classes."""
+        return np.array(
+            [node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width], dtype=np.float64
+        )
+
+    def tie_floor(self, node: Node) -> float:
+        """The absolute part of the tolerance of ties."""
+        return TIE_TOLERANCE * abs(node.impurity) if np.isfinite(node.impurity) else 0.0
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests], checked; NaN is left to the caller, who knows the test.  Raises ContractError."""
+        name = component_name(self.criterion)
+        if mark_of(self.criterion.score) == "criterion":
+            scores = np.empty(tables.n_tests)
+            score_tables(
+                tables.weights, tables.counts, tables.price, tables.extra, self.batch, self.scalars(node), self.params,
+                self.impurity_at, scores,
+            )  # fmt: skip
+            return scores
+        scores = self.criterion.score(tables, node)
+        return checked_array(scores, tables.n_tests, f"criterion {name!r}: score")
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """The criterion's named terms; empty if it has none."""
+        if not hasattr(self.criterion, "terms"):
+            return {}
+        name = component_name(self.criterion)
+        found = self.criterion.terms(tables, node)
+        return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
+
+    def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows), k]: the criterion's own columns, checked."""
+        found = np.asarray(self.criterion.columns(node, objects, rows))
+        name = component_name(self.criterion)
+        if found.ndim != 2 or len(found) != len(rows) or found.dtype != np.float64:
+            msg = (
+                f"criterion {name!r}: columns must be float64[{len(rows)}, k]; got {found.dtype}{list(found.shape)};"
+                " return one row per object of the node"
+            )
+            raise ContractError(msg)
+        return found
+
+
+def resolve_impurity(impurity: Any, statistics: Statistics) -> Any:
+    """``auto`` impurities choose by the task (optional method ``for_task``)."""
+    return impurity.for_task(statistics.task) if hasattr(impurity, "for_task") else impurity
+
+
+def kernel_of(criterion: Any, impurity: Any) -> Callable | None:
+    """The criterion's kernel for this impurity: ``criterion.kernel(impurity)``, or a marked ``score``, or None."""
+    if hasattr(criterion, "kernel"):
+        return criterion.kernel(impurity)
+    return criterion.score if mark_of(criterion.score) == "criterion" else None
+
+
+def declares_concave(criterion: Any, impurity: Any) -> bool:
+    """Whether the best cut inside a bin can be bounded by the corners of the bin's class weights.
+
+    A criterion says so by ``bounded_by_corners(impurity)``.
+    """
+    ask = getattr(criterion, "bounded_by_corners", None)
+    return bool(ask is not None and ask(impurity))
+
+
+def numeric_fields(component: Any) -> np.ndarray:
+    """float64[k]: the numeric fields of a component in the order of declaration."""
+    if not attrs.has(type(component)):
+        return np.zeros(0)
+    values = [getattr(component, field.name) for field in attrs.fields(type(component))]
+    return np.array([float(v) for v in values if isinstance(v, bool | int | float)], dtype=np.float64)
+
+
+def component_name(component: Any) -> str:
+    """The registered name of a component, or its class."""
+    return getattr(component, "name", None) or type(component).__name__
+
+
+def checked_array(values: Any, n: int, what: str) -> np.ndarray:
+    """A float64[n] array, or a ContractError that says what came instead."""
+    array = np.asarray(values)
+    if array.shape != (n,) or array.dtype != np.float64:
+        msg = f"{what} must be float64[{n}]; got {array.dtype}{list(array.shape)}; return one number per test"
+        raise ContractError(msg)
+    return array
+
+
+def _compiled(address: Callable[[Callable], int], kernel: Callable, component: Any) -> int:
+    """Compile; numba's many lines become one."""
+    from numba.core.errors import NumbaError
+
+    try:
+        return address(kernel)
+    except NumbaError as error:
+        line = next((text.strip() for text in str(error).splitlines() if text.strip() and "Failed in" not in text), "")
+        where = inspect.getsourcefile(kernel) or "?"
+        msg = f"kernel of {component_name(component)!r} ({where}) does not compile: {line}; write it in NumPy form instead"
+        raise ContractError(msg) from None

@@ -1,0 +1,127 @@
+"""The exact engine: every threshold between neighbouring values of raw columns, presorted, no binning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from arboretum.engine.search.contract import Block, Candidate, Cell
+from arboretum.engine.search.coded import BLOCK_ENTRIES, nan_score
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.workspace import Workspace
+from arboretum.kernels import cuts
+from arboretum.kernels.coded import NAN_SCORE
+from arboretum.model.encoded import Node
+from arboretum.model.rules import TestRule
+from arboretum.model.table import frozen_array
+
+GAP_FLOAT32 = np.float32(1e-7)
+"""float32 neighbours not further apart than this are not separated, as in scikit-learn; float64 ones always are."""
+
+
+class RawEngine:
+    """Exact thresholds over presorted columns."""
+
+    rank = 1
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._space = workspace
+        objects = workspace.objects
+        order = sorted(range(len(objects.raw_features)), key=lambda f: (objects.raw_features[f].position, f))
+        self._features = tuple(objects.raw_features[f] for f in order)
+        values = objects.raw.T if order == list(range(len(order))) else objects.raw.T[order]
+        self._values = frozen_array(values)
+        self._gap = GAP_FLOAT32 if self._values.dtype == np.float32 else np.float64(0.0)
+        self._prices = np.asarray(workspace.prices.raw, np.float64)[order]
+        self._order = np.empty(self._values.shape, np.int32)
+        for f, column in enumerate(self._values):  # NaN last; stable, so that the order does not depend on the machine
+            self._order[f] = np.argsort(column, kind="stable")
+
+    def column(self, feature: int) -> str:
+        return self._features[feature].column
+
+    def position(self, feature: int) -> int:
+        return self._features[feature].position
+
+    def arity(self, feature: int) -> int:
+        return 2
+
+    def test_number(self, feature: int, index: int) -> int:
+        return -1
+
+    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        return self._rule_at(cell, candidate.feature, candidate.index)
+
+    def _rule_at(self, cell: Cell, feature: int, index: int) -> TestRule:
+        return self._features[feature].rule(self._threshold(cell, feature, index))
+
+    def _threshold(self, cell: Cell, feature: int, index: int) -> float:
+        run = self._order[feature, cell.low + index : cell.low + index + 2]
+        low, high = self._values[feature, run]
+        return float(cuts.threshold_between(low, high))
+
+    def _price(self, cell: Cell) -> np.ndarray:
+        """float64[columns]: what asking costs here."""
+        if not self._space.prices.once_per_column or not cell.asked:
+            return self._prices
+        return np.array([0.0 if f.column in cell.asked else p for f, p in zip(self._features, self._prices, strict=True)])
+
+    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+        space, stats, price = self._space, self._space.statistics, self._price(cell)
+        feature, index, side, score = cuts.best_cut(
+            self._order, cell.low, cell.high, self._values, stats.label, stats.y, stats.weight, stats.count, space.extra,
+            price, space.min_leaf, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
+            TIE_TOLERANCE, judge.tie_floor(node), judge.prefix,
+        )  # fmt: skip
+        if feature < 0:
+            return None
+        if side == NAN_SCORE:
+            raise nan_score(judge, self._rule_at(cell, feature, index))
+        place = (self.position(feature), self.rank, feature, index)
+        return Candidate(self, feature, index, side, float(price[feature]), score, place)
+
+    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+        space, stats, price = self._space, self._space.statistics, self._price(cell)
+        position, side = np.empty(2 * cell.size, np.int32), np.empty(2 * cell.size, np.int32)
+        step = max(1, BLOCK_ENTRIES // (2 * stats.width))
+        for f in range(len(self._features)):
+            rows = self._order[f, cell.low : cell.high]
+            n, known = cuts.find_cuts(self._values[f], rows, stats.count, space.min_leaf, self._gap, position, side)
+            width = 1 if judge.prefix else space.extra.shape[1]
+            state = [np.zeros((3, stats.width)), np.zeros((3, stats.count_width), np.int64), np.zeros((3, width))]
+            at = np.array([-1])
+            costs = np.empty((4, cell.size if judge.prefix and n else 0))
+            extra_of = np.zeros((len(stats.weight), 1)) if judge.prefix else space.extra
+            if costs.size:
+                cuts.fill_prefix_costs(rows, known, stats.y, stats.weight, judge.prefix, costs)
+            for start in range(0, n, step):
+                some = slice(start, min(n, start + step))
+                m = some.stop - start
+                out = np.empty((m, 2, stats.width)), np.empty((m, 2, stats.count_width), np.int64), np.empty((m, 2, width))
+                cuts.fill_cuts(
+                    rows, known, stats.label, stats.y, stats.weight, stats.count, extra_of, position[some], side[some],
+                    *state, at, *out,
+                )  # fmt: skip
+                if costs.size:
+                    form = np.where(side[some] == 1, 2, 0)
+                    out[2][:, 0, 0] = costs[form, position[some]]
+                    out[2][:, 1, 0] = costs[form + 1, position[some] + 1]
+                tables = judge.tables(out[0], out[1], np.full(m, price[f]), out[2], np.arange(first, first + m))
+                yield Block(self, tables, np.full(m, f), position[some].copy(), side[some].copy())
+                first += m
+
+    def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        values = self._values[candidate.feature, self._space.rows[cell.low : cell.high]]
+        threshold = self._threshold(cell, candidate.feature, candidate.index)
+        out = (values > threshold).astype(np.int32)
+        if candidate.side >= 0:
+            out[np.isnan(values)] = candidate.side
+        return out
+
+    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+        if any(child.wanted for child in children):
+            cuts.partition_order(self._order, cell.low, cell.high, outcome_of_object, start, self._space.spare)
+
+    def close(self, cell: Cell) -> None:
+        """Nothing is kept per node."""

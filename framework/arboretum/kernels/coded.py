@@ -1,0 +1,257 @@
+"""Tests on coded features: which ones compete at a node, their contingency tables, and the best of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.pointers import batch_at, make_node
+
+MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
+NO_SIDE = -1
+
+NOTHING = -1
+"""In place of a position: no test is admissible."""
+NAN_SCORE = -2
+"""In place of a position: the criterion returned NaN."""
+
+BLOCK = 128
+"""Tables scored per call of a criterion; 128 of 2 × 3 stay in the first-level cache."""
+
+
+@jit
+def list_tests(
+    weights, counts, moments, family, offset, has_missing, usable, prices, price_offset, min_leaf, used, allow_constant,
+    feature, index, side,
+):
+    """List the tests that may compete, in the order of features and indices; return their number.
+
+    weights : float64[bins, classes].   counts : int64[bins, classes].   family, offset, has_missing, usable : per feature.
+    prices, price_offset : price of test t of feature f is ``prices[price_offset[f] + t]``.
+    used : int64[:], tests asked before on the path, as positions in ``prices``; they matter with ``allow_constant`` only.
+    feature, index : int32[room].   side : int32[room], where missing rows go (−1: there are none).
+    A test competes if at least two outcomes receive rows with a known value (or ``allow_constant``) and every outcome
+    that receives rows receives ``min_leaf``.  Room: twice the number of tests.
+    """  # fmt: skip
+    n = 0
+    for f in range(len(family)):
+        if not usable[f]:
+            continue
+        start, stop = offset[f], offset[f + 1]
+        missing = np.int64(0)
+        if has_missing[f]:
+            stop -= 1
+            missing = counts[stop].sum()
+        if family[f] == MULTIWAY:
+            banned = allow_constant and _contains(used, price_offset[f])
+            at = NO_SIDE if banned else _multiway(weights, counts, moments, start, stop, missing, min_leaf, allow_constant)
+            if at >= 0:
+                feature[n], index[n], side[n] = f, 0, (at if missing > 0 else NO_SIDE)
+                n += 1
+            continue
+        known = np.int64(0)
+        for b in range(start, stop):
+            for k in range(counts.shape[1]):
+                known += counts[b, k]
+        left = np.int64(0)
+        last = stop - 1 if family[f] == THRESHOLDS else stop
+        for b in range(start, last):
+            here = np.int64(0)
+            for k in range(counts.shape[1]):
+                here += counts[b, k]
+            left = left + here if family[f] == THRESHOLDS else here
+            at = price_offset[f] + b - start
+            if allow_constant:
+                if _contains(used, at):
+                    continue
+            elif left == 0 or left == known:
+                continue
+            elif here == 0 and prices[at] == prices[at - 1]:
+                continue  # the same division at the same price as the test before it: ties go to the lowest
+            for s in range(2 if missing > 0 else 1):
+                a = left + (missing if s == 0 else 0)
+                c = known + missing - a
+                if (0 < a < min_leaf) or (0 < c < min_leaf):
+                    continue
+                feature[n], index[n], side[n] = f, b - start, (s if missing > 0 else NO_SIDE)
+                n += 1
+    return n
+
+
+@jit
+def _contains(values, value):
+    for v in values:
+        if v == value:
+            return True
+    return False
+
+
+@jit
+def _multiway(weights, counts, moments, start, stop, missing, min_leaf, allow_constant):
+    """The heaviest outcome of a multiway test, which receives the missing rows, or −1 if it must not compete."""
+    present = 0
+    heaviest = -1.0
+    at = 0
+    for b in range(start, stop):
+        if counts[b].sum() == 0:
+            continue
+        mass = weights[b, 0] if moments else weights[b].sum()
+        if mass > heaviest:
+            heaviest, at = mass, b - start
+        present += 1
+    if present < 2 and not allow_constant:
+        return -1
+    for b in range(start, stop):
+        here = counts[b].sum()
+        if b - start == at:
+            here += missing
+        if 0 < here < min_leaf:
+            return -1
+    return at
+
+
+@jit
+def fill_tables(
+    weights, counts, extra, family, offset, has_missing, price_offset, prices, free, feature, index, side,
+    out_weights, out_counts, out_extra, out_price,
+):
+    """Write the contingency tables of the listed tests (``feature``, ``index``, ``side``: one entry per table).
+
+    out_weights : float64[tests, outcomes, classes], outcomes ≥ the largest arity; out_counts, out_extra alike.
+    out_price : float64[tests].   free : bool per feature, its column has been paid for.
+    """  # fmt: skip
+    n_outcomes = out_weights.shape[1]
+    acc_w = np.zeros(weights.shape[1])
+    acc_c = np.zeros(counts.shape[1], np.int64)
+    acc_e = np.zeros(extra.shape[1])
+    all_w, all_c, all_e = np.zeros_like(acc_w), np.zeros_like(acc_c), np.zeros_like(acc_e)
+    at_feature, at_bin = -1, 0
+    for t in range(len(feature)):
+        f = feature[t]
+        start = offset[f]
+        stop = offset[f + 1] - (1 if has_missing[f] else 0)
+        out_price[t] = 0.0 if free[f] else prices[price_offset[f] + index[t]]
+        out_weights[t] = 0.0
+        out_counts[t] = 0
+        out_extra[t] = 0.0
+        if family[f] == MULTIWAY:
+            for b in range(start, min(stop, start + n_outcomes)):
+                _add_bin(weights, counts, extra, b, out_weights[t, b - start], out_counts[t, b - start], out_extra[t, b - start])
+        else:
+            if f != at_feature:
+                at_feature, at_bin = f, start
+                _clear(acc_w, acc_c, acc_e)
+                _clear(all_w, all_c, all_e)
+                for b in range(start, stop):
+                    _add_bin(weights, counts, extra, b, all_w, all_c, all_e)
+            if family[f] == EQUALS:
+                _clear(acc_w, acc_c, acc_e)
+                at_bin = start + index[t]
+            while at_bin <= start + index[t]:
+                _add_bin(weights, counts, extra, at_bin, acc_w, acc_c, acc_e)
+                at_bin += 1
+            complete(acc_w, acc_c, acc_e, all_w, all_c, all_e, out_weights[t], out_counts[t], out_extra[t])
+        if side[t] >= 0:
+            _add_bin(weights, counts, extra, stop, out_weights[t, side[t]], out_counts[t, side[t]], out_extra[t, side[t]])
+
+
+@jit
+def _clear(weights, counts, extra):
+    weights[:] = 0.0
+    counts[:] = 0
+    extra[:] = 0.0
+
+
+@jit
+def complete(left_w, left_c, left_e, all_w, all_c, all_e, out_w, out_c, out_e):
+    """Write outcome 0 (``left``) and outcome 1 (``all − left``) of a two-outcome table.
+
+    Where no row is left the difference is set to 0 exactly, so that rounding cannot leave 1e-17 of a class behind.
+    """
+    rest = np.int64(0)
+    for k in range(len(all_c)):
+        out_c[0, k] = left_c[k]
+        out_c[1, k] = all_c[k] - left_c[k]
+        rest += out_c[1, k]
+    by_class = len(all_c) == len(all_w)
+    for k in range(len(all_w)):
+        out_w[0, k] = left_w[k]
+        gone = out_c[1, k] == 0 if by_class else rest == 0
+        out_w[1, k] = 0.0 if gone else all_w[k] - left_w[k]
+    for k in range(len(all_e)):
+        out_e[0, k] = left_e[k]
+        out_e[1, k] = 0.0 if rest == 0 else all_e[k] - left_e[k]
+
+
+@jit
+def _add_bin(weights, counts, extra, b, to_weights, to_counts, to_extra):
+    for k in range(weights.shape[1]):
+        to_weights[k] += weights[b, k]
+    for k in range(counts.shape[1]):
+        to_counts[k] += counts[b, k]
+    for k in range(extra.shape[1]):
+        to_extra[k] += extra[b, k]
+
+
+@jit
+def best_test(
+    weights, counts, extra, family, offset, has_missing, price_offset, prices, free, feature, index, side, arity,
+    batch, scalars, params, impurity, relative, floor,
+):
+    """Score the listed tests through a function pointer; return (position of the best, its score).
+
+    arity : int32[tests].   batch, impurity : addresses.   scalars, params : see ``make_node``.
+    Ties: a test replaces the best so far only if it beats it by more than ``max(relative × |best|, floor)``.
+    """  # fmt: skip
+    node = make_node(scalars, params, impurity)
+    score_block = batch_at(batch)
+    n_classes, n_counts, n_extra = weights.shape[1], counts.shape[1], extra.shape[1]
+    n = len(feature)
+    best, best_score = NOTHING, -np.inf
+    room = 2 * BLOCK
+    for t in range(n):
+        room = max(room, arity[t])
+    block_w = np.empty(room * n_classes)
+    block_c = np.empty(room * n_counts, np.int64)
+    block_e = np.empty(room * n_extra)
+    block_p = np.empty(BLOCK)
+    scores = np.empty(BLOCK)
+    t = 0
+    while t < n:
+        a = arity[t]
+        most = min(BLOCK, room // a)
+        stop = t + 1
+        while stop < n and stop - t < most and arity[stop] == a:
+            stop += 1
+        m = stop - t
+        w = block_w[: m * a * n_classes].reshape(m, a, n_classes)
+        c = block_c[: m * a * n_counts].reshape(m, a, n_counts)
+        e = block_e[: m * a * n_extra].reshape(m, a, n_extra)
+        fill_tables(
+            weights, counts, extra, family, offset, has_missing, price_offset, prices, free,
+            feature[t:stop], index[t:stop], side[t:stop], w, c, e, block_p,
+        )  # fmt: skip
+        score_block(w, c, block_p[:m], e, node, scores[:m])
+        for j in range(m):
+            s = scores[j]
+            if np.isnan(s):
+                return NAN_SCORE, np.float64(t + j)
+            if s > best_score and (best < 0 or s > best_score + max(relative * abs(best_score), floor)):
+                best, best_score = t + j, s
+        t = stop
+    return best, best_score
+
+
+@jit
+def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out):
+    """Outcome of each row under a test; rows in the missing bin (code ``n_bins``) follow ``side``."""
+    for j in range(len(rows)):
+        code = np.int64(codes[base + np.int64(rows[j]) * row_stride])
+        if code >= n_bins:
+            out[j] = side
+        elif family == MULTIWAY:
+            out[j] = code
+        elif family == THRESHOLDS:
+            out[j] = 0 if code <= index else 1
+        else:
+            out[j] = 0 if code == index else 1

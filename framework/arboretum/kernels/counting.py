@@ -1,0 +1,106 @@
+"""Contingency tables of all coded features of a node, in one pass over its rows.
+
+The bins of all features lie one after the other: feature f has the bins ``offset[f] … offset[f + 1] − 1``.
+``codes`` is the flat memory of the code matrix; object i has code ``codes[i * row_stride + column[f] * column_stride]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+
+@jit
+def count_classes(codes, row_stride, column_stride, column, offset, rows, label, out):
+    """Add up rows by bin and class, for objects of weight 1 that stand for one row.
+
+    codes : uint8/16/32[:].   rows : int32[m].   label : uint8/int32[n].   out : int32[bins, classes], added to.
+    """
+    n_features = len(column)
+    classes = out.shape[1]
+    flat = out.reshape(out.size)
+    if row_stride <= column_stride:  # columns lie together: one column at a time
+        for f in range(n_features):
+            base = column[f] * column_stride
+            start = offset[f]
+            for j in range(len(rows)):
+                i = np.int64(rows[j])
+                flat[(start + np.int64(codes[base + i * row_stride])) * classes + label[i]] += 1
+        return
+    for j in range(len(rows)):
+        i = np.int64(rows[j])
+        base = i * row_stride
+        y = np.int64(label[i])
+        for f in range(n_features):
+            code = np.int64(codes[base + column[f] * column_stride])
+            flat[(offset[f] + code) * classes + y] += 1
+
+
+@jit
+def count_weights(codes, row_stride, column_stride, column, offset, rows, label, y, weight, count, weights, counts):
+    """Add up weights and rows by bin: by class, or as moments when ``label`` is empty.
+
+    label : int32[n] or int32[0].   y, weight : float64[n].   count : int64[n].
+    weights : float64[bins, classes] (moments: [bins, 3]);  counts : int64[bins, classes] ([bins, 1]); both added to.
+    """
+    moments = len(label) == 0
+    for f in range(len(column)):
+        base = column[f] * column_stride
+        start = offset[f]
+        for j in range(len(rows)):
+            i = np.int64(rows[j])
+            b = start + np.int64(codes[base + i * row_stride])
+            if moments:
+                w = weight[i]
+                weights[b, 0] += w
+                weights[b, 1] += w * y[i]
+                weights[b, 2] += w * y[i] * y[i]
+                counts[b, 0] += count[i]
+            else:
+                weights[b, label[i]] += weight[i]
+                counts[b, label[i]] += count[i]
+
+
+@jit
+def count_extra(codes, row_stride, column_stride, column, offset, rows, values, out):
+    """Add up a criterion's own columns by bin.   values : float64[n, k], by object."""
+    for f in range(len(column)):
+        base = column[f] * column_stride
+        for j in range(len(rows)):
+            b = offset[f] + np.int64(codes[base + np.int64(rows[j]) * row_stride])
+            for c in range(values.shape[1]):
+                out[b, c] += values[rows[j], c]
+
+
+@jit
+def totals(rows, label, y, weight, count, weights, counts):
+    """Class weights (or moments) and counts of a set of rows; see :func:`count_weights`."""
+    if len(label) == 0:
+        for j in range(len(rows)):
+            i = rows[j]
+            w = weight[i]
+            weights[0] += w
+            weights[1] += w * y[i]
+            weights[2] += w * y[i] * y[i]
+            counts[0] += count[i]
+    else:
+        for j in range(len(rows)):
+            i = rows[j]
+            weights[label[i]] += weight[i]
+            counts[label[i]] += count[i]
+
+
+@jit
+def partition(rows, outcome, start, spare):
+    """Sort the rows of a node stably by outcome, in place.
+
+    rows : int32[m].   outcome : int32[m] ≥ 0.   start : int64[arity], first position of each outcome; changed.
+    spare : int32[≥ m], scratch.
+    """
+    for j in range(len(rows)):
+        k = outcome[j]
+        spare[start[k]] = rows[j]
+        start[k] += 1
+    for j in range(len(rows)):
+        rows[j] = spare[j]

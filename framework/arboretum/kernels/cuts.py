@@ -1,0 +1,214 @@
+"""Exact thresholds on raw columns: every midpoint between neighbouring values of a node competes.
+
+``order`` : int32[columns, n].  The rows of a node lie in ``order[f, low:high]``, sorted by column f, missing values last.
+``values`` : float32/64[columns, n], NaN = missing.
+A *cut* at position j of a sorted run divides it into its first j + 1 rows and the rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.coded import BLOCK, NAN_SCORE, NO_SIDE, NOTHING, complete
+from arboretum.kernels.jit import jit
+from arboretum.kernels.pointers import batch_at, make_node, prefix_at
+
+
+@jit
+def find_cuts(values, rows, count, min_leaf, gap, position, side):
+    """List the cuts of one column that may compete, ascending; return (their number, rows with a value).
+
+    values : float[n].   rows : int32[m], sorted by value.   gap : neighbours not further apart are not separated.
+    position, side : int32[2 m].  With missing rows each cut is listed twice: missing rows left (0), then right (1).
+    """
+    known = len(rows)
+    missing = np.int64(0)
+    while known > 0 and np.isnan(values[rows[known - 1]]):
+        known -= 1
+        missing += count[rows[known]]
+    total = np.int64(0)
+    for j in range(known):
+        total += count[rows[j]]
+    left = np.int64(0)
+    n = 0
+    for j in range(known - 1):
+        left += count[rows[j]]
+        here = values[rows[j]]
+        if not values[rows[j + 1]] > here + gap:
+            continue
+        for s in range(2 if missing > 0 else 1):
+            a = left + (missing if s == 0 else 0)
+            if a < min_leaf or total + missing - a < min_leaf:
+                continue
+            position[n] = j
+            side[n] = s if missing > 0 else NO_SIDE
+            n += 1
+    return n, known
+
+
+@jit
+def add_row(i, label, y, weight, count, extra, to_weights, to_counts, to_extra):
+    """Add one object to a table's outcome: class weights, or moments where ``label`` is empty."""
+    w = weight[i]
+    if len(label) == 0:
+        to_weights[0] += w
+        to_weights[1] += w * y[i]
+        to_weights[2] += w * y[i] * y[i]
+        to_counts[0] += count[i]
+    else:
+        to_weights[label[i]] += w
+        to_counts[label[i]] += count[i]
+    for k in range(extra.shape[1]):
+        to_extra[k] += extra[i, k]
+
+
+@jit
+def fill_cuts(rows, known, label, y, weight, count, extra, position, side, state_w, state_c, state_e, at, out_w, out_c, out_e):
+    """Write the contingency tables of the listed cuts.
+
+    state_w : float64[3, classes]: first rows up to ``at[0]``, all known rows, missing rows; state_c, state_e alike.
+    at : int64[1], rows added so far; −1 before the first call.  Successive calls continue with later positions.
+    out_w : float64[cuts, 2, classes]; out_c, out_e alike.
+    """
+    if at[0] < 0:
+        for j in range(len(rows)):
+            to = 1 if j < known else 2
+            add_row(rows[j], label, y, weight, count, extra, state_w[to], state_c[to], state_e[to])
+        at[0] = 0
+    done = at[0]
+    for t in range(len(position)):
+        while done <= position[t]:
+            add_row(rows[done], label, y, weight, count, extra, state_w[0], state_c[0], state_e[0])
+            done += 1
+        complete(state_w[0], state_c[0], state_e[0], state_w[1], state_c[1], state_e[1], out_w[t], out_c[t], out_e[t])
+        s = side[t]
+        if s >= 0:
+            for k in range(out_w.shape[2]):
+                out_w[t, s, k] += state_w[2, k]
+            for k in range(out_c.shape[2]):
+                out_c[t, s, k] += state_c[2, k]
+            for k in range(out_e.shape[2]):
+                out_e[t, s, k] += state_e[2, k]
+    at[0] = done
+
+
+@jit
+def best_cut(
+    order, low, high, values, label, y, weight, count, extra, price, min_leaf, gap,
+    batch, scalars, params, impurity, relative, floor, prefix,
+):
+    """Score every cut of every column through a function pointer; return (column, position, side, score).
+
+    price : float64[columns].   prefix : address of a prefix kernel, or 0; its values replace ``extra`` (one column).
+    Ties: see :func:`arboretum.kernels.coded.best_test`.
+    """  # fmt: skip
+    node = make_node(scalars, params, impurity)
+    score_block = batch_at(batch)
+    n_classes = scalars_classes(label, scalars)
+    n_counts = n_classes if len(label) > 0 else 1
+    n_extra = extra.shape[1] if prefix == 0 else 1
+    m = high - low
+    position, side = np.empty(2 * m, np.int32), np.empty(2 * m, np.int32)
+    block_w = np.empty((BLOCK, 2, n_classes))
+    block_c = np.empty((BLOCK, 2, n_counts), np.int64)
+    block_e = np.zeros((BLOCK, 2, n_extra))
+    block_p = np.empty(BLOCK)
+    scores = np.empty(BLOCK)
+    at = np.empty(1, np.int64)
+    state_w = np.empty((3, n_classes))
+    state_c = np.empty((3, n_counts), np.int64)
+    state_e = np.empty((3, n_extra))
+    costs = np.empty((4, m if prefix != 0 else 0))
+    best_f, best_at, best_side, best = NOTHING, NOTHING, NO_SIDE, -np.inf
+    for f in range(len(order)):
+        rows = order[f, low:high]
+        n, known = find_cuts(values[f], rows, count, min_leaf, gap, position, side)
+        if n == 0:
+            continue
+        if prefix != 0:
+            fill_prefix_costs(rows, known, y, weight, prefix, costs)
+        at[0] = -1
+        state_w[:] = 0.0
+        state_c[:] = 0
+        state_e[:] = 0.0
+        for start in range(0, n, BLOCK):
+            stop = min(n, start + BLOCK)
+            b = stop - start
+            fill_cuts(
+                rows, known, label, y, weight, count, extra, position[start:stop], side[start:stop],
+                state_w, state_c, state_e, at, block_w[:b], block_c[:b], block_e[:b],
+            )  # fmt: skip
+            if prefix != 0:
+                for t in range(b):
+                    s = 2 if side[start + t] == 1 else 0
+                    block_e[t, 0, 0] = costs[s, position[start + t]]
+                    block_e[t, 1, 0] = costs[s + 1, position[start + t] + 1]
+            block_p[:b] = price[f]
+            score_block(block_w[:b], block_c[:b], block_p[:b], block_e[:b], node, scores[:b])
+            for t in range(b):
+                s = scores[t]
+                if np.isnan(s):
+                    return f, np.int64(position[start + t]), NAN_SCORE, s
+                if s > best and (best_f < 0 or s > best + max(relative * abs(best), floor)):
+                    best_f, best_at, best_side, best = f, np.int64(position[start + t]), np.int64(side[start + t]), s
+    return best_f, best_at, best_side, best
+
+
+@jit
+def scalars_classes(label, scalars):
+    """Width of a table: classes (kept behind the node's scalars), or the three moments."""
+    return np.int64(scalars[5]) if len(label) > 0 else 3
+
+
+@jit
+def fill_prefix_costs(rows, known, y, weight, prefix, out):
+    """Impurity × mass of every prefix and every suffix of a sorted run.
+
+    rows : int32[m]; its first ``known`` rows have a value.   prefix : address of a prefix kernel.
+    out : float64[4, m].  With the missing rows left: out[0, j] of the rows 0 … j, out[1, j] of the rows j … known − 1;
+    out[2], out[3]: the same with the missing rows right.
+    """
+    call = prefix_at(prefix)
+    n = len(rows)
+    ys, ws, costs = np.empty(n), np.empty(n), np.empty(n)
+    for form in range(4 if known < n else 2):
+        first = n - known if form == 0 or form == 3 else 0
+        for j in range(first):
+            ys[j], ws[j] = y[rows[known + j]], weight[rows[known + j]]
+        backward = form % 2 == 1
+        for j in range(known):
+            i = rows[known - 1 - j] if backward else rows[j]
+            ys[first + j], ws[first + j] = y[i], weight[i]
+        m = first + known
+        call(ys[:m], ws[:m], costs[:m])
+        for j in range(known):
+            out[form, known - 1 - j if backward else j] = costs[first + j]
+
+
+@jit
+def threshold_between(low, high):
+    """The midpoint of two neighbouring values in their own precision; the lower value if rounding reaches the upper."""
+    middle = low / 2 + high / 2
+    return low if not middle < high else middle
+
+
+@jit
+def partition_order(order, low, high, outcome_of_object, start, spare):
+    """Divide the sorted runs of a node stably by outcome, in every column.
+
+    outcome_of_object : int32[n].   start : int64[arity], first position of each outcome relative to ``low``.
+    spare : int32[≥ high − low].
+    """
+    arity = len(start)
+    at = np.empty(arity, np.int64)
+    for f in range(len(order)):
+        run = order[f, low:high]
+        for k in range(arity):
+            at[k] = start[k]
+        for j in range(len(run)):
+            i = run[j]
+            k = outcome_of_object[i]
+            spare[at[k]] = i
+            at[k] += 1
+        for j in range(len(run)):
+            run[j] = spare[j]

@@ -1,0 +1,88 @@
+"""The one compilation policy of the house.
+
+Every kernel is compiled at first use, without the GIL, with NumPy's rules for division by zero, without fast-math (sums
+must not be reordered: ties depend on them), and kept in numba's disk cache.  numba itself falls back from the package
+folder to a user-wide cache folder when the first is not writable; where neither is, the kernel works uncached.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event
+
+
+@lru_cache(maxsize=1)
+def _house_stamp() -> tuple[tuple[str, int, int], ...]:
+    """Modification times and sizes of all kernel modules of the house."""
+    folder = Path(__file__).parent
+    return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(folder.glob("*.py")))
+
+
+def jit(function: Callable | None = None, *, signature: Any = None, stamp: Any = None) -> Any:
+    """Decorate a kernel (see the module's docstring for the policy).
+
+    signature : numba signature; with one, compilation happens now, so only :mod:`arboretum.kernels.pointers` gives it.
+    stamp : what else, besides the kernel's own file, makes a cached version stale; by default all files of this folder.
+    """
+    if function is None:
+        return lambda f: jit(f, signature=signature, stamp=stamp)
+    options = {"nogil": True, "error_model": "numpy"}
+    dispatcher = numba.njit(**options)(function)
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:  # no folder of the cache is writable, or the source is not in a file
+        pass
+    else:
+        _stamp(dispatcher, _house_stamp() if stamp is None else stamp)
+    if signature is not None:
+        dispatcher.compile(signature)
+    return dispatcher
+
+
+def _stamp(dispatcher: Any, stamp: Any) -> None:
+    """Make the cached code stale when ``stamp`` changes.
+
+    numba looks at the file of the kernel alone, so that a kernel would keep an old copy of a helper from another file.
+    """
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if file is not None and hasattr(file, "_source_stamp"):
+        file._source_stamp = (file._source_stamp, stamp)  # noqa: SLF001 — numba offers no public way
+
+
+class CompileClock(event.Listener):
+    """Adds up the seconds spent in compilation (not in loading from the cache); says so once."""
+
+    def __init__(self, announce: Callable[[str], None] | None = None) -> None:
+        self.seconds = 0.0
+        self.kernels = 0
+        self._announce = announce
+        self._depth = 0
+        self._start = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._start = time.perf_counter()
+            if self.kernels == 0 and self._announce is not None:
+                self._announce("compiling kernels (once; later runs load them from the cache)")
+        self._depth += 1
+        self.kernels += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._start
+
+
+@contextmanager
+def compile_clock(announce: Callable[[str], None] | None = None) -> Iterator[CompileClock]:
+    """Watch compilation: ``announce`` is called before the first kernel is compiled, never when all come from the cache."""
+    clock = CompileClock(announce)
+    with event.install_listener("numba:compile", clock):
+        yield clock

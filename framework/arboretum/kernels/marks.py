@@ -1,0 +1,61 @@
+"""Marks for kernels: decorators that only mark.  Nothing is compiled, and numba is not imported, before first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+MARK = "__arboretum_kernel__"
+F = TypeVar("F", bound=Callable)
+
+
+class KernelNode(NamedTuple):
+    """The node as a scalar kernel sees it.
+
+    mass, total_mass : weight in the node and at the root.   impurity : of the node, NaN without one.
+    depth : tests on the path.   coverage : state of the coverage functions.
+    params : float64[k], the component's numeric fields in the order of declaration.
+    impurity_of : the run's impurity, ``float64[classes] -> float64``; returns NaN where it has no kernel form.
+    """
+
+    mass: float
+    total_mass: float
+    impurity: float
+    depth: int
+    coverage: float
+    params: np.ndarray
+    impurity_of: Callable[[np.ndarray], float]
+
+
+def criterion_kernel(function: F) -> F:
+    """Mark ``score(weights, counts, price, extra, node) -> float64`` for one test as compilable.
+
+    weights : float64[outcomes, classes] (or moments).   counts : int64[outcomes, classes] (or [outcomes, 1]).
+    price : float64.   extra : float64[outcomes, k].   node : :class:`KernelNode`.
+    Called inside numba; must not allocate.  Without numba it is ordinary Python, which is how it is tested.
+    """
+    setattr(function, MARK, "criterion")
+    return function
+
+
+def impurity_kernel(function: F) -> F:
+    """Mark ``kernel(weights: float64[classes]) -> float64`` as compilable; called inside numba, must not allocate."""
+    setattr(function, MARK, "impurity")
+    return function
+
+
+def prefix_kernel(function: F) -> F:
+    """Mark ``prefix(y, weight, out)``: impurity × mass of every prefix of a sequence of objects, for impurities that are
+    not functions of an additive table.
+
+    y, weight, out : float64[n];  ``out[i]`` receives the value for the objects 0 … i.  Called inside numba; may allocate.
+    """
+    setattr(function, MARK, "prefix")
+    return function
+
+
+def mark_of(function: object) -> str | None:
+    """"criterion", "impurity", "prefix", or None for a function that carries no mark."""
+    return getattr(function, MARK, None)

@@ -1,0 +1,144 @@
+"""Function pointers: one compiled core serves every plugin.
+
+A marked scalar kernel is wrapped into a loop over a block of tables and compiled with a fixed signature; the search
+receives the address of that loop.  So the core is compiled once for all plugins, the plugin's kernel is inlined into its
+loop (an indirect call per *block* of tables, not per table), and both are found in numba's disk cache by every process.
+Closures and dispatcher arguments would miss that cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.marks import KernelNode
+
+_F1 = types.Array(types.float64, 1, "C")
+IMPURITY_SIGNATURE = types.float64(_F1)
+IMPURITY_TYPE = types.FunctionType(IMPURITY_SIGNATURE)
+NODE_TYPE = types.NamedTuple(
+    (types.float64, types.float64, types.float64, types.int64, types.float64, _F1, IMPURITY_TYPE), KernelNode
+)
+BATCH_SIGNATURE = types.int64(
+    types.Array(types.float64, 3, "C"),
+    types.Array(types.int64, 3, "C"),
+    _F1,
+    types.Array(types.float64, 3, "C"),
+    NODE_TYPE,
+    _F1,
+)
+BATCH_TYPE = types.FunctionType(BATCH_SIGNATURE)
+PREFIX_SIGNATURE = types.int64(_F1, _F1, _F1)
+PREFIX_TYPE = types.FunctionType(PREFIX_SIGNATURE)
+
+_BATCH = """
+def {name}(weights, counts, price, extra, node, out):
+    for t in range(out.shape[0]):
+        out[t] = kernel(weights[t], counts[t], price[t], extra[t], node)
+    return 0
+"""
+_IMPURITY = """
+def {name}(weights):
+    return float(kernel(weights))
+"""
+_PREFIX = """
+def {name}(y, weight, out):
+    kernel(y, weight, out)
+    return 0
+"""
+
+
+def batch_address(kernel: Callable) -> int:
+    """Address of the loop over a block of tables around a criterion kernel (compiled now, or read from the cache)."""
+    return _address(kernel, _BATCH, BATCH_SIGNATURE)
+
+
+def impurity_address(kernel: Callable) -> int:
+    """Address of a compiled impurity kernel."""
+    return _address(kernel, _IMPURITY, IMPURITY_SIGNATURE)
+
+
+def prefix_address(kernel: Callable) -> int:
+    """Address of a compiled prefix kernel."""
+    return _address(kernel, _PREFIX, PREFIX_SIGNATURE)
+
+
+def undefined_impurity(weights):
+    """Stands in where the run's impurity has no kernel form."""
+    return weights[0] * 0.0 + float("nan")
+
+
+def _address(kernel: Callable, template: str, signature: Any) -> int:
+    result = compiled(kernel, template, signature).overloads[signature.args]
+    # the C entry of a first-class function; its library lives as long as the dispatcher that compiled() remembers
+    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
+
+@lru_cache(maxsize=None)
+def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SIGNATURE) -> Any:
+    """Compile the loop around ``kernel``.
+
+    The loop's source pretends to lie in the kernel's file, so that numba caches it beside the plugin and drops it when
+    the plugin changes; a change of the loop itself changes its name.
+    """
+    inner = kernel if isinstance(kernel, numba.core.dispatcher.Dispatcher) else numba.njit(nogil=True, error_model="numpy")(kernel)
+    python = inner.py_func
+    tag = hashlib.sha256((template + numba.__version__).encode()).hexdigest()[:8]
+    name = f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"
+    try:
+        file = inspect.getsourcefile(python) or "<unknown>"
+    except TypeError:
+        file = "<unknown>"
+    scope: dict[str, Any] = {"__name__": python.__module__, "kernel": inner}
+    exec(compile(template.format(name=name), file, "exec"), scope)  # noqa: S102 — our own template
+    return jit(scope[name], signature=signature, stamp=_folder_stamp(file))
+
+
+def _folder_stamp(file: str) -> Any:
+    """Python files beside the plugin's kernel: a kernel may call helpers from them."""
+    path = Path(file)
+    if not path.is_file():
+        return None
+    return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(path.parent.glob("kernel*.py")))
+
+
+def _function_at(function_type: types.FunctionType) -> Callable:
+    """An intrinsic that turns an int64 address into a first-class function of that type.
+
+    An address is passed to the core as an integer because numba needs 20 µs to find the type of a function object.
+    """
+
+    def function_at(typingctx, address):
+        def codegen(context, builder, signature, args):
+            function = cgutils.create_struct_proxy(function_type)(context, builder)
+            null = cgutils.voidptr_t(None)
+            function.c_addr = builder.inttoptr(args[0], cgutils.voidptr_t)
+            function.py_addr = null
+            if hasattr(function, "jit_addr"):
+                function.jit_addr = null
+            return function._getvalue()
+
+        return function_type(types.int64), codegen
+
+    return intrinsic(function_at)
+
+
+batch_at = _function_at(BATCH_TYPE)
+impurity_at = _function_at(IMPURITY_TYPE)
+prefix_at = _function_at(PREFIX_TYPE)
+
+
+@jit
+def make_node(scalars, params, impurity):
+    """Build the KernelNode from float64[5] (mass, total mass, impurity, depth, coverage), parameters and an address."""
+    return KernelNode(scalars[0], scalars[1], scalars[2], int(scalars[3]), scalars[4], params, impurity_at(impurity))

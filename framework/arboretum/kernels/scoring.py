@@ -1,0 +1,13 @@
+"""Score finished tables through a function pointer."""
+
+from __future__ import annotations
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.pointers import batch_at, make_node
+
+
+@jit
+def score_tables(weights, counts, price, extra, batch, scalars, params, impurity, out):
+    """Score a block of tables.   batch, impurity : addresses.   out : float64[tests]."""
+    node = make_node(scalars, params, impurity)
+    batch_at(batch)(weights, counts, price, extra, node, out)

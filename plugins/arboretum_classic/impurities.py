@@ -1,0 +1,140 @@
+"""Impurities of the classical methods.
+
+Classes: p_k is the share of class k by weight.  Numbers: moments (Σw, Σwy, Σwy²).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Capability, CapabilityError, Task
+from arboretum_classic import kernels, reference
+
+_CLASSES = (Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave)
+
+
+def _shares(weights: np.ndarray) -> np.ndarray:
+    """float64[…, classes]: shares, 0 where the mass is 0."""
+    mass = weights.sum(axis=-1, keepdims=True)
+    return np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
+
+
+@attrs.frozen
+class Gini:
+    """Gini index: 1 − Σ p_k² (0 if the mass is 0); the chance that two objects drawn with replacement differ in class."""
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "gini"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.3"
+    capabilities: ClassVar[tuple] = _CLASSES
+    scale: ClassVar[str] = "mean"
+    kernel = staticmethod(kernels.gini)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…]."""
+        p = _shares(weights)
+        return np.where(weights.sum(axis=-1) > 0, 1.0 - (p * p).sum(axis=-1), 0.0)
+
+
+@attrs.frozen
+class Entropy:
+    """Shannon entropy: −Σ p_k log2 p_k, in bits."""
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "entropy"
+    paper: ClassVar[str] = "Quinlan 1986, section 4"
+    capabilities: ClassVar[tuple] = _CLASSES
+    scale: ClassVar[str] = "mean"
+    kernel = staticmethod(kernels.entropy)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…], bits."""
+        p = _shares(weights)
+        return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+
+
+@attrs.frozen
+class Misclassification:
+    """Share of objects outside the heaviest class: 1 − max p_k."""
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "misclassification"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.2"
+    capabilities: ClassVar[tuple] = _CLASSES
+    scale: ClassVar[str] = "mean"
+    kernel = staticmethod(kernels.misclassification)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…]."""
+        return np.where(weights.sum(axis=-1) > 0, 1.0 - _shares(weights).max(axis=-1), 0.0)
+
+
+@attrs.frozen
+class Variance:
+    """Variance of the target: Σwy²/Σw − (Σwy/Σw)², never below 0; a leaf predicts the mean."""
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "variance"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.3"
+    capabilities: ClassVar[tuple] = (
+        Capability.regression, Capability.weights, Capability.additive, Capability.concave,
+    )  # fmt: skip
+    scale: ClassVar[str] = "mean"
+    kernel = staticmethod(kernels.variance)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, 3] → float64[…], square of the target's unit."""
+        w, wy, wyy = weights[..., 0], weights[..., 1], weights[..., 2]
+        safe = np.where(w > 0, w, 1.0)
+        return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
+
+
+@attrs.frozen
+class AbsoluteError:
+    """Mean absolute deviation from the median; a leaf predicts the median.
+
+    Not a function of additive tables: medians do not add up.  The engine scans raw columns with ``prefix``, which keeps
+    the deviations of every prefix of the sorted node in O(log n) per object; other features are refused.
+    """
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "absolute_error"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.11"
+    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.thresholds)
+    scale: ClassVar[str] = "mean"
+    prefix = staticmethod(kernels.absolute_deviations)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """Refused: raises CapabilityError, for no table of sums determines it."""
+        msg = "impurity 'absolute_error' is no function of sums; it works on raw columns with criterion=reduction only"
+        raise CapabilityError(msg)
+
+    def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """The impurity of the objects themselves.   y, weight : float64[n]."""
+        return float(np.average(np.abs(y - self.leaf_value(y, weight)), weights=weight))
+
+    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """The weighted median (the middle of the two, where half of the weight lies on either side)."""
+        return reference.weighted_median(y, weight)
+
+
+@attrs.frozen
+class Auto:
+    """The usual impurity for the target: gini for classes, variance for numbers."""
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "auto"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984"
+    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.regression)
+    scale: ClassVar[str] = "mean"
+
+    def for_task(self, task: Task) -> Gini | Variance:
+        """The impurity that stands behind the name."""
+        return Variance() if task is Task.regression else Gini()
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """As gini; the engine asks ``for_task`` first."""
+        return Gini().value(weights)

@@ -1,0 +1,86 @@
+"""The slow, obvious twins of ``kernels.py``: same names, plain Python, exact sums (``math.fsum``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def gini(weights: Sequence[float]) -> float:
+    mass = math.fsum(weights)
+    return 1.0 - math.fsum((w / mass) ** 2 for w in weights) if mass > 0 else 0.0
+
+
+def entropy(weights: Sequence[float]) -> float:
+    mass = math.fsum(weights)
+    return -math.fsum(w / mass * math.log2(w / mass) for w in weights if w > 0) if mass > 0 else 0.0
+
+
+def misclassification(weights: Sequence[float]) -> float:
+    mass = math.fsum(weights)
+    return 1.0 - max(weights) / mass if mass > 0 else 0.0
+
+
+def variance(weights: Sequence[float]) -> float:
+    w, wy, wyy = weights
+    return max(wyy / w - (wy / w) ** 2, 0.0) if w > 0 else 0.0
+
+
+def _reduction(weights, node, impurity, mass_of) -> float:
+    after = math.fsum(mass_of(row) * impurity(row) for row in weights)
+    return (node.mass * node.impurity - after) / node.total_mass
+
+
+def reduction_gini(weights, counts, price, extra, node) -> float:
+    return _reduction(weights, node, gini, math.fsum)
+
+
+def reduction_entropy(weights, counts, price, extra, node) -> float:
+    return _reduction(weights, node, entropy, math.fsum)
+
+
+def reduction_misclassification(weights, counts, price, extra, node) -> float:
+    return _reduction(weights, node, misclassification, math.fsum)
+
+
+def reduction_variance(weights, counts, price, extra, node) -> float:
+    return _reduction(weights, node, variance, lambda row: row[0])
+
+
+def reduction_mean(weights, counts, price, extra, node) -> float:
+    return _reduction(weights, node, node.impurity_of, math.fsum)
+
+
+def reduction_total(weights, counts, price, extra, node) -> float:
+    return node.impurity - math.fsum(node.impurity_of(row) for row in weights)
+
+
+def reduction_prefix(weights, counts, price, extra, node) -> float:
+    return (node.mass * node.impurity - math.fsum(extra[:, 0])) / node.total_mass
+
+
+def gain_ratio(weights, counts, price, extra, node) -> float:
+    masses = [math.fsum(row) for row in weights]
+    total = math.fsum(masses)
+    before = entropy([math.fsum(column) for column in np.transpose(weights)])
+    after = math.fsum(m / total * entropy(row) for m, row in zip(masses, weights, strict=True))
+    split = entropy(masses)
+    return (before - after) / split if split > 0 else -math.inf
+
+
+def absolute_deviations(y, weight, out) -> None:
+    for i in range(len(y)):
+        middle = weighted_median(y[: i + 1], weight[: i + 1])
+        out[i] = math.fsum(w * abs(v - middle) for v, w in zip(y[: i + 1], weight[: i + 1], strict=True))
+
+
+def weighted_median(y: np.ndarray, weight: np.ndarray) -> float:
+    """A point with at most half of the weight on either side; the middle of the two where there are two."""
+    order = np.argsort(y, kind="stable")
+    cumulative = np.cumsum(weight[order])
+    half = 0.5 * cumulative[-1]
+    first = int(np.searchsorted(cumulative, half, side="left"))
+    last = first + 1 if cumulative[first] == half and first + 1 < len(order) else first
+    return float(0.5 * (y[order[first]] + y[order[last]]))
