@@ -18,7 +18,8 @@ from arboretum_data.reading.build import Schema, TaskChoice, build_table
 from arboretum_data.reading.delimited import read_delimited
 
 SUFFIX = ".csv.gz"
-_OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_OPTION = re.compile(r"(?!none$)[A-Za-z][A-Za-z0-9_.-]*")
+"""What the registry and the command line take as the name of an option."""
 
 
 def data_home() -> Path:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -36,7 +37,7 @@ ONE_AGAINST_REST = {f"iris-{species}": ("iris", species) for species in ("setosa
 
 @attrs.frozen
 class NamedDataset:
-    """A data set known by name; subclasses are made by :func:`named_components`, one per name."""
+    """A data set known by name; subclasses are made by :func:`component_of`, one per name."""
 
     kind = "dataset"
     name = ""
@@ -56,6 +57,15 @@ class NamedDataset:
             table = without_columns(table, self.ignore)
         return table if self.positive is None else one_against_rest(table, self.positive)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The class is made at run time, so an instance travels to another process by its name."""
+        return rebuild, (self.name, {"positive": self.positive, "ignore": self.ignore})
+
+
+def find_entry(name: str) -> Entry | None:
+    """The catalogue's entry of a name."""
+    return next((entry for entry in ENTRIES if entry.name == name), None)
+
 
 def canonical(name: str) -> Table:
     """The content of a name: data home, then bundled or generated, then OpenML; its checksum is compared.
@@ -63,7 +73,7 @@ def canonical(name: str) -> Table:
     Raises DataError when no source has it or when a source has another content.
     """
     home = data_home()
-    entry = next((e for e in ENTRIES if e.name == name), None)
+    entry = find_entry(name)
     if (home / f"{name}{SUFFIX}").exists():
         return check_content(load_from_home(home, name, entry and entry.orders), entry, f"the data home {home}")
     if name in LOCAL:
@@ -95,14 +105,41 @@ def check_content(table: Table, entry: Entry | None, where: str) -> Table:
     return table
 
 
-def _component(name: str, source: str, paper: str, positive: str | None = None) -> type:
-    """A subclass of :class:`NamedDataset` for one name."""
-    body = {"name": name, "source": source, "paper": paper, "__module__": __name__, "__doc__": f"Data set {source}."}
-    if positive is not None:
-        body["__annotations__"] = {"positive": str | None}
-        body["positive"] = param(positive, "class that becomes the target, one against the rest")
-    made = type("NamedDataset_" + "".join(c if c.isalnum() else "_" for c in name), (NamedDataset,), body)
-    return attrs.frozen(made)
+@functools.cache
+def component_of(name: str) -> type:
+    """The component class of a name; one class per name and process, so that instances compare equal.
+
+    A name outside the catalogue is one of the data home.
+    """
+    source, positive = ONE_AGAINST_REST.get(name, (name, None))
+    entry = find_entry(source)
+    body = {
+        "name": name,
+        "source": source,
+        "paper": entry.paper if entry else "",
+        "__module__": __name__,
+        "__doc__": f"{_described(name, entry)}.",
+    }
+    title = "NamedDataset_" + "".join(c if c.isalnum() else "_" for c in name)
+    if positive is None:  # no field of its own: attrs need not build it again (1 ms each, 54 times at every start)
+        return type(title, (NamedDataset,), {**body, "__slots__": ()})
+    body["__annotations__"] = {"positive": str | None}
+    body["positive"] = param(positive, "class that becomes the target, one against the rest")
+    return attrs.frozen(type(title, (NamedDataset,), body))
+
+
+def _described(name: str, entry: Entry | None) -> str:
+    if entry is None:
+        return f"Data set {name} of the data home"
+    where = "needs no download" if entry.name in LOCAL else "from the data home"
+    if not entry.unfetched and entry.openml and entry.name not in LOCAL:
+        where += f" or OpenML {entry.openml}"
+    return f"Data set {name}: {entry.rows} rows, {entry.task}, {where}"
+
+
+def rebuild(name: str, values: dict[str, Any]) -> NamedDataset:
+    """Undo the pickling of a named data set."""
+    return component_of(name)(**values)
 
 
 def named_components(home: Path, taken: frozenset[str] = frozenset()) -> list[type]:
@@ -110,11 +147,6 @@ def named_components(home: Path, taken: frozenset[str] = frozenset()) -> list[ty
 
     taken : names of other data set components; a file of the home does not shadow them.
     """
-    by_name = {entry.name: entry for entry in ENTRIES}
-    made = [_component(name, name, entry.paper) for name, entry in by_name.items()]
-    made += [
-        _component(name, source, by_name[source].paper, positive)
-        for name, (source, positive) in ONE_AGAINST_REST.items()
-    ]
-    known = {component.name for component in made} | taken
-    return made + [_component(name, name, "") for name in home_names(home) if name not in known]
+    names = [*(entry.name for entry in ENTRIES), *ONE_AGAINST_REST]
+    known = taken.union(names)
+    return [component_of(name) for name in (*names, *(n for n in home_names(home) if n not in known))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_data.encoding import rules  # noqa: F401 - a stored tree may hold these tests; light
 
 
 @hookimpl
@@ -13,8 +14,9 @@ def arboretum_components() -> list[type]:
     from arboretum_data.home import data_home
     from arboretum_data.named import named_components
 
+    from arboretum_data.openml import OpenMLDataset
     from arboretum_data.splits import Contiguous, Holdout, KFold, NoSplit
 
-    sources = [FileDataset, RandomTableDataset]
+    sources = [FileDataset, OpenMLDataset, RandomTableDataset]
     named = named_components(data_home(), frozenset(source.name for source in sources))
     return [*sources, *named, NoSplit, Holdout, KFold, Contiguous, *ENCODERS]

@@ -39,11 +39,10 @@ class BinnedFeature(Feature):
         if self.family is Family.multiway:
             return Bins(self.column, edges, missing_outcome=self.missing_bin)
         if self.family is Family.thresholds:
-            if index == len(edges):
-                return Known(self.column)
-            if self.missing_bin:
-                return Interval(self.column, None, edges[index], missing_is_other=True)
-            return Threshold(self.column, edges[index])
+            if not self.missing_bin:
+                return Threshold(self.column, edges[index])
+            high = edges[index] if index < len(edges) else None  # the last test: known or missing?
+            return Interval(self.column, None, high, missing_is_other=True)
         if index > len(edges):
             return Equals(self.column, None)
         low = edges[index - 1] if index else None

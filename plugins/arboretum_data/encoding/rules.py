@@ -1,4 +1,4 @@
-"""Tests that only arise when "missing" is a category of its own: a missing value takes the second outcome."""
+"""Tests on ordinal columns where "missing" is a category of its own: a missing value takes the second outcome."""
 
 from __future__ import annotations
 

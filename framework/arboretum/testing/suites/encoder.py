@@ -1,0 +1,158 @@
+"""Conformance of encoders: how do raw columns become tests?
+
+The central promise: a test read on the raw columns sends every training row where its object's code sends it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from arboretum.api import ArboretumError, ColumnKind, Encoded, Table, Task
+from arboretum.interfaces.component import Component
+from arboretum.testing import strategies
+from arboretum.testing.suites.base import ComponentSuite
+from arboretum.testing.tables import SEEDS, TreeParts, outcome, toy_table
+
+DRAWS = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+"""The component is frozen, so that one instance may serve every draw."""
+
+
+def encoded(component: Component, table: Table, *, raw_thresholds: bool) -> Encoded | None:
+    """The encoded rows, or None where the encoder refuses the table in one line."""
+    try:
+        return component.encode(table, table, raw_thresholds=raw_thresholds, seed=0)
+    except ArboretumError as error:
+        assert "\n" not in str(error)
+        return None
+
+
+def spelled(table: Table, row: int) -> dict[str, Any]:
+    """One row as a mapping from column to number, category or None."""
+    values: dict[str, Any] = {}
+    for column in table.columns:
+        value = column.values[row]
+        if column.missing[row]:
+            values[column.name] = None
+        else:
+            values[column.name] = value if column.kind is ColumnKind.continuous else column.categories[value]
+    return values
+
+
+def assert_rules_agree(objects: Encoded) -> None:
+    """Every fixed test: outcome by code = outcome of the rule on the raw row, by NumPy and by plain Python."""
+    table = objects.table
+    rows = np.arange(table.n_rows)
+    offset = objects.test_offset
+    for test in range(int(offset[-1])):
+        rule = objects.rule(test)
+        expected = [outcome(objects, test, int(objects.object_of_row[row])) for row in rows]
+        assert rule.outcomes(table, rows).tolist() == expected, rule.describe()
+        assert [rule.outcome_of(spelled(table, int(row))) for row in rows] == expected, rule.describe()
+
+
+class EncoderSuite(ComponentSuite):
+    """Codes and raw tests agree; weights and rows are kept; every test can be read aloud."""
+
+    kind = "encoder"
+
+    def cases(self, component):
+        """Encoded small tables of both tasks, with and without missing values and raw columns."""
+        for seed in SEEDS:
+            for task in Task:
+                for missing in (False, True):
+                    table = toy_table(seed, n_rows=30, kind=TreeParts(missing=missing, task=task))
+                    for raw in (False, True):
+                        found = encoded(component, table, raw_thresholds=raw)
+                        if found is not None:
+                            yield found
+
+    def test_it_encodes_some_ordinary_table(self, component):
+        assert any(True for _ in self.cases(component)), "every toy table was refused"
+
+    @DRAWS
+    @given(table=strategies.tables(max_rows=14))
+    def test_tests_on_raw_rows_agree_with_codes(self, component, table):
+        objects = encoded(component, table, raw_thresholds=False)
+        if objects is not None:
+            assert_rules_agree(objects)
+
+    @DRAWS
+    @given(table=strategies.tables(max_rows=14))
+    def test_raw_columns_hold_the_values_of_the_table(self, component, table):
+        objects = encoded(component, table, raw_thresholds=True)
+        if objects is None:
+            return
+        rows = np.arange(objects.table.n_rows)
+        for index, feature in enumerate(objects.raw_features):
+            column = objects.table.columns[feature.position]
+            values = objects.raw[:, index][objects.object_of_row]
+            assert np.isnan(values).tolist() == column.missing.tolist()
+            expected = np.where(column.missing, np.nan, column.values).astype(np.float64)
+            assert np.array_equal(values.astype(np.float64), expected, equal_nan=True)
+            for threshold in np.unique(values[~np.isnan(values)])[:3].astype(np.float64):
+                wanted = np.where(np.isnan(values), -1, values.astype(np.float64) > threshold)
+                assert feature.rule(float(threshold)).outcomes(objects.table, rows).tolist() == wanted.tolist()
+
+    def test_codes_stay_below_their_number_of_bins(self, component):
+        for objects in self.cases(component):
+            assert objects.codes.dtype in (np.uint8, np.uint16, np.uint32)
+            assert objects.codes.shape == (objects.n_objects, len(objects.features))
+            for index, feature in enumerate(objects.features):
+                assert feature.n_tests >= 1
+                highest = feature.n_bins - 1 + feature.has_missing
+                assert int(objects.codes[:, index].max()) <= highest, feature.column
+
+    def test_features_know_their_raw_column(self, component):
+        for objects in self.cases(component):
+            for feature in (*objects.features, *objects.raw_features):
+                assert objects.table.columns[feature.position].name == feature.column
+
+    def test_every_test_reads_aloud_on_its_own_column(self, component):
+        for objects in self.cases(component):
+            for test in range(int(objects.test_offset[-1])):
+                rule = objects.rule(test)
+                labels = [rule.outcome_label(k) for k in range(rule.arity)]
+                assert all(labels) and len(set(labels)) == len(labels), labels
+                assert rule.describe().startswith(rule.columns[0])
+
+    def test_every_row_has_an_object_and_objects_count_their_rows(self, component):
+        for objects in self.cases(component):
+            member = objects.object_of_row
+            assert member.shape == (objects.table.n_rows,)
+            assert np.bincount(member, minlength=objects.n_objects).tolist() == objects.count.tolist()
+            assert (objects.weight > 0).all()
+
+    def test_objects_have_the_heaviest_label_of_their_rows(self, component):
+        for objects in self.cases(component):
+            table = objects.table
+            weight = table.row_weights()
+            for index in range(objects.n_objects):
+                rows = np.flatnonzero(objects.object_of_row == index)
+                if table.task is Task.classification:
+                    votes = [weight[rows][table.target.codes[rows] == k].sum() for k in range(table.n_classes)]
+                    assert objects.label[index] == int(np.argmax(votes))
+                else:
+                    mean = np.average(table.target.values[rows], weights=weight[rows])
+                    assert objects.y[index] == pytest.approx(mean, rel=1e-12, abs=1e-12)
+
+    def test_the_same_table_is_encoded_the_same_way(self, component):
+        table = toy_table(0, n_rows=30, kind=TreeParts(missing=False))
+        first, second = (component.encode(table, table, raw_thresholds=False, seed=0) for _ in range(2))
+        assert first.features == second.features
+        assert np.array_equal(first.codes, second.codes)
+        assert np.array_equal(first.raw, second.raw, equal_nan=True)
+
+    def test_a_table_without_a_usable_column_is_refused_in_one_line(self, component):
+        table = toy_table(0, n_rows=30)
+        constant = table.take(np.zeros(5, np.int64))
+        with pytest.raises(ArboretumError, match=r"^[^\n]+$"):
+            component.encode(constant, constant, raw_thresholds=False, seed=0)

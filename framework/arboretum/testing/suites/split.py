@@ -1,0 +1,95 @@
+"""Conformance of splits: which rows teach, which judge?"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.api import Capability, DataError, Division, Table, Task
+from arboretum.testing.suites.base import ComponentSuite, claims
+from arboretum.testing.tables import SEEDS, TreeParts, toy_table
+
+SIZES = (40, 97)
+"""Rows of the small tables: one that most fractions divide, one that none does."""
+
+
+class SplitSuite(ComponentSuite):
+    """Disjoint, ascending, complete; the same for the same seed; groups stay together."""
+
+    kind = "split"
+
+    def tables(self):
+        """Tables of both tasks, without and with groups."""
+        for seed in SEEDS:
+            for n_rows in SIZES:
+                for task in Task:
+                    table = toy_table(seed, n_rows=n_rows, kind=TreeParts(task=task))
+                    yield table
+                    groups = np.random.default_rng(seed).integers(0, n_rows // 3, n_rows)
+                    yield attrs.evolve(table, groups=groups.astype(np.int64))
+
+    def divisions(self, component):
+        for table in self.tables():
+            yield table, component.divide(table, 3)
+
+    def test_every_row_is_in_exactly_one_part(self, component):
+        for table, division in self.divisions(component):
+            parts = np.concatenate([division.train, division.valid, division.test])
+            assert sorted(parts.tolist()) == list(range(table.n_rows))
+
+    def test_parts_are_ascending_row_numbers(self, component):
+        for _, division in self.divisions(component):
+            for part in (division.train, division.valid, division.test):
+                assert part.dtype == np.int64 and part.ndim == 1
+                assert (np.diff(part) > 0).all()
+
+    def test_some_rows_teach(self, component):
+        for _, division in self.divisions(component):
+            assert len(division.train)
+
+    def test_a_group_stays_on_one_side(self, component):
+        for table, division in self.divisions(component):
+            if table.groups is not None:
+                sides = [set(table.groups[part].tolist()) for part in (division.train, division.valid, division.test)]
+                assert not sides[0] & sides[1] and not sides[0] & sides[2] and not sides[1] & sides[2]
+
+    def test_the_same_seed_gives_the_same_division(self, component):
+        for table, division in self.divisions(component):
+            assert_same(component.divide(table, 3), division)
+
+    def test_the_global_random_state_plays_no_part(self, component):
+        table = next(iter(self.tables()))
+        before = component.divide(table, 3)
+        np.random.seed(1)  # noqa: NPY002 - the very state that must not matter
+        assert_same(component.divide(table, 3), before)
+
+    def test_the_seed_matters_only_where_that_is_declared(self, component):
+        table = toy_table(0, n_rows=97)
+        divisions = [component.divide(table, seed) for seed in range(4)]
+        same = all(np.array_equal(d.train, divisions[0].train) for d in divisions)
+        assert same != claims(component, Capability.randomised)
+
+    def test_the_folds_test_every_row_once(self, component):
+        names = {field.name for field in attrs.fields(type(component))}
+        if not {"fold", "folds"} <= names:
+            pytest.skip("has no folds")
+        for table in self.tables():
+            tested = [attrs.evolve(component, fold=k).divide(table, 3).test for k in range(component.folds)]
+            assert sorted(np.concatenate(tested).tolist()) == list(range(table.n_rows))
+
+    def test_a_tiny_table_is_divided_or_refused(self, component):
+        for n_rows in (1, 2, 3):
+            table: Table = toy_table(1, n_rows=n_rows)
+            try:
+                division = component.divide(table, 0)
+            except DataError as error:
+                assert "\n" not in str(error)
+            else:
+                assert len(division.train)
+
+
+def assert_same(found: Division, expected: Division) -> None:
+    """Equal part by part."""
+    for part in ("train", "valid", "test"):
+        assert getattr(found, part).tolist() == getattr(expected, part).tolist(), part

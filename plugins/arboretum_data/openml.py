@@ -1,0 +1,256 @@
+"""OpenML: ``dataset=openml`` by id or name, and the copies of named sets, through scikit-learn's client.
+
+Downloads are kept in the data home (or, where that cannot be written, in the user's cache), so a set is fetched once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import ConfigError, DataError, Table, param
+from arboretum_data.catalogue import Entry
+from arboretum_data.home import SUFFIX, data_home, user_cache
+from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
+from arboretum_data.reading.cells import Cells, factorise
+
+TIMEOUT_SECONDS = 60.0
+
+
+@attrs.frozen(eq=False)
+class Fetched:
+    """What OpenML answered: columns (the target among them), which of them are nominal, warnings."""
+
+    cells: tuple[Cells, ...]
+    target: str
+    nominal: frozenset[str]
+    notes: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class OpenMLDataset:
+    """Any data set of openml.org, by number or by name; kept in the data home after the first time."""
+
+    kind = "dataset"
+    name = "openml"
+    paper = "Vanschoren, van Rijn, Bischl & Torgo 2013: OpenML: networked science in machine learning"
+    capabilities = ()
+
+    id: int | None = param(None, "number of the data set on openml.org", ge=1)
+    data_name: str | None = param(None, "its name there, instead of the number")
+    version: int | None = param(None, "version of the name; the active one when not given", ge=1)
+    target: str | None = param(None, "column to predict; OpenML's own target when not given")
+    kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict)
+    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → its values, low to high", converter=dict)
+    task: TaskChoice = param(TaskChoice.auto, "what the target is")
+    positive: str | None = param(None, "class that becomes the target, one against the rest")
+    ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
+
+    def load(self, seed: int) -> Table:
+        """Fetch or read from the cache.  Raises ConfigError unless exactly one of id and data_name is given."""
+        del seed
+        if (self.id is None) == (self.data_name is None):
+            msg = "dataset=openml needs dataset.id=NUMBER or dataset.data_name=NAME, and not both"
+            raise ConfigError(msg)
+        if self.id is not None and self.version is not None:
+            msg = "dataset.version belongs to dataset.data_name; a number is one version"
+            raise ConfigError(msg)
+        asked = {"data_id": self.id} if self.id is not None else {"name": self.data_name, "version": self.version}
+        fetched = fetch({k: v for k, v in asked.items() if v is not None}, data_home(), self.target)
+        kinds = {**dict.fromkeys(fetched.nominal, "categorical"), **self.kinds}
+        kinds = {column: "ordinal" if column in self.orders else kind for column, kind in kinds.items()}
+        schema = Schema(fetched.target, kinds, self.orders, None, self.ignore, task=self.task)
+        name = self.data_name or f"openml-{self.id}"
+        table = build_table(name, fetched.cells, schema)
+        if fetched.notes:
+            table = attrs.evolve(table, notes={**table.notes, "openml": "; ".join(fetched.notes)})
+        return table if self.positive is None else one_against_rest(table, self.positive)
+
+
+def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None) -> Fetched:
+    """One data set by ``data_id`` or by ``name`` (and ``version``).
+
+    Raises DataError when OpenML cannot be reached, does not have it, or answers something else than a data set.
+    """
+    from sklearn.datasets import fetch_openml
+
+    what = " ".join(f"{key}={value}" for key, value in asked.items())
+    try:
+        with warnings.catch_warnings(record=True) as caught, _timeout(TIMEOUT_SECONDS):
+            warnings.simplefilter("always")
+            bunch = fetch_openml(
+                **asked,
+                target_column=target or "default-target",
+                data_home=str(writable(home)),
+                parser="auto",
+                as_frame="auto",
+                n_retries=1,
+                delay=0.1,
+            )
+    except OSError as error:  # no route, no name server, time out, HTTP status
+        reason = getattr(error, "reason", error)
+        msg = f"OpenML cannot be reached for {what} ({reason}); put NAME{SUFFIX} into {home} or use dataset=file"
+        raise DataError(msg) from error
+    except (ValueError, KeyError) as error:  # scikit-learn's OpenMLError is a ValueError
+        msg = f"OpenML does not give {what}: {str(error).splitlines()[0]}"
+        raise DataError(msg) from error
+    notes = tuple(str(w.message) for w in caught if "OpenML" in str(w.message) or "inactive" in str(w.message))
+    return _cells_of(bunch, what, notes)
+
+
+@contextlib.contextmanager
+def _timeout(seconds: float) -> Iterator[None]:
+    """scikit-learn opens its connections without a time limit."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def writable(home: Path) -> Path:
+    """The data home where files can be put there, else the user's cache."""
+    for folder in (home, user_cache()):
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    msg = f"neither {home} nor {user_cache()} can be written; set ARBORETUM_DATA to a folder of yours"
+    raise DataError(msg)
+
+
+def _cells_of(bunch: Any, what: str, notes: tuple[str, ...]) -> Fetched:
+    names = list(bunch.target_names or ())
+    if len(names) != 1:
+        msg = f"OpenML {what} has {len(names)} targets; name one with dataset.target=COLUMN"
+        raise DataError(msg)
+    if bunch.frame is None:  # sparse
+        dense = bunch.data.toarray()
+        cells = [Cells(n, numbers=dense[:, i].astype(np.float64)) for i, n in enumerate(bunch.feature_names)]
+        target = factorise(names[0], [str(v) for v in bunch.target], ("",))
+        return Fetched((*cells, target), names[0], frozenset(), notes)
+    frame = bunch.frame
+    cells = [_series_cells(str(name), frame[name]) for name in frame.columns]
+    nominal = frozenset(cell.name for cell in cells if cell.numbers is None)
+    return Fetched(tuple(cells), names[0], nominal, notes)
+
+
+def _series_cells(name: str, series: Any) -> Cells:
+    """Cells of a pandas column; categories keep their spelling, numbers stay numbers."""
+    if hasattr(series, "cat"):
+        codes = series.cat.codes.to_numpy()
+        spelled = [str(v) for v in series.cat.categories]
+        return Cells(name, tuple(spelled), np.asarray(codes, np.int32))
+    if series.dtype.kind in "iuf":
+        return Cells(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
+    missing = series.isna().to_numpy()
+    words = ["" if gone else str(value) for gone, value in zip(missing, series, strict=True)]
+    return factorise(name, words, ("",))
+
+
+# -- named sets ------------------------------------------------------------------------------------------------------
+
+
+def fetch_named(entry: Entry, home: Path) -> Table:
+    """OpenML's copy of a named set, brought to the canonical names; only the canonical content is accepted.
+
+    Columns are matched by name, else by position, classes by spelling, else by their numbers of rows.  The checksum decides
+    whether that was right, so a wrong guess is refused, never returned.
+    """
+    try:
+        fetched = fetch({"data_id": entry.openml}, home)
+    except DataError as error:
+        msg = f"data set {entry.name!r} is not in the data home {home}, and {error}"
+        raise DataError(msg) from error
+    shape = f"{fetched.cells[0].n_rows} rows, {len(fetched.cells) - 1} columns"
+    try:
+        table = adapt(fetched, entry, canonical_form(entry.name))
+        problem = "" if table.sha256() == entry.sha256 else "its values are not the canonical ones"
+    except DataError as error:
+        problem = str(error)
+    if problem:
+        msg = (
+            f"OpenML {entry.openml} ({shape}) is not the canonical {entry.name!r} ({entry.rows} rows): {problem}; "
+            f"take it as it is with dataset=openml dataset.id={entry.openml}, or put {entry.name}{SUFFIX} into {home}"
+        )
+        raise DataError(msg)
+    return table
+
+
+def canonical_form(name: str) -> dict[str, Any]:
+    """Column names, kinds, classes and class counts of a named set (``canonical.json``)."""
+    forms = json.loads((files("arboretum_data") / "canonical.json").read_text(encoding="utf-8"))
+    form = forms[name]
+    if isinstance(form["columns"], str):  # "V{}": numbered columns
+        form["columns"] = [form["columns"].format(i + 1) for i in range(form["n_columns"])]
+    if form["categorical"] == "all":
+        form["categorical"] = form["columns"]
+    return form
+
+
+def adapt(fetched: Fetched, entry: Entry, form: Mapping[str, Any]) -> Table:
+    """A table with the canonical names, kinds and classes.  Raises DataError where that cannot be."""
+    features = [c for c in fetched.cells if c.name != fetched.target]
+    target = next(c for c in fetched.cells if c.name == fetched.target)
+    names = match_columns([c.name for c in features], form["columns"])
+    cells = [attrs.evolve(c, name=new) for c, new in zip(features, names, strict=True)]
+    cells = [next(c for c in cells if c.name == name) for name in form["columns"]]
+    target = attrs.evolve(target, name=form["target"])
+    if entry.task == "classification":
+        target = rename_classes(_first_rows(target.as_text(), entry.openml_rows), form)
+    if entry.openml_rows is not None:
+        cells = [_first_rows(c, entry.openml_rows) for c in cells]
+    kinds = {**dict.fromkeys(form["categorical"], "categorical"), **dict.fromkeys(form["ordinal"], "ordinal")}
+    schema = Schema(form["target"], kinds, form["ordinal"], "continuous", task=TaskChoice(entry.task))
+    return build_table(entry.name, [*cells, target], schema)
+
+
+def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
+    """The first rows, with only the values that occur there."""
+    if n_rows is None or n_rows >= cells.n_rows:
+        return cells
+    if cells.numbers is not None:
+        return attrs.evolve(cells, numbers=cells.numbers[:n_rows])
+    kept = cells.codes[:n_rows]
+    present = np.unique(kept[kept >= 0])
+    lookup = np.full(len(cells.values) + 1, -1, np.int32)
+    lookup[present] = np.arange(len(present))
+    return attrs.evolve(cells, values=tuple(cells.values[i] for i in present), codes=lookup[kept])
+
+
+def match_columns(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The canonical name of each column: by name (letters and digits only), else by position."""
+    if len(found) != len(wanted):
+        msg = f"it has {len(found)} columns instead of {len(wanted)}"
+        raise DataError(msg)
+    plain = {_plain(name): name for name in wanted}
+    keys = [_plain(name) for name in found]
+    return [plain[k] for k in keys] if set(keys) == set(plain) and len(plain) == len(wanted) else list(wanted)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def rename_classes(target: Cells, form: Mapping[str, Any]) -> Cells:
+    """The target with canonical class names: same spelling, or the class of the same number of rows."""
+    wanted, counts = form["classes"], form["class_counts"]
+    if set(target.values) == set(wanted):
+        return target
+    found = np.bincount(target.codes[target.codes >= 0], minlength=len(target.values)).tolist()
+    if sorted(found) != sorted(counts) or len(set(counts)) != len(counts):
+        msg = f"its classes {', '.join(target.values[:5])} do not match {', '.join(wanted[:5])} by name or by size"
+        raise DataError(msg)
+    return attrs.evolve(target, values=tuple(wanted[counts.index(n)] for n in found))
