@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arboretum.api import Node, Tables
-from arboretum.kernels import pointers
-from arboretum.kernels.jit import jit
-from arboretum.testing.scoring import params_of
+from arboretum.engine.search.judge import Judge
+from arboretum.kernels.scoring import score_tables
 
 
-@jit
-def call_batch(address, weights, counts, price, extra, scalars, params, impurity, out):
-    """Fill ``out`` with the scores of a block of tables."""
-    node = pointers.make_node(scalars, params, impurity)
-    pointers.batch_at(address)(weights, counts, price, extra, node, out)
-
-
-def compiled_scores(criterion: Any, tables: Tables, node: Node) -> tuple[np.ndarray, bool]:
-    """float64[tests], and whether the run's impurity had a kernel form (where not, the kernel sees NaN)."""
-    owner = getattr(tables.impurity_of, "__self__", None)
-    kernel = getattr(owner, "kernel", None)
-    impurity = pointers.impurity_address(kernel or pointers.undefined_impurity)
+def compiled_scores(judge: Judge, tables: Tables, node: Node) -> np.ndarray:
+    """float64[tests]: what the compiled kernel of the run's criterion answers (``judge.batch`` is its address)."""
     out = np.full(tables.n_tests, np.nan)
-    scalars = np.array([node.mass, node.total_mass, node.impurity, node.depth, node.coverage], float)
     arrays = [np.ascontiguousarray(a) for a in (tables.weights, tables.counts, tables.price, tables.extra)]
-    call_batch(pointers.batch_address(criterion.score), *arrays, scalars, params_of(criterion), impurity, out)
-    return out, kernel is not None
+    score_tables(*arrays, judge.batch, judge.scalars(node), judge.params, judge.impurity_at, out)
+    return out

@@ -25,6 +25,11 @@ def params_of(component: Any) -> np.ndarray:
     return np.array([float(value) for value in values if isinstance(value, int | float)])
 
 
+def seeded(criterion: Any, seed: int) -> Any:
+    """The criterion with the run's seed, if it is one that draws."""
+    return criterion.with_seed(seed) if hasattr(criterion, "with_seed") else criterion
+
+
 def kernel_node(criterion: Any, tables: Tables, node: Node) -> KernelNode:
     """The node as a scalar kernel sees it."""
     of = tables.impurity_of

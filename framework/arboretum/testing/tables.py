@@ -31,6 +31,7 @@ from arboretum.api import (
     Threshold,
     Values,
 )
+from arboretum.kernels import impurity_kernel
 
 SEEDS = range(6)
 """Of the small tables every suite looks at."""
@@ -237,6 +238,15 @@ class ToyGini:
     capabilities = ()
     scale = "mean"
 
+    @staticmethod
+    @impurity_kernel
+    def kernel(weights):
+        mass = squares = 0.0
+        for c in range(weights.shape[0]):
+            mass += weights[c]
+            squares += weights[c] * weights[c]
+        return 1.0 - squares / (mass * mass) if mass > 0.0 else 0.0
+
     def value(self, weights: np.ndarray) -> np.ndarray:
         mass = weights.sum(axis=-1)
         safe = np.where(mass > 0, mass, 1.0)
@@ -253,6 +263,14 @@ class ToyVariance:
     paper = ""
     capabilities = ("regression", "weights")
     scale = "mean"
+
+    @staticmethod
+    @impurity_kernel
+    def kernel(weights):
+        if weights[0] <= 0.0:
+            return 0.0
+        mean = weights[1] / weights[0]
+        return max(weights[2] / weights[0] - mean * mean, 0.0)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         mass = weights[..., 0]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import Node, Parts, Tables
-from arboretum.testing.scoring import is_kernel, reference_of, scores
+from arboretum.testing.scoring import is_kernel, reference_of, scores, seeded
 from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
 from arboretum.testing.suites.growing import grow_and_verify
 from arboretum.testing.tables import SEEDS, contingency, prices_of, toy_impurity, toy_objects, toy_table
@@ -46,7 +46,12 @@ class CriterionSuite(ComponentSuite):
         return toy_impurity(tasks_of(component)[0])
 
     @pytest.fixture
-    def cases(self, component, impurity) -> list[tuple[Tables, Node]]:
+    def ready(self, component) -> Any:
+        """The component as a run uses it: with the run's seed."""
+        return seeded(component, 1)
+
+    @pytest.fixture
+    def cases(self, ready, component, impurity) -> list[tuple[Tables, Node]]:
         """Tables of whole tables and of parts of them, counted object by object."""
         found = []
         for task, seed in itertools.product(tasks_of(component), SEEDS):
@@ -57,7 +62,7 @@ class CriterionSuite(ComponentSuite):
             for step, depth in ((1, 0), (2, 1), (5, 3)):
                 rows = np.arange(seed % step, objects.n_objects, step)
                 found.append(
-                    contingency(objects, rows, criterion=component, impurity=used, prices=prices, depth=depth)
+                    contingency(objects, rows, criterion=ready, impurity=used, prices=prices, depth=depth)
                 )
         return [(tables, node) for tables, node in found if tables.n_tests]
 
@@ -66,40 +71,40 @@ class CriterionSuite(ComponentSuite):
         """The slow twin of a kernel; by default the function of the same name in ``reference.py`` beside it."""
         return reference_of(component.score) if is_kernel(component) else None
 
-    def test_it_gives_every_test_one_score_and_never_nan(self, component, cases):
+    def test_it_gives_every_test_one_score_and_never_nan(self, ready, cases):
         for tables, node in cases:
-            found = scores(component, tables, node)
+            found = scores(ready, tables, node)
             assert isinstance(found, np.ndarray)
             assert found.shape == (tables.n_tests,)
             assert found.dtype == np.float64
             assert not np.isnan(found).any(), "NaN is an error; answer −inf for a test that is not admissible"
             assert not np.isposinf(found).any(), "a score is finite, or −inf for a test that is not admissible"
 
-    def test_it_admits_some_test_somewhere(self, component, cases):
-        assert any(np.isfinite(scores(component, tables, node)).any() for tables, node in cases)
+    def test_it_admits_some_test_somewhere(self, ready, cases):
+        assert any(np.isfinite(scores(ready, tables, node)).any() for tables, node in cases)
 
-    def test_it_answers_the_same_twice(self, component, cases):
+    def test_it_answers_the_same_twice(self, ready, cases):
         for tables, node in cases:
-            assert (scores(component, tables, node) == scores(component, tables, node)).all()
+            assert (scores(ready, tables, node) == scores(ready, tables, node)).all()
 
-    def test_it_does_not_change_its_tables(self, component, cases):
+    def test_it_does_not_change_its_tables(self, ready, cases):
         for tables, node in cases:
             arrays = (tables.weights, tables.counts, tables.price, tables.extra, node.weights, node.counts)
             before = [array.copy() for array in arrays]
-            scores(component, tables, node)
+            scores(ready, tables, node)
             assert all((array == kept).all() for array, kept in zip(arrays, before, strict=True))
 
-    def test_a_test_scores_the_same_alone_and_in_a_batch(self, component, cases):
+    def test_a_test_scores_the_same_alone_and_in_a_batch(self, ready, cases):
         for tables, node in cases:
-            alone = [scores(component, take(tables, np.array([t])), node)[0] for t in range(tables.n_tests)]
-            assert close(np.array(alone), scores(component, tables, node))
+            alone = [scores(ready, take(tables, np.array([t])), node)[0] for t in range(tables.n_tests)]
+            assert close(np.array(alone), scores(ready, tables, node))
 
-    def test_the_order_of_the_tests_in_a_batch_does_not_matter(self, component, cases):
+    def test_the_order_of_the_tests_in_a_batch_does_not_matter(self, ready, cases):
         for tables, node in cases:
             order = np.random.default_rng(0).permutation(tables.n_tests)
-            assert close(scores(component, take(tables, order), node), scores(component, tables, node)[order])
+            assert close(scores(ready, take(tables, order), node), scores(ready, tables, node)[order])
 
-    def test_the_order_of_the_classes_does_not_matter(self, component, cases):
+    def test_the_order_of_the_classes_does_not_matter(self, ready, cases):
         if not self.class_symmetric:
             pytest.skip("treats classes differently by design")
         for tables, node in cases:
@@ -108,37 +113,37 @@ class CriterionSuite(ComponentSuite):
             order = np.roll(np.arange(tables.weights.shape[-1]), 1)
             turned = attrs.evolve(tables, weights=tables.weights[..., order], counts=tables.counts[..., order])
             there = attrs.evolve(node, weights=node.weights[order], counts=node.counts[order])
-            assert close(scores(component, turned, there), scores(component, tables, node))
+            assert close(scores(ready, turned, there), scores(ready, tables, node))
 
-    def test_the_order_of_the_outcomes_does_not_matter(self, component, cases):
+    def test_the_order_of_the_outcomes_does_not_matter(self, ready, cases):
         if not self.outcome_symmetric:
             pytest.skip("treats outcomes differently by design")
         for tables, node in cases:
             turned = attrs.evolve(
                 tables, weights=tables.weights[:, ::-1], counts=tables.counts[:, ::-1], extra=tables.extra[:, ::-1]
             )
-            assert close(scores(component, contiguous(turned), node), scores(component, tables, node))
+            assert close(scores(ready, contiguous(turned), node), scores(ready, tables, node))
 
-    def test_an_outcome_that_nobody_has_changes_nothing(self, component, cases):
+    def test_an_outcome_that_nobody_has_changes_nothing(self, ready, cases):
         for tables, node in cases:
             wider = attrs.evolve(tables, weights=pad(tables.weights), counts=pad(tables.counts), extra=pad(tables.extra))
-            assert close(scores(component, wider, node), scores(component, tables, node))
+            assert close(scores(ready, wider, node), scores(ready, tables, node))
 
-    def test_multiplying_all_weights_does_not_change_the_best_test_where_it_claims_so(self, component, cases):
+    def test_multiplying_all_weights_does_not_change_the_best_test_where_it_claims_so(self, ready, cases):
         if not self.scale_free:
             pytest.skip("does not claim to be scale free")
         for tables, node in cases:
-            found = scores(component, tables, node)
+            found = scores(ready, tables, node)
             larger = attrs.evolve(tables, weights=4 * tables.weights)
             there = attrs.evolve(node, weights=4 * node.weights, mass=4 * node.mass, total_mass=4 * node.total_mass)
-            best = found[np.argmax(scores(component, larger, there))]
+            best = found[np.argmax(scores(ready, larger, there))]
             assert close(best, found.max())
 
-    def test_its_terms_are_one_number_per_test(self, component, cases):
-        if not hasattr(component, "terms"):
+    def test_its_terms_are_one_number_per_test(self, ready, cases):
+        if not hasattr(ready, "terms"):
             pytest.skip("has no terms")
         for tables, node in cases:
-            terms = component.terms(tables, node)
+            terms = ready.terms(tables, node)
             assert terms, "an empty mapping explains nothing; leave the method out"
             for name, values in terms.items():
                 assert isinstance(name, str) and np.shape(values) == (tables.n_tests,), name
@@ -156,31 +161,37 @@ class CriterionSuite(ComponentSuite):
                 assert found.ndim == 2 and len(found) == len(rows)
                 assert np.isfinite(found).all()
 
-    def test_its_rule_over_all_candidates_keeps_the_shape(self, component, cases):
-        if not hasattr(component, "settle"):
+    def test_its_rule_over_all_candidates_keeps_the_shape(self, ready, cases):
+        if not hasattr(ready, "settle"):
             pytest.skip("settles nothing")
         for tables, node in cases:
-            found = scores(component, tables, node)
-            terms = component.terms(tables, node) if hasattr(component, "terms") else {}
-            settled = component.settle(found.copy(), terms, node)
+            found = scores(ready, tables, node)
+            terms = ready.terms(tables, node) if hasattr(ready, "terms") else {}
+            settled = ready.settle(found.copy(), terms, node)
             assert settled.shape == found.shape and not np.isnan(settled).any()
             assert np.isfinite(settled).any() or not np.isfinite(found).any(), "the rule refuses every candidate"
 
-    def test_its_kernel_equals_its_reference(self, component, cases, reference):
+    def test_its_kernel_equals_its_reference(self, ready, cases, reference):
         if reference is None:
             pytest.skip("has one form only")
         for tables, node in cases:
-            assert close(scores(component, tables, node), scores(component, tables, node, kernel=reference))
+            assert close(scores(ready, tables, node), scores(ready, tables, node, kernel=reference))
 
-    def test_its_kernel_compiles_and_then_answers_the_same(self, component, cases, impurity):
-        if not is_kernel(component):
-            pytest.skip("is written in NumPy")
+    def test_its_compiled_kernel_answers_what_the_slow_form_answers(self, component, ready, impurity):
+        """The slow form is ``score`` in NumPy, where the criterion has it, and else the kernel as plain Python."""
+        from arboretum.engine.search.judge import Judge
+        from arboretum.engine.search.statistics import Statistics
         from arboretum.testing.compiled import compiled_scores
 
-        for tables, node in cases[:6]:
-            found, has_impurity = compiled_scores(component, tables, node)
-            expected = scores(component, tables if has_impurity else attrs.evolve(tables, impurity_of=None), node)
-            assert close(np.nan_to_num(found, nan=7.0), np.nan_to_num(expected, nan=7.0))
+        for task, seed in itertools.product(tasks_of(component), (0, 1)):
+            used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
+            kind = kind_of_table(component, task)
+            objects = toy_objects(toy_table(seed, kind=kind), multiway=kind.multiway)
+            judge = Judge.of(component, used, Statistics.of(objects), 1)
+            if not judge.batch:
+                pytest.skip("is written in NumPy")
+            tables, node = contingency(objects, criterion=ready, impurity=used, prices=prices_of(objects, seed))
+            assert close(compiled_scores(judge, tables, node), scores(ready, tables, node))
 
     def test_it_grows_a_tree_that_verification_accepts(self, component, impurity):
         for task, seed in itertools.product(tasks_of(component), (0, 1)):

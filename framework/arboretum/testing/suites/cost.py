@@ -1,0 +1,55 @@
+"""Conformance of price lists: what does asking a test cost?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arboretum.api import Capability, Parts, Prices
+from arboretum.testing.suites.base import ComponentSuite, claims
+from arboretum.testing.tables import SEEDS, toy_objects, toy_table
+
+
+class CostSuite(ComponentSuite):
+    """One finite price ≥ 0 per test; the same for the same seed."""
+
+    kind = "cost"
+
+    @pytest.fixture(params=[True, False], ids=["multiway", "two-way"])
+    def objects(self, request):
+        return toy_objects(toy_table(3), multiway=request.param)
+
+    def test_every_test_has_one_finite_price_of_at_least_zero(self, component, objects):
+        for seed in SEEDS:
+            prices = component.price_list(objects, seed)
+            assert isinstance(prices, Prices) and isinstance(prices.once_per_column, bool)
+            for found, n in ((prices.tests, int(objects.test_offset[-1])), (prices.raw, len(objects.raw_features))):
+                assert found.shape == (n,) and found.dtype == np.float64
+                assert np.isfinite(found).all() and (found >= 0).all()
+
+    def test_the_same_seed_gives_the_same_prices(self, component, objects):
+        for seed in SEEDS:
+            once, twice = component.price_list(objects, seed), component.price_list(objects, seed)
+            assert (once.tests == twice.tests).all() and (once.raw == twice.raw).all()
+
+    def test_prices_depend_on_the_seed_exactly_where_it_declares_so(self, component, objects):
+        lists = {tuple(component.price_list(objects, seed).tests) for seed in range(20)}
+        if claims(component, Capability.randomised):
+            assert len(lists) > 1, "declared randomised, but twenty seeds give one price list"
+        else:
+            assert len(lists) == 1, "prices change with the seed; declare the capability 'randomised'"
+
+    def test_it_leaves_the_global_random_state_alone(self, component, objects):
+        before = np.random.get_state()[1].copy()  # noqa: NPY002 - the state that must not move
+        component.price_list(objects, 1)
+        assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+    def test_a_tree_pays_the_prices_of_the_list(self, component, objects):
+        from arboretum.api import Problem, grow
+        from arboretum.testing.suites.growing import verify_solution
+        from arboretum.testing.tables import ToyGini, context_of
+        from arboretum.testing.toys import ToyReduction
+
+        parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), cost=component)
+        problem = Problem(objects, component.price_list(objects, 1), parts)
+        verify_solution(grow(problem, context_of()), problem)  # recomputes what every node asks for

@@ -1,0 +1,67 @@
+"""Conformance of pruners: what should be cut back?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arboretum.testing.oracles import build_tree, slow_greedy
+from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
+from arboretum.testing.tables import SEEDS, toy_objects, toy_table
+
+
+class PrunerSuite(ComponentSuite):
+    """A tree that is no larger, over the same training rows; the given one stays as it was."""
+
+    kind = "pruner"
+
+    @pytest.fixture(params=SEEDS)
+    def grown(self, request, component):
+        """(tree, training rows, validation rows)."""
+        kind = kind_of_table(component, tasks_of(component)[0])
+        table = toy_table(request.param, n_rows=40, kind=kind)
+        train, valid = table.take(np.arange(0, 28)), table.take(np.arange(28, 40))
+        objects = toy_objects(train)
+        return build_tree(objects, slow_greedy(objects)), train, valid
+
+    def test_it_says_whether_it_needs_validation_rows(self, component):
+        assert isinstance(component.needs_validation, bool)
+
+    def test_the_pruned_tree_is_no_larger(self, component, grown):
+        tree, train, valid = grown
+        pruned = component.prune(tree, train, valid)
+        assert pruned.n_nodes <= tree.n_nodes and pruned.n_leaves <= tree.n_leaves
+        assert pruned.depth_of.max() <= tree.depth_of.max()
+
+    def test_the_root_still_holds_every_training_row(self, component, grown):
+        tree, train, valid = grown
+        pruned = component.prune(tree, train, valid)
+        assert pruned.counts[0] == train.n_rows
+        assert np.allclose(pruned.weights[0], tree.weights[0], rtol=1e-12)
+
+    def test_every_node_holds_the_rows_that_come_to_it(self, component, grown):
+        tree, train, valid = grown
+        pruned = component.prune(tree, train, valid)
+        at = pruned.apply(train)
+        counts = np.bincount(at, minlength=pruned.n_nodes)
+        for node in range(pruned.n_nodes - 1, 0, -1):
+            counts[pruned.parent[node]] += counts[node]
+        assert counts.tolist() == pruned.counts.tolist()
+
+    def test_it_leaves_the_given_tree_alone_and_answers_the_same_twice(self, component, grown):
+        tree, train, valid = grown
+        before = tree.to_json()
+        once, twice = component.prune(tree, train, valid), component.prune(tree, train, valid)
+        assert tree.to_json() == before
+        assert once.to_json() == twice.to_json()
+
+    def test_a_leaf_stays_a_leaf(self, component, grown):
+        _, train, valid = grown
+        leaf = build_tree(toy_objects(train), None)
+        assert component.prune(leaf, train, valid).n_nodes == 1
+
+    def test_without_validation_rows_it_prunes_too_unless_it_needs_them(self, component, grown):
+        tree, train, _ = grown
+        if component.needs_validation:
+            pytest.skip("needs validation rows; a run without them is refused")
+        assert component.prune(tree, train, None).n_nodes <= tree.n_nodes

@@ -1,0 +1,103 @@
+"""Conformance of exact solvers: what is the optimum, and who proves it?"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.api import BudgetError, Column, ColumnKind, Parts, Problem, Status, Table, Target, Task, Tree
+from arboretum.testing.oracles import best_sketch, build_tree
+from arboretum.testing.suites.base import ComponentSuite
+from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.tables import context_of, prices_of, toy_objects
+
+SLACK = 1e-9
+"""Relative; a solver and the oracle add the same few weights in another order."""
+PATIENCE = 5.0
+"""Seconds a solver may need to notice that its deadline is over, first compilation excepted."""
+
+
+def tiny_table(seed: int, n_rows: int = 8, n_columns: int = 3, n_classes: int = 2) -> Table:
+    """Binary columns, few rows, contradictions allowed: every tree over it can be listed."""
+    generator = np.random.default_rng([seed, n_rows, n_columns])
+    columns = tuple(
+        Column(f"x{i}", ColumnKind.categorical, generator.integers(0, 2, n_rows), ("no", "yes")) for i in range(n_columns)
+    )
+    codes = generator.integers(0, n_classes, n_rows).astype(np.int32)
+    codes[:n_classes] = np.arange(n_classes)
+    return Table(f"tiny{seed}", columns, Target("y", Task.classification, codes, ("a", "b", "c")[:n_classes]))
+
+
+class SolverSuite(ComponentSuite):
+    """Equal to brute force on tiny tables, never a bound above the value, never a silent wrong answer."""
+
+    kind = "solver"
+    tables = 30
+    """Number of tiny tables that are solved by brute force."""
+
+    @pytest.fixture
+    def parts(self, component) -> Parts:
+        """The objective (and complexity) that the solver minimises.  Override: ``Parts(method=None, solver=component, …)``."""
+        pytest.fail(f"{type(self).__name__} must override the fixture 'parts': which objective is minimised?")
+
+    @pytest.fixture
+    def value(self, parts) -> Callable[[Tree, object], float]:
+        """The objective's value of a tree over objects."""
+        return parts.objective.value
+
+    def problems(self, parts):
+        for seed in range(self.tables):
+            objects = toy_objects(tiny_table(seed))
+            yield Problem(objects, prices_of(objects, seed), parts)
+
+    def test_it_finds_what_brute_force_finds(self, component, parts, value):
+        for problem in self.problems(parts):
+            best, tree = best_sketch(problem.objects, lambda tree: value(tree, problem.objects))  # noqa: B023 - used at once
+            solution = component.solve(problem, context_of())
+            if math.isinf(best):
+                assert solution.status is Status.infeasible
+                continue
+            assert solution.status is Status.optimal
+            assert abs(solution.value - best) <= SLACK * max(1.0, abs(best)), f"brute force: {tree.n_leaves} leaves"
+
+    def test_its_value_is_the_value_of_its_tree_and_the_bound_is_not_above_it(self, component, parts, value):
+        for problem in self.problems(parts):
+            solution = component.solve(problem, context_of())
+            if solution.tree is None:
+                continue
+            verify_solution(solution, problem)
+            found = value(solution.tree, problem.objects)
+            assert abs(found - solution.value) <= SLACK * max(1.0, abs(found))
+            assert solution.lower_bound <= solution.value + SLACK * max(1.0, abs(solution.value))
+
+    def test_the_same_seed_gives_the_same_solution(self, component, parts):
+        problem = next(iter(self.problems(parts)))
+        once, twice = component.solve(problem, context_of(seed=3)), component.solve(problem, context_of(seed=3))
+        assert (once.value, once.lower_bound, once.status) == (twice.value, twice.lower_bound, twice.status)
+
+    def test_when_time_is_over_it_says_what_it_has_proven(self, component, parts, value):
+        for problem in self.problems(parts):
+            best, _ = best_sketch(problem.objects, lambda tree: value(tree, problem.objects))  # noqa: B023 - used at once
+            component.solve(problem, context_of())  # compiles what it needs
+            start = time.monotonic()
+            try:
+                solution = component.solve(problem, attrs.evolve(context_of(), deadline=start - 1.0))
+            except BudgetError:
+                continue
+            finally:
+                assert time.monotonic() - start < PATIENCE
+            assert solution.lower_bound <= best + SLACK * max(1.0, abs(best)), "a bound above the optimum is no bound"
+            assert solution.value >= best - SLACK * max(1.0, abs(best))
+
+    def test_a_table_of_one_class_is_solved_by_a_leaf(self, component, parts, value):
+        table = tiny_table(0)
+        same = attrs.evolve(table, target=attrs.evolve(table.target, codes=np.zeros(table.n_rows, np.int32)))
+        objects = toy_objects(same)
+        solution = component.solve(Problem(objects, prices_of(objects), parts), context_of())
+        leaf = value(build_tree(objects, None), objects)
+        assert solution.status is Status.optimal and solution.value <= leaf + SLACK
