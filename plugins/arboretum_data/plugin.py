@@ -15,8 +15,8 @@ def arboretum_components() -> list[type]:
     from arboretum_data.named import named_components
 
     from arboretum_data.openml import OpenMLDataset
-    from arboretum_data.splits import Contiguous, Holdout, KFold, NoSplit
+    from arboretum_data.splits import Contiguous, Holdout, KFold
 
     sources = [FileDataset, OpenMLDataset, RandomTableDataset]
     named = named_components(data_home(), frozenset(source.name for source in sources))
-    return [*sources, *named, NoSplit, Holdout, KFold, Contiguous, *ENCODERS]
+    return [*sources, *named, Holdout, KFold, Contiguous, *ENCODERS]
