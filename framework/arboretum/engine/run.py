@@ -289,7 +289,7 @@ def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
     for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test)):
         if len(rows):
             metrics.update(evaluate(tree, table.take(rows), prefix))
-    return metrics
+    return {name: float(value) for name, value in metrics.items()}
 
 
 def _is_proven(parts: Parts, solution: Solution) -> bool:
