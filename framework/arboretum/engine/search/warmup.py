@@ -1,0 +1,70 @@
+"""Compile what a growth will need, before its clock starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.grow import grow
+from arboretum.interfaces.method import Context, Problem
+from arboretum.interfaces.stopping import Limits
+from arboretum.kernels.jit import compile_clock
+from arboretum.model.encoded import Encoded, Node
+
+SAMPLE = 64
+"""Objects that the rehearsal grows a tree on."""
+
+
+@attrs.frozen
+class _Shallow:
+    """Stops the rehearsal early."""
+
+    def limits(self) -> Limits:
+        return Limits(max_depth=2)
+
+    def is_leaf(self, node: Node) -> bool:
+        return False
+
+
+def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> float:
+    """Grow a small tree with the problem's components and dtypes; return the seconds that took.
+
+    That compiles every kernel the growth will call, or loads it from the cache.  ``announce`` is called once, before the
+    first compilation, and not at all if everything is in the cache.  Without a criterion there is nothing to do.
+    """
+    if problem.parts.criterion is None:
+        return 0.0
+    start = time.perf_counter()
+    small = attrs.evolve(problem.parts, stopping=(_Shallow(),), pruner=None, tuner=None)
+    rehearsal = attrs.evolve(problem, objects=sample(problem.objects), parts=small, valid=None)
+    with compile_clock(announce):
+        grow(rehearsal, Context())
+    return time.perf_counter() - start
+
+
+def sample(objects: Encoded) -> Encoded:
+    """Some of the objects: evenly spaced, some of the first two classes, the extremes of the first columns."""
+    n = objects.n_objects
+    rows = set(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int).tolist())
+    target = objects.label if objects.label is not None else objects.y
+    rows.update((int(target.argmin()), int(target.argmax())))
+    if objects.codes.shape[1]:
+        rows.update((int(objects.codes[:, 0].argmin()), int(objects.codes[:, 0].argmax())))
+    if objects.raw.shape[1] and not np.isnan(objects.raw[:, 0]).all():
+        rows.update((int(np.nanargmin(objects.raw[:, 0])), int(np.nanargmax(objects.raw[:, 0]))))
+    odd = np.flatnonzero((objects.weight != 1.0) | (objects.count != 1))
+    chosen = np.array(sorted(rows | set(odd[:2].tolist())))
+    take = lambda values: None if values is None else values[chosen]  # noqa: E731
+    return attrs.evolve(
+        objects,
+        codes=objects.codes[chosen],
+        raw=objects.raw[chosen],
+        label=take(objects.label),
+        y=take(objects.y),
+        weight=objects.weight[chosen],
+        count=objects.count[chosen],
+        object_of_row=np.arange(len(chosen)),
+    )
