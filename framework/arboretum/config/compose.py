@@ -52,10 +52,11 @@ class Loader(ConfigLoaderImpl):
         self.registry: Registry | None = registry
         self.checked: Callable[[int], None] = _nobody
         self._ready: dict[tuple[str, ...], DictConfig] = {}
+        self._base: dict[tuple[tuple[str, ...], RunMode], DictConfig] = {}
         self._n_checked = 0
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
-        return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}}
+        return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_base": {}}
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Loader:
         return self  # Hydra copies its global state for workers: the loader in it is never changed there
@@ -69,6 +70,9 @@ class Loader(ConfigLoaderImpl):
         validate_sweep_overrides: bool = True,
     ) -> DictConfig:
         """Compose; raises ConfigError in one line with the closest match, also when the result names code."""
+        key = (tuple(overrides), run_mode)
+        if key in self._base:
+            return self._base.pop(key)
         if self.registry is None:
             return super().load_configuration(config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
         try:
@@ -79,6 +83,17 @@ class Loader(ConfigLoaderImpl):
             raise translate(error, overrides, self.registry) from error
         refuse_code(config)
         return config
+
+    def compose_once(self, config_name: str, overrides: list[str], run_mode: RunMode) -> DictConfig:
+        """Compose ahead of Hydra, which is handed the same when it asks."""
+        config = self.load_configuration(config_name, overrides, run_mode)
+        self._base[(tuple(overrides), run_mode)] = config
+        return config
+
+    @property
+    def n_checked(self) -> int:
+        """Number of a sweep's configurations found right so far."""
+        return self._n_checked
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """One job's configuration: composed and resolved at the first call, handed out at the second."""

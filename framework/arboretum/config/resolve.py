@@ -151,3 +151,12 @@ def component_values(component: Any) -> dict[str, Any]:
     """Field → plain value of a built component."""
     fields = attrs.fields(type(component))
     return {field.name: plain(getattr(component, field.name)) for field in fields if field.init}
+
+
+def component_from(config: DictConfig, chosen: Mapping[str, Any], kind: str, registry: Registry) -> Any:
+    """One component of a composed configuration whose other groups may still vary (the tracker of a sweep)."""
+    try:
+        group = OmegaConf.to_container(config[kind], resolve=True)
+    except OmegaConfBaseException as error:
+        raise ConfigError(" ".join(str(error).split())) from error
+    return _one(kind, group, chosen, registry)

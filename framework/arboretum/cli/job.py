@@ -1,0 +1,122 @@
+"""Hydra's task function: one composed configuration → one run, in whatever process the launcher chose."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from arboretum.cli.goal import check_goal, goal_of, worst
+from arboretum.cli.terminal import DEBUG, error_text
+from arboretum.config.execute import Outcome, Session, session
+from arboretum.config.resolve import Resolved, resolve
+from arboretum.errors import StoreError
+from arboretum.runs.folder import ERROR, remove_if_empty, write_files
+from arboretum.runs.index import Index
+from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note, Notes
+
+
+@attrs.define(eq=False)
+class Job:
+    """Callable with a configuration.
+
+    files : one-file plugins, for workers that have no registry yet.   index : folder of the index of finished runs.
+    notes : where a sweep's jobs leave word; None for a single run, whose result or error is kept here.
+    constant : overrides that all jobs share.   sweep_id : the tracker's id of the sweep.
+    """
+
+    files: tuple[str, ...]
+    index: Path
+    own: Session | None = None
+    progress: Callable[[float, float | None, str], None] | None = None
+    notes: Path | None = None
+    sweep: Path | None = None
+    constant: frozenset[str] = frozenset()
+    sweep_id: str = ""
+    finished: Index | None = None
+    outcome: Outcome | None = None
+    error: Exception | None = None
+    resolved: Resolved | None = None
+
+    def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
+        state = {field.name: getattr(self, field.name) for field in attrs.fields(Job)}
+        return {**state, "own": None, "progress": None, "finished": None, "outcome": None, "error": None, "resolved": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def __call__(self, config: DictConfig) -> float | None:
+        hydra = HydraConfig.get()
+        here = self.own or session(self.files)
+        folder = Path(hydra.runtime.output_dir)
+        if self.notes is None:
+            return self._alone(here, config, hydra, folder)
+        return self._in_sweep(here, config, hydra, folder)
+
+    def _run(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> Outcome:
+        self.resolved = resolve(config, OmegaConf.to_container(hydra.runtime.choices), here.registry)
+        check_goal(self.resolved.settings.goal)
+        if self.finished is None:
+            self.finished = Index(self.index, self.sweep)
+        return here.execute(
+            self.resolved, folder, index=self.finished, sweep_id=self.sweep_id, progress=self.progress
+        )
+
+    def _alone(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> float | None:
+        try:
+            self.outcome = self._run(here, config, hydra, folder)
+        except BaseException as error:
+            remove_if_empty(folder)
+            if not isinstance(error, Exception):  # Ctrl-C ends the command at once
+                raise
+            if self.resolved is not None:
+                here.fail(self.resolved, folder, "", error_text(error))
+            self.error = error  # Hydra would print a remark of its own
+        return None
+
+    def _in_sweep(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> float:
+        task = [text for text in hydra.overrides.task if text not in self.constant]
+        label, notes = " ".join(task), Notes(self.notes)
+        try:
+            outcome = self._run(here, config, hydra, folder)
+            goal = goal_of(self.resolved.settings.goal, outcome.record.metrics)
+        except Exception as error:
+            return self._failed(here, hydra.job.num, label, folder, error)
+        value = outcome.record.metrics.get(goal)
+        notes.write(
+            Note(
+                job=hydra.job.num,
+                status=SKIPPED if outcome.skipped else FINISHED,
+                label=label or self.resolved.label,
+                folder=str(outcome.folder),
+                goal=goal,
+                value=value,
+                tracker_error=outcome.tracker_error,
+                warnings=outcome.warnings,
+            )
+        )
+        return worst(goal) if value is None else value
+
+    def _failed(self, here: Session, job: int, label: str, folder: Path, error: Exception) -> float:
+        text, trouble = error_text(error), ""
+        if os.environ.get(DEBUG) == "1":
+            traceback.print_exception(error)
+        if self.resolved is not None:
+            trouble = here.fail(self.resolved, folder, self.sweep_id, text)
+        warnings: tuple[str, ...] = ()
+        try:
+            write_files(folder, {ERROR: text + "\n"})
+        except StoreError as problem:
+            warnings = (str(problem),)
+        label = label or (self.resolved.label if self.resolved else f"job {job}")
+        Notes(self.notes).write(
+            Note(job, FAILED, label, str(folder), error=text, tracker_error=trouble, warnings=warnings)
+        )
+        return worst(self.resolved.settings.goal) if self.resolved else float("inf")

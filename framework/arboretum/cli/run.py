@@ -1,0 +1,200 @@
+"""``arboretum run``: a Hydra application with its own words for what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from arboretum.cli import terminal
+from arboretum.config.entry import named_plugins
+from arboretum.errors import ConfigError
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Registry
+
+if TYPE_CHECKING:
+    from arboretum.config.execute import Outcome
+
+TREE_LEAVES = 40
+"""A tree with more leaves is not drawn after a run; ``arboretum show RUN`` does."""
+TRACKER_FAILED = 3
+
+
+@attrs.frozen
+class Options:
+    """What is not Hydra's: one-file plugins, the run to repeat.   rest : for Hydra."""
+
+    plugins: tuple[str, ...]
+    repeat: str
+    rest: tuple[str, ...]
+
+
+def main(argv: list[str]) -> int:
+    """Run once or sweep; returns the exit status."""
+    options = read_options(argv)
+    if "--help" in options.rest or "-h" in options.rest:
+        from arboretum.cli.run_help import help_text
+
+        terminal.say(help_text(_registry(options.plugins)))
+        return 0
+    return Application(options).run()
+
+
+def read_options(argv: Sequence[str]) -> Options:
+    """Take our options out of the arguments; raises ConfigError when a value is missing."""
+    plugins, repeat, rest = [], "", []
+    words = iter(argv)
+    for word in words:
+        name, sign, value = word.partition("=")
+        if name not in ("--plugin", "--from"):
+            rest.append(word)
+            continue
+        value = value if sign else next(words, "")
+        if not value:
+            raise ConfigError(f"{name} needs a value: {name} {'FILE' if name == '--plugin' else 'RUN'}")
+        if name == "--plugin":
+            plugins.append(value)
+        else:
+            repeat = value
+    return Options((*plugins, *named_plugins(rest)), repeat, tuple(rest))
+
+
+def _registry(files: Sequence[str]) -> Registry:
+    registry = load_registry(files)
+    for failure in registry.failures:
+        terminal.warn(f"plugin {failure.plugin} is left out: {failure.reason}")
+    return registry
+
+
+class Application:
+    """One call of the command: registry, Hydra, and what is done with its result."""
+
+    def __init__(self, options: Options) -> None:
+        from arboretum.config.bridge import Start
+        from arboretum.config.execute import Session
+        from arboretum.config.repeat import start_from
+
+        files = [str(Path(file).expanduser().resolve()) for file in options.plugins]
+        record = None
+        if options.repeat:
+            from arboretum.cli.finding import find_run
+
+            record = find_run(options.repeat)
+            files = list(dict.fromkeys([*record.config.get("plugins", []), *files]))
+        self.files = tuple(files)
+        self.registry = _registry(self.files)
+        start = Start() if record is None else start_from(record, options.rest, self.registry)
+        self.start = attrs.evolve(start, values={**start.values, "plugins": files}) if files else start
+        self.session = Session(self.registry)
+        self.arguments = _parse(options.rest)
+
+    def run(self) -> int:
+        """Compose, check, and hand over to Hydra."""
+        from hydra._internal.hydra import Hydra
+        from hydra.core.global_hydra import GlobalHydra
+        from hydra.types import RunMode
+
+        from arboretum.config.bridge import PRIMARY, store_for_process
+        from arboretum.config.compose import Loader, search_path
+
+        arguments = self.arguments
+        path = search_path(arguments.config_dir)
+        store_for_process(self.registry, self.start)
+        loader = Loader(path, self.registry)
+        hydra = Hydra(PRIMARY, loader)
+        GlobalHydra.instance().initialize(hydra)
+        if arguments.hydra_help or arguments.cfg or arguments.info or arguments.shell_completion:
+            return _show(hydra, arguments, PRIMARY)
+        mode = RunMode.MULTIRUN if arguments.multirun else RunMode.RUN
+        base = loader.compose_once(PRIMARY, list(arguments.overrides), mode)
+        if arguments.multirun or base.hydra.mode == RunMode.MULTIRUN:
+            from arboretum.cli.sweep import sweep
+
+            if not arguments.multirun:
+                base = loader.compose_once(PRIMARY, list(arguments.overrides), RunMode.MULTIRUN)
+            return sweep(self, hydra, loader, base)
+        return self._once(hydra, base)
+
+    def _once(self, hydra: Any, base: Any) -> int:
+        from arboretum.cli.goal import check_goal
+        from arboretum.cli.job import Job
+        from arboretum.cli.progress import Line, RunProgress
+        from arboretum.config.bridge import PRIMARY
+        from arboretum.config.compose import Composed
+        from arboretum.config.resolve import resolve
+        from arboretum.runs.folder import unwritable
+        from arboretum.runs.index import default_root
+
+        composed = Composed(base)
+        check_goal(resolve(composed.task, composed.choices, self.registry).settings.goal)
+
+        line = Line()
+        job = Job(self.files, default_root(), own=self.session, progress=RunProgress(line))
+        try:
+            hydra.run(PRIMARY, job, list(self.arguments.overrides))
+        except OSError as error:
+            raise unwritable(Path(base.hydra.run.dir), error) from error
+        finally:
+            line.clear()
+        if job.error is not None:
+            raise job.error
+        return present(job.outcome)
+
+
+def _parse(words: Sequence[str]) -> Any:
+    """Hydra's own arguments; raises ConfigError for an unknown option."""
+    from hydra._internal.utils import get_args_parser
+
+    parser = get_args_parser()
+    ours = terminal.Parser("run", "")
+    parser.prog, parser.error = ours.prog, ours.error
+    known = {option for action in parser._actions for option in action.option_strings}
+    for word in words:
+        option = word.partition("=")[0]
+        if option.startswith("--") and option not in known:
+            from arboretum.errors import unknown
+
+            raise ConfigError(unknown("option", option, [*known, "--plugin", "--from"]))
+    return parser.parse_args(list(words))
+
+
+def _show(hydra: Any, arguments: Any, name: str) -> int:
+    """Hydra's own reports: --cfg, --info, --hydra-help, shell completion."""
+    overrides = arguments.overrides
+    if arguments.hydra_help:
+        hydra.hydra_help(config_name=None, args_parser=_hydra_parser(), args=arguments)
+    elif arguments.cfg:
+        hydra.show_cfg(name, overrides, arguments.cfg, arguments.package, arguments.resolve)
+    elif arguments.info:
+        hydra.show_info(arguments.info, config_name=name, overrides=overrides)
+    else:
+        hydra.shell_completion(config_name=name, overrides=overrides)
+    return 0
+
+
+def _hydra_parser() -> Any:
+    from hydra._internal.utils import get_args_parser
+
+    return get_args_parser()
+
+
+def present(outcome: Outcome) -> int:
+    """Print a finished run: numbers, tree, where it is; returns the exit status."""
+    from arboretum.cli.showing import numbers_of, tree_of
+
+    record = outcome.record
+    terminal.say(numbers_of(record))
+    if record.tree is not None and record.tree.n_leaves <= TREE_LEAVES:
+        terminal.say(tree_of(record.tree))
+    elif record.tree is not None:
+        terminal.say(f"a tree with {record.tree.n_leaves} leaves; arboretum show {outcome.folder} draws it")
+    before = "finished before, not repeated; " if outcome.skipped else ""
+    terminal.say(f"{before}kept in {outcome.folder}")
+    for warning in outcome.warnings:
+        terminal.warn(warning)
+    if outcome.tracker_error:
+        terminal.warn(f"kept, but not tracked: {outcome.tracker_error} (arboretum sync {outcome.folder} sends it later)")
+        return TRACKER_FAILED
+    return 0

@@ -1,0 +1,129 @@
+"""How a record, and a comparison of records, look in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from arboretum.cli import terminal
+from arboretum.model.record import Record
+from arboretum.model.tree import Tree
+from arboretum.report.table import spell_cell, text_table
+
+PARTS = ("train", "valid", "test")
+CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
+REGRESSION = ("mse", "mae", "r2", "expected_cost")
+SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "max_cost")
+
+
+def numbers_of(record: Record) -> str:
+    """A headline, the quality per part of the rows, the shape of the tree, and what is proven."""
+    choices, data, metrics = record.config.get("choices", {}), record.data, record.metrics
+    rows = f"{data.get('n_rows')} rows" + (f", {data['n_train']} to learn from" if "n_train" in data else "")
+    seconds = sum(record.timings.values())
+    head = f"{choices.get('method', 'run')} on {data.get('name')} ({rows}), seed {record.seed}"
+    lines = [f"{head}: {'verified' if record.verified else 'not verified'}, {terminal.duration(seconds)}", ""]
+    names = REGRESSION if any(name.endswith("_mse") for name in metrics) else CLASSIFICATION
+    quality = [
+        {"rows": part, **{name: metrics.get(f"{part}_{name}") for name in names}}
+        for part in PARTS
+        if any(f"{part}_{name}" in metrics for name in names)
+    ]
+    if quality:
+        lines.append(text_table(quality, width=terminal.width()))
+    shape = [f"{name.removeprefix('n_').replace('_', ' ')} {spell_cell(metrics[name])}" for name in SHAPE if name in metrics]
+    lines.append("tree: " + ", ".join(shape))
+    if record.solution is not None:
+        found = record.solution
+        lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
+    lines += [f"note: {note}" for note in record.notes]
+    return "\n".join(lines) + "\n"
+
+
+def tree_of(tree: Tree, **options: Any) -> str:
+    """The tree as text, in colour on a terminal."""
+    return tree.to_text(width=terminal.width(), colour=terminal.colour(), **options)
+
+
+COMPARED = {
+    "method": "method",
+    "dataset": "dataset",
+    "runs": "runs",
+    "quality": "",
+    "error": "",
+    "cost": "expected cost",
+    "depth": "depth",
+    "leaves": "leaves",
+    "time": "fit s",
+}
+JUDGES = ("test_accuracy", "valid_accuracy", "train_accuracy", "test_r2", "valid_r2", "train_r2")
+ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
+
+
+def comparison(records: Iterable[Record]) -> str:
+    """The table that ends a sweep: one row per method and data set (and per other choice that varies), seeds averaged."""
+    records = list(records)
+    varied = varied_keys(records)
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        groups.setdefault(tuple(varied[name](record) for name in varied), []).append(record)
+    first = records[0].metrics if records else {}
+    judged = next((name for name in JUDGES if name in first), "")
+    missed = next((name for name in ERRORS if name in first), "")
+    headings = {**{name: name for name in varied}, **{k: COMPARED[k] or k for k in list(COMPARED)[2:]}}
+    headings |= {"quality": judged.replace("_", " "), "error": missed.replace("_", " ")}
+    rows = []
+    for key, group in sorted(groups.items()):
+        rows.append(
+            {
+                **dict(zip(varied, key, strict=True)),
+                "runs": len(group),
+                "quality": _mean(group, judged),
+                "error": _mean(group, missed),
+                "cost": _mean(group, "expected_cost"),
+                "depth": _mean(group, "depth"),
+                "leaves": _mean(group, "n_leaves"),
+                "time": sum(record.timings.get("fit", math.nan) for record in group) / len(group),
+            }
+        )
+    return text_table(rows, headings, width=terminal.width())
+
+
+def _mean(records: Sequence[Record], name: str) -> float | None:
+    values = [record.metrics[name] for record in records if name in record.metrics]
+    return sum(values) / len(values) if values else None
+
+
+def varied_keys(records: Sequence[Record]) -> dict[str, Any]:
+    """Column → how to read it: method, data set, and every other configuration key that differs, but the seed and folds."""
+    flat = [dict(flatten(record.config)) for record in records]
+    columns: dict[str, Any] = {
+        "method": lambda record: str(record.config.get("choices", {}).get("method", "")),
+        "dataset": lambda record: str(record.config.get("choices", {}).get("dataset", "")),
+    }
+    for key in sorted({key for one in flat for key in one}):
+        group, _, rest = key.partition(".")
+        hidden = group in ("seed", "dataset", "method", "tracker", "plugins", "goal", "skip_finished") or key == "split.fold"
+        if group == "choices" or hidden or rest == "name":
+            continue
+        if _varies_within(key, flat, records):
+            columns[key] = lambda record, key=key: spell_cell(dict(flatten(record.config)).get(key), "none")
+    return columns
+
+
+def _varies_within(key: str, flat: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> bool:
+    """Whether one method shows several values: what differs only because the method differs needs no column."""
+    seen: dict[str, set[str]] = {}
+    for one, record in zip(flat, records, strict=True):
+        seen.setdefault(str(record.config.get("choices", {}).get("method")), set()).add(repr(one.get(key)))
+    return any(len(values) > 1 for values in seen.values())
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """("stopping.standard.max_depth", 4), …; a list is one value, spelled out."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value) if isinstance(value, list) else value

@@ -1,0 +1,193 @@
+"""A multirun: every configuration checked first, one line of progress, failures at the end, a table to close."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+
+from arboretum.cli import terminal
+from arboretum.cli.goal import check_goal
+from arboretum.cli.job import Job
+from arboretum.cli.progress import Line, Standing, Watch
+from arboretum.cli.showing import comparison
+from arboretum.config.bridge import PRIMARY
+from arboretum.config.compose import Composed, Loader
+from arboretum.config.resolve import component_from
+from arboretum.errors import ArboretumError, ConfigError, StoreError, TrackerError
+from arboretum.runs.folder import make_ready, read_run
+from arboretum.runs.index import default_root
+from arboretum.runs.notes import FAILED, Note, Notes
+from arboretum.runs.tracking import guarded
+
+if TYPE_CHECKING:
+    from arboretum.cli.run import Application
+
+FAILED_STATUS, TRACKER_FAILED, INTERRUPTED = 1, 3, 130
+SHOWN_FAILURES = 20
+CHECKING_SECONDS = 2.0
+
+
+def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
+    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 after Ctrl-C."""
+    folder = Path(str(base.hydra.sweep.dir))
+    check_goal(str(base.goal))
+    _make_ready(folder)
+    parent = Parent.open(app, base)
+    notes = Notes.open(folder)
+    line, start = Line(), time.monotonic()
+    job = Job(
+        app.files,
+        default_root(),
+        own=app.session,
+        notes=notes.folder.absolute(),
+        sweep=folder.absolute(),
+        constant=frozenset(app.arguments.overrides),
+        sweep_id=parent.id,
+        progress=_compiling(line),
+    )
+    loader.checked = _checking(line)
+    interrupted, broken = False, None
+    try:
+        with Watch(line, notes.read, lambda: loader.n_checked):
+            hydra.multirun(PRIMARY, job, list(app.arguments.overrides))
+    except KeyboardInterrupt:
+        interrupted = True
+    except HydraException as error:
+        broken = ConfigError(" ".join(str(error).split()))
+    except Exception as error:
+        broken = error
+    finally:
+        loader.checked = _quiet
+        notes.close()
+    done = notes.read()
+    trouble = parent.close(done, "KILLED" if interrupted else "FAILED" if broken else "FINISHED")
+    if broken is not None and not done:
+        _remove_leftovers(folder)
+        raise broken
+    _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
+    if interrupted:
+        kept = sum(note.status != FAILED for note in done)
+        terminal.tell(
+            f"arboretum: interrupted; {kept} of {loader.n_checked} runs are finished and kept in {folder} "
+            "(the same command with skip_finished=true does the others)"
+        )
+        return INTERRUPTED
+    if broken is not None:
+        raise broken
+    return _status(done, trouble)
+
+
+def _make_ready(folder: Path) -> None:
+    try:
+        make_ready(folder)
+    except StoreError as error:
+        raise StoreError(str(error).replace("run folder", "sweep folder").replace("hydra.run.dir", "hydra.sweep.dir")) from error
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """A sweep that was refused leaves no folder behind."""
+    for path in (folder / "multirun.yaml", folder):
+        try:
+            path.unlink() if path.is_file() else path.rmdir()
+        except OSError:
+            return  # something else is in it: it stays
+
+
+def _quiet(n_checked: int) -> None:
+    """Nobody watches."""
+
+
+def _checking(line: Line) -> Any:
+    """Says how many configurations are checked, once that takes a while."""
+    start = time.monotonic()
+
+    def checked(n_checked: int) -> None:
+        if time.monotonic() - start > CHECKING_SECONDS:
+            line.show(f"checking configuration {n_checked}")
+
+    return checked
+
+
+def _compiling(line: Line) -> Any:
+    def progress(done: float, total: float | None, message: str) -> None:
+        if "compil" in message:
+            line.show(message, now=True)
+
+    return progress
+
+
+@attrs.define
+class Parent:
+    """The tracker's parent run of a sweep.   trouble : what went wrong with it, or ""."""
+
+    tracker: Any = None
+    id: str = ""
+    trouble: str = ""
+
+    @staticmethod
+    def open(app: Application, base: Any) -> Parent:
+        """Make the tracker ready and open the parent run, before any worker starts."""
+        composed = Composed(base)
+        component = component_from(composed.task, composed.choices, "tracker", app.registry)
+        if component is None:
+            return Parent()
+        config = OmegaConf.to_container(composed.task, resolve=False)
+        described = {"overrides": list(app.arguments.overrides), **config}
+        try:
+            tracker = app.session.prepare_tracker(component)
+            name = " ".join(app.arguments.overrides) or "sweep"
+            return Parent(tracker, guarded(tracker, lambda: tracker.open_sweep(name, described)))
+        except TrackerError as error:
+            return Parent(trouble=str(error))
+
+    def close(self, notes: Sequence[Note], status: str) -> str:
+        """Put the best run's metrics on the parent and end it; returns what went wrong so far, or ""."""
+        if not self.id:
+            return self.trouble
+        best = Standing.of(list(notes)).best
+        try:
+            metrics = read_run(Path(best.folder)).metrics if best is not None else {}
+            guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, metrics, status))
+        except ArboretumError as error:
+            self.trouble = str(error)
+        return self.trouble
+
+
+def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
+    records = []
+    for note in notes:
+        if note.status != FAILED:
+            try:
+                records.append(read_run(Path(note.folder)))
+            except StoreError as error:
+                terminal.warn(str(error))
+    if records:
+        terminal.say(comparison(records))
+    standing = Standing.of(list(notes))
+    terminal.say(f"{standing.text(max(total, len(notes)), 0)}; {terminal.duration(seconds)}; kept in {folder}")
+    failures = [note for note in notes if note.status == FAILED]
+    for note in failures[:SHOWN_FAILURES]:
+        terminal.tell(f"arboretum: failed: {note.label}: {note.error}")
+    if len(failures) > SHOWN_FAILURES:
+        terminal.tell(f"arboretum: {len(failures) - SHOWN_FAILURES} more failed; each folder below {folder} holds error.txt")
+    for warning in dict.fromkeys(text for note in notes for text in note.warnings):
+        terminal.warn(warning)
+    untracked = [note for note in notes if note.tracker_error]
+    if trouble or untracked:
+        count = f"{len(untracked)} runs are kept, but not tracked" if untracked else "the sweep's parent run is not tracked"
+        reason = untracked[0].tracker_error if untracked else trouble
+        terminal.warn(f"{count}: {reason} (arboretum sync {folder} sends them later)")
+
+
+def _status(notes: Sequence[Note], trouble: str) -> int:
+    if any(note.status == FAILED for note in notes):
+        return FAILED_STATUS
+    return TRACKER_FAILED if trouble or any(note.tracker_error for note in notes) else 0
+
+

@@ -1,0 +1,104 @@
+"""Lines on the terminal: results on stdout, everything else on stderr, one line per error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from arboretum.errors import ArboretumError, ConfigError, closest
+
+DEBUG = "ARBORETUM_DEBUG"
+
+
+def say(text: str = "") -> None:
+    """Print a result."""
+    print(text)
+
+
+def tell(text: str) -> None:
+    """Print a line beside the results (stderr)."""
+    print(text, file=sys.stderr)
+
+
+def warn(text: str) -> None:
+    """Print a one-line warning."""
+    tell(f"arboretum: warning: {' '.join(text.split())}")
+
+
+def report_error(error: BaseException) -> None:
+    """Print an error in one line; ARBORETUM_DEBUG=1 prints the traceback, too."""
+    if os.environ.get(DEBUG) == "1":
+        traceback.print_exception(error)
+    tell(f"arboretum: error: {error_text(error)}")
+
+
+def error_text(error: BaseException) -> str:
+    """An error in one line; what is not one of ours is named with its type."""
+    text = " ".join(str(error).split())
+    if isinstance(error, ArboretumError):
+        return text or type(error).__name__
+    if isinstance(error, MemoryError):
+        return "out of memory; a smaller table or budget.memory_mb helps"
+    if isinstance(error, OSError):
+        where = f" {str(error.filename)!r}" if error.filename else ""
+        return f"{error.strerror or text}{where} ({type(error).__name__})"
+    return f"unexpected {type(error).__name__}: {text} ({DEBUG}=1 shows where)"
+
+
+def width() -> int:
+    """Columns of the terminal, at most 120; 100 where there is none."""
+    return min(shutil.get_terminal_size((100, 24)).columns, 120)
+
+
+def colour() -> bool:
+    """Whether stdout takes colours: a terminal, and nobody said NO_COLOR."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns(rows: Sequence[Sequence[Any]], header: Sequence[str] = (), right: Sequence[int] = ()) -> str:
+    """Rows as aligned columns.   right : numbers of the columns to align right."""
+    table = [[str(cell) for cell in row] for row in ([header] if header else []) + list(rows)]
+    if not table:
+        return ""
+    sizes = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    lines = []
+    for row in table:
+        cells = [cell.rjust(size) if i in right else cell.ljust(size) for i, (cell, size) in enumerate(zip(row, sizes))]
+        lines.append("  ".join(cells).rstrip())
+    if header:
+        lines.insert(1, "  ".join("─" * size for size in sizes))
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    """A metric for people: whole numbers whole, others with four significant digits."""
+    return f"{value:.0f}" if value == int(value or 0) and abs(value) < 1e15 else f"{value:.4g}" if value == value else "–"
+
+
+def duration(seconds: float) -> str:
+    """ "0.42 s", "37 s", "5 min", "2 h 10 min"."""
+    if seconds < 9.95:
+        return f"{seconds:.2g} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose mistakes are ConfigErrors of one line, with the closest option."""
+
+    def __init__(self, verb: str, description: str, **more: Any) -> None:
+        more.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(prog=f"arboretum {verb}".strip(), description=description, allow_abbrev=False, **more)
+
+    def error(self, message: str) -> NoReturn:
+        known = [option for action in self._actions for option in action.option_strings]
+        near = [closest(word, known) for word in message.split() if word.startswith("-")]
+        hint = f"; did you mean {near[0]!r}?" if near and near[0] else ""
+        raise ConfigError(f"{message}{hint} ({self.format_usage().strip()})".replace("\n", " "))

@@ -1,0 +1,216 @@
+"""One resolved configuration → one run: fitted and verified by the engine, kept in its folder, given to the tracker."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arboretum.config.resolve import Resolved, component_values
+from arboretum.errors import ArboretumError, TrackerError
+from arboretum.interfaces.component import KINDS
+from arboretum.interfaces.method import Parts
+from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.record import Record
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Registry
+from arboretum.runs.folder import artifacts, make_ready, read_run, tracked_by, write_files, write_run
+from arboretum.runs.index import Index, note_finished
+from arboretum.runs.tracking import guarded, run_name, track, track_folder
+
+Progress = Callable[[float, float | None, str], None]
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """What became of a run that did not fail.
+
+    folder : where it is kept, or None.   skipped : it was finished before, and is not repeated.
+    tracker_error : why the tracker does not have it ("" when it has, or there is none).   warnings : one line each.
+    """
+
+    record: Record
+    folder: Path | None
+    skipped: bool = False
+    tracker_error: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Session:
+    """What the runs of one process share: the registry, one instance per tracker, the versions, the code's hash."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self._trackers: dict[Any, Any] = {}
+        self._codes: dict[frozenset[str], str] = {}
+        self._prepared: set[Any] = set()
+
+    def tracker(self, component: Any) -> Any:
+        """The session's instance of a tracker: equal components share a connection."""
+        return self._trackers.setdefault(component, component)
+
+    def prepare_tracker(self, component: Any) -> Any:
+        """The same, made ready once (a schema is migrated under a lock before anything is stored).  Raises TrackerError."""
+        tracker = self.tracker(component)
+        if tracker not in self._prepared:
+            guarded(tracker, tracker.prepare)
+            self._prepared.add(tracker)
+        return tracker
+
+    def is_ready(self, component: Any) -> bool:
+        """Whether the tracker was made ready in this process."""
+        return component in self._prepared
+
+    @functools.cached_property
+    def versions(self) -> Mapping[str, str]:
+        """Package → version."""
+        from arboretum.engine.code import versions
+
+        return versions(self.registry.owners)
+
+    def code(self, parts: Parts) -> str:
+        """Content hash of the framework and of the plugins whose components take part (trackers do not)."""
+        from arboretum.engine.code import code_hash, framework_folder
+
+        owners = {(entry.kind, entry.cls): entry.owner.path for entry in self.registry.entries()}
+        used = {(c.kind, type(c)) for c in components_of(parts) if c.kind != "tracker"}
+        paths = frozenset({str(framework_folder()), *(owners[key] for key in used if owners.get(key))})
+        if paths not in self._codes:
+            self._codes[paths] = code_hash(paths)
+        return self._codes[paths]
+
+    def execute(
+        self,
+        resolved: Resolved,
+        folder: Path | None = None,
+        *,
+        index: Index | None = None,
+        sweep_id: str = "",
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """Do one run.
+
+        folder : where to keep it; proved writable before any work.   index : of finished runs, asked when the settings say
+        so, and told.   sweep_id : the tracker's id of the multirun.
+        Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
+        """
+        from arboretum.engine import run as engine
+
+        if folder is not None:
+            make_ready(folder)
+        trouble = self._open_tracker(resolved.parts.tracker)
+        request = self._request(resolved)
+        prepared = engine.prepare(request, progress)
+        if resolved.settings.skip_finished and index is not None:
+            found = index.find(prepared.fingerprint)
+            if found is not None:
+                return self._reuse(found, folder, resolved, sweep_id)
+        record = engine.run(request, progress, prepared)
+        files = artifacts(record)
+        warnings: tuple[str, ...] = ()
+        if folder is not None:
+            write_run(folder, files)
+            if index is not None:
+                warning = note_finished(index, record.fingerprint, folder)
+                warnings = (warning,) if warning else ()
+        if resolved.parts.tracker is not None and not trouble:
+            trouble = self._track(resolved, RunInfo("", {}, folder, sweep_id), record, files)
+        return Outcome(record, folder, tracker_error=trouble, warnings=warnings)
+
+    def _request(self, resolved: Resolved) -> Any:
+        from arboretum.engine import run as engine
+
+        settings, parts = resolved.settings, resolved.parts
+        return engine.Request(
+            parts=parts,
+            seed=settings.seed,
+            budget=engine.Budget(settings.budget.seconds, settings.budget.memory_mb),
+            certify=settings.certify,
+            config=resolved.config,
+            versions=self.versions,
+            code=self.code(parts),
+        )
+
+    def _open_tracker(self, component: Any) -> str:
+        """Start the tracker early, so that it loads while the run works; what is wrong with it, or ""."""
+        if component is None:
+            return ""
+        try:
+            self.prepare_tracker(component)
+        except TrackerError as error:
+            return str(error)
+        return ""
+
+    def _track(self, resolved: Resolved, info: RunInfo, record: Record, files: Mapping[str, str]) -> str:
+        tracker = self.tracker(resolved.parts.tracker)
+        info = attrs.evolve(
+            info, name=run_name(resolved.config), config=resolved.config, fingerprint=record.fingerprint
+        )
+        try:
+            track(tracker, info, record, files, tracker_fields(tracker))
+        except TrackerError as error:
+            return str(error)
+        return ""
+
+    def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str) -> str:
+        """Tell the tracker of a failed run; what went wrong with that, or ""."""
+        tracker = resolved.parts.tracker
+        if tracker is None or not self.is_ready(tracker):
+            return ""
+        info = RunInfo(run_name(resolved.config), resolved.config, folder, sweep_id)
+        tracker = self.tracker(tracker)
+        try:
+            guarded(tracker, lambda: tracker.store_failure(info, error))
+        except TrackerError as trouble:
+            return str(trouble)
+        return ""
+
+    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str) -> Outcome:
+        """A finished run instead of a new one: its files are copied, the tracker gets it if it has not."""
+        record, kept, trouble = read_run(found), found, ""
+        if folder is not None and folder.resolve() != found.resolve():
+            names = [path.name for path in found.iterdir() if path.is_file() and not path.name.startswith(".")]
+            write_files(folder, {name: (found / name).read_text(encoding="utf-8") for name in names})
+            kept = folder
+        tracker = resolved.parts.tracker
+        if tracker is not None:
+            try:
+                fields = tracker_fields(tracker)
+                if tracked_by(kept) != fields:
+                    track_folder(self.prepare_tracker(tracker), kept, fields, sweep_id)
+            except TrackerError as error:
+                trouble = str(error)
+        return Outcome(record, kept, skipped=True, tracker_error=trouble)
+
+
+@functools.lru_cache(maxsize=1)
+def session(files: tuple[str, ...]) -> Session:
+    """The session of a worker process, which is handed one job after another; the command makes its own."""
+    return Session(load_registry(files))
+
+
+def tracker_fields(tracker: Any) -> dict[str, Any]:
+    """A tracker's name and values, as configurations and run folders note them."""
+    return {"name": tracker.name, **component_values(tracker)}
+
+
+def components_of(parts: Parts) -> Iterable[Any]:
+    """Every component of a run."""
+    for kind in KINDS:
+        value = getattr(parts, kind)
+        yield from value if isinstance(value, tuple) else () if value is None else (value,)
+
+
+def one_line(error: BaseException) -> str:
+    """What to print of an error: our own as they are, others with their type."""
+    text = " ".join(str(error).split())
+    if isinstance(error, ArboretumError):
+        return text
+    if isinstance(error, MemoryError):
+        return "out of memory; a smaller table or budget.memory_mb helps"
+    return f"unexpected {type(error).__name__}: {text} (ARBORETUM_DEBUG=1 shows where)"
+
+

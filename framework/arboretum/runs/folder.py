@@ -1,0 +1,152 @@
+"""One run folder: ``record.json``, ``tree.json``, ``tree.svg``, ``tree.txt``, each there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from arboretum.errors import StoreError
+from arboretum.model.record import Record
+from arboretum.model.tree import Tree
+
+RECORD, TREE, PICTURE, TEXT = "record.json", "tree.json", "tree.svg", "tree.txt"
+ERROR = "error.txt"
+TRACKED = "tracked.json"
+"""Which tracker has the run, under which id; absent while no tracker has it."""
+
+PROBE_BYTES = 65_536
+"""What a disk must still take before a run starts; a record with its tree is seldom larger."""
+
+
+def artifacts(record: Record) -> dict[str, str]:
+    """File name → text of a finished run; the tree's files are absent when there is no tree."""
+    tree = record.tree
+    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg()}
+    return {**trees, RECORD: record.to_json()}
+
+
+def make_ready(folder: Path) -> None:
+    """Make the folder and prove that it can be written; raises StoreError naming folder and reason."""
+    probe = folder / f".probe-{secrets.token_hex(4)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"\0" * PROBE_BYTES)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    finally:
+        _remove(probe)
+
+
+def unwritable(folder: Path, error: OSError) -> StoreError:
+    """The error for a run folder that does not take what is written."""
+    reason = error.strerror or str(error)
+    return StoreError(f"run folder {str(folder)!r} cannot be written ({reason}); choose another with hydra.run.dir=FOLDER")
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write all files or none: first all under temporary names, then renamed in order, ``record.json`` last.
+
+    Raises StoreError: the folder cannot be written, the disk is full.
+    """
+    ordered = sorted(files, key=lambda name: name == RECORD)
+    mark = secrets.token_hex(4)
+    temporary = {name: folder / f".{name}.{mark}" for name in ordered}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, path in temporary.items():
+            with path.open("w", encoding="utf-8") as file:
+                file.write(files[name])
+                file.flush()
+                os.fsync(file.fileno())
+        for name, path in temporary.items():
+            path.replace(folder / name)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    finally:
+        for path in temporary.values():
+            _remove(path)
+
+
+def write_run(folder: Path, files: Mapping[str, str]) -> None:
+    """Keep a finished run; what an earlier run left in the folder about failures and trackers is taken away."""
+    write_files(folder, files)
+    _remove(folder / ERROR)
+    _remove(folder / TRACKED)
+
+
+def read_files(folder: Path) -> dict[str, str]:
+    """File name → text of what a run folder holds.  Raises StoreError when it is no run folder."""
+    if not (folder / RECORD).is_file():
+        hint = " (a sweep's folder holds one run folder per job)" if any(folder.glob(f"*/{RECORD}")) else ""
+        raise StoreError(f"{str(folder)!r} holds no {RECORD}, so it is no run folder{hint}")
+    try:
+        names = (RECORD, TREE, PICTURE, TEXT)
+        return {name: (folder / name).read_text(encoding="utf-8") for name in names if (folder / name).is_file()}
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{str(folder)!r} cannot be read: {error}") from error
+
+
+def record_from(files: Mapping[str, str], where: str) -> Record:
+    """Rebuild a record with its tree from its files; raises StoreError naming ``where``."""
+    from arboretum.errors import ArboretumError
+
+    if RECORD not in files:
+        raise StoreError(f"{where} has no {RECORD}")
+    try:
+        tree = Tree.from_json(files[TREE]) if TREE in files else None
+        return Record.from_json(files[RECORD], tree)
+    except StoreError as error:
+        raise StoreError(f"{where}: {error}") from error
+    except (ArboretumError, KeyError, TypeError) as error:
+        raise StoreError(f"{where}: not a record of this version ({type(error).__name__}: {error})") from error
+
+
+def read_run(folder: Path) -> Record:
+    """The record of a run folder, with its tree.  Raises StoreError."""
+    return record_from(read_files(folder), str(folder))
+
+
+def fingerprint_of(folder: Path) -> str | None:
+    """Fingerprint of the finished and verified run in a folder; None where there is none (or none that can be read)."""
+    try:
+        data = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data.get("fingerprint") if isinstance(data, dict) and data.get("verified") is True else None
+
+
+def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str) -> None:
+    """Note which tracker has the run.  Raises StoreError."""
+    write_files(folder, {TRACKED: json.dumps({"tracker": tracker, "id": run_id}, indent=2)})
+
+
+def tracked_by(folder: Path) -> Mapping[str, Any] | None:
+    """The tracker's name and fields as noted, or None."""
+    try:
+        return json.loads((folder / TRACKED).read_text(encoding="utf-8"))["tracker"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def run_folders(root: Path) -> list[Path]:
+    """Every run folder at or below ``root``, sorted."""
+    return sorted(path.parent for path in root.rglob(RECORD))
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Take away a folder that a failed run left empty."""
+    try:
+        folder.rmdir()
+    except OSError:
+        return  # not empty, or not ours: it stays
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return  # the folder itself is gone or read-only: there is nothing left to take away

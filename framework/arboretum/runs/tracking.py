@@ -1,0 +1,59 @@
+"""The tracker's side of a run: it observes, and its failure never loses what is in the run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from arboretum.errors import ArboretumError, StoreError, TrackerError
+from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.record import Record
+from arboretum.runs.folder import mark_tracked, read_files, record_from, tracked_by
+
+Result = TypeVar("Result")
+
+
+def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
+    """Run one call of a tracker; whatever it raises becomes a TrackerError of one line."""
+    try:
+        return action()
+    except ArboretumError as error:
+        raise TrackerError(str(error)) from error
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise TrackerError(f"tracker {tracker.name}: {type(error).__name__}: {text}") from error
+
+
+def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str], fields: Mapping[str, Any]) -> str:
+    """Give a finished run to the tracker and note it in the run folder; returns the run's id.
+
+    fields : the tracker's name and values, as noted.   Raises TrackerError.
+    """
+    run_id = guarded(tracker, lambda: tracker.store(info, record, files))
+    if info.folder is not None:
+        try:
+            mark_tracked(info.folder, fields, run_id)
+        except StoreError as error:
+            raise TrackerError(f"tracker {tracker.name} has the run as {run_id}, but {error}") from error
+    return run_id
+
+
+def track_folder(tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "") -> str:
+    """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already.
+
+    Raises StoreError (no run there) and TrackerError.
+    """
+    if tracked_by(folder) == dict(fields):
+        return ""
+    files = read_files(folder)
+    record = record_from(files, str(folder))
+    info = RunInfo(run_name(record.config), record.config, folder, sweep_id, record.fingerprint)
+    return track(tracker, info, record, files, fields)
+
+
+def run_name(config: Mapping[str, Any]) -> str:
+    """How a tracker lists a run: "cart iris seed=1"."""
+    choices = config.get("choices", {})
+    words = [str(choices[key]) for key in ("method", "dataset") if choices.get(key)]
+    return " ".join([*words, f"seed={config.get('seed', 0)}"])
