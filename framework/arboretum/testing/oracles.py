@@ -12,17 +12,15 @@ import numpy as np
 
 from arboretum.api import Encoded, Node, Prices, Tables, Task, Tree
 from arboretum.model.tree import ColumnSpec
-from arboretum.testing.tables import contingency, node_of, outcome, prices_of, toy_impurity
+from arboretum.testing.tables import contingency, node_of, outcomes, prices_of, toy_impurity
 
 Sketch = None | tuple[int, dict[int, Any]]
 
 
 def branches(objects: Encoded, test: int, rows: np.ndarray) -> dict[int, np.ndarray]:
     """Outcome → the rows that have it; outcomes without rows are left out."""
-    found: dict[int, list[int]] = {}
-    for row in rows:
-        found.setdefault(outcome(objects, test, int(row)), []).append(int(row))
-    return {k: np.array(part) for k, part in sorted(found.items()) if k >= 0}
+    found = outcomes(objects, test, rows)
+    return {int(k): rows[found == k] for k in np.unique(found) if k >= 0}
 
 
 def all_sketches(objects: Encoded, rows: np.ndarray | None = None) -> Iterator[Sketch]:
@@ -37,9 +35,9 @@ def all_sketches(objects: Encoded, rows: np.ndarray | None = None) -> Iterator[S
                 yield test, {k: options[i][choice[i]] for i, k in enumerate(parts)}
 
 
-def best_sketch(objects: Encoded, value: Callable[[Tree], float]) -> tuple[float, Tree]:
+def best_tree(objects: Encoded, value: Callable[[Tree], float], prices: Prices | None = None) -> tuple[float, Tree]:
     """The smallest value over all trees, and a tree that has it."""
-    trees = (build_tree(objects, sketch) for sketch in all_sketches(objects))
+    trees = (build_tree(objects, sketch, prices) for sketch in all_sketches(objects))
     return min(((float(value(tree)), tree) for tree in trees), key=lambda pair: pair[0])
 
 

@@ -132,25 +132,40 @@ def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
     return Prices(prices, np.ones(len(objects.raw_features)))
 
 
-def outcome(objects: Encoded, test: int, row: int) -> int:
-    """Outcome of one object under a fixed test, −1 where its value is missing."""
+def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
+    """int64[len(rows)]: outcome of each object under a fixed test, −1 where its value is missing."""
     offset = objects.test_offset
     f = int(np.searchsorted(offset, test, side="right")) - 1
-    feature, k, code = objects.features[f], test - int(offset[f]), int(objects.codes[row, f])
-    if code == feature.n_bins:
-        return -1
+    feature, k, codes = objects.features[f], test - int(offset[f]), objects.codes[rows, f].astype(np.int64)
     if feature.family is Family.multiway:
-        return code
-    return int(code > k) if feature.family is Family.thresholds else int(code != k)
+        found = codes
+    elif feature.family is Family.thresholds:
+        found = (codes > k).astype(np.int64)
+    else:
+        found = (codes != k).astype(np.int64)
+    return np.where(codes == feature.n_bins, -1, found)
 
 
-def contribution(objects: Encoded, row: int) -> np.ndarray:
-    """float64[classes] (or [3]): what one object adds to a table's weights."""
-    w = float(objects.weight[row])
+def outcome(objects: Encoded, test: int, row: int) -> int:
+    """Outcome of one object under a fixed test, −1 where its value is missing."""
+    return int(outcomes(objects, test, np.array([row]))[0])
+
+
+def contributions(objects: Encoded, rows: np.ndarray) -> np.ndarray:
+    """float64[len(rows), classes] (or moments): what each object adds to a table's weights."""
+    w = objects.weight[rows]
     if objects.task is Task.regression:
-        y = float(objects.y[row])
-        return np.array([w, w * y, w * y * y])
-    return w * (np.arange(objects.n_classes) == objects.label[row])
+        y = objects.y[rows]
+        return np.stack([w, w * y, w * y * y], axis=1)
+    return w[:, None] * (objects.label[rows][:, None] == np.arange(objects.n_classes))
+
+
+def row_counts(objects: Encoded, rows: np.ndarray) -> np.ndarray:
+    """int64[len(rows), classes] (or [len(rows), 1]): the rows each object stands for, by class."""
+    n = objects.count[rows]
+    if objects.task is Task.regression:
+        return n[:, None]
+    return n[:, None] * (objects.label[rows][:, None] == np.arange(objects.n_classes))
 
 
 def contingency(
@@ -162,7 +177,7 @@ def contingency(
     prices: Prices | None = None,
     depth: int = 0,
 ) -> tuple[Tables, Node]:
-    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), object by object.
+    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), test by test.
 
     criterion : its ``columns``, if it has any, fill ``extra``.   impurity : a component with ``value``, or None.
     Tests that are constant on the node are left out, as they are in the search.
@@ -173,23 +188,18 @@ def contingency(
     extra = np.zeros((len(rows), 0))
     if hasattr(criterion, "columns"):
         extra = np.asarray(criterion.columns(node, objects, rows), float)
+    added, counted = contributions(objects, rows), row_counts(objects, rows)
     n_outcomes = max(feature.arity for feature in objects.features)
-    width, deep = len(node.weights), len(node.counts)
+    width, deep = added.shape[1], counted.shape[1]
     kept, weights, counts, extras = [], [], [], []
     for test in range(int(objects.test_offset[-1])):
-        w, c = np.zeros((n_outcomes, width)), np.zeros((n_outcomes, deep), np.int64)
-        x = np.zeros((n_outcomes, extra.shape[1]))
-        for i, row in enumerate(rows):
-            k = outcome(objects, test, int(row))
-            if k >= 0:
-                w[k] += contribution(objects, int(row))
-                c[k, 0 if objects.task is Task.regression else objects.label[row]] += objects.count[row]
-                x[k] += extra[i]
-        if (c.sum(axis=1) > 0).sum() > 1:
+        found = outcomes(objects, test, rows)
+        groups = [found == k for k in range(n_outcomes)]
+        if sum(group.any() for group in groups) > 1:
             kept.append(test)
-            weights.append(w)
-            counts.append(c)
-            extras.append(x)
+            weights.append([added[group].sum(axis=0) for group in groups])
+            counts.append([counted[group].sum(axis=0) for group in groups])
+            extras.append([extra[group].sum(axis=0) for group in groups])
     return Tables(
         weights=np.array(weights).reshape(len(kept), n_outcomes, width),
         counts=np.array(counts, np.int64).reshape(len(kept), n_outcomes, deep),
@@ -197,16 +207,13 @@ def contingency(
         extra=np.array(extras).reshape(len(kept), n_outcomes, extra.shape[1]),
         test=np.arange(len(kept)),
         impurity_of=None if impurity is None else impurity.value,
+        impurity_scale=getattr(impurity, "scale", "mean"),
     ), node
 
 
 def node_of(objects: Encoded, rows: np.ndarray, *, impurity: Any = None, depth: int = 0) -> Node:
     """The node that holds ``rows``."""
-    weights = np.sum([contribution(objects, int(row)) for row in rows], axis=0)
-    if objects.task is Task.regression:
-        counts = np.array([objects.count[rows].sum()])
-    else:
-        counts = np.bincount(objects.label[rows], objects.count[rows], objects.n_classes).astype(np.int64)
+    weights, counts = contributions(objects, rows).sum(axis=0), row_counts(objects, rows).sum(axis=0)
     return Node(
         weights=weights,
         counts=counts,

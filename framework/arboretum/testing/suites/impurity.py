@@ -32,8 +32,8 @@ class ImpuritySuite(ComponentSuite):
     @pytest.fixture
     def vectors(self, component, task) -> np.ndarray:
         """float64[n, classes]."""
-        if task is Task.regression and not claims(component, Capability.additive) and not hasattr(component, "value"):
-            pytest.skip("not a function of additive moments")
+        if hasattr(component, "of_values"):
+            pytest.skip("no function of additive moments")
         n_classes = 3 if claims(component, Capability.multiclass) else 2
         return np.array(list(small_vectors(task, n_classes)))
 
@@ -132,3 +132,40 @@ class ImpuritySuite(ComponentSuite):
 
         compiled = numba.njit(error_model="numpy")(kernel)
         assert close([compiled(vector) for vector in vectors], expected), "the kernel compiled"
+
+    @pytest.fixture
+    def samples(self, component) -> list[tuple[np.ndarray, np.ndarray]]:
+        """(y, weight) of small sets, for impurities of the values themselves."""
+        if not hasattr(component, "of_values"):
+            pytest.skip("is a function of additive tables")
+        generator = np.random.default_rng(0)
+        sizes = [1, 1, 2, 2, 3, 5, 8, 13]
+        return [(generator.integers(-4, 5, n) * 0.5, generator.choice([0.5, 1.0, 2.5], n)) for n in sizes]
+
+    def test_of_values_is_zero_on_equal_values_and_positive_on_others(self, component, samples):
+        for y, weight in samples:
+            found = component.of_values(y, weight)
+            assert isinstance(found, float)
+            assert found > 0 if len(set(y)) > 1 else abs(found) <= TOLERANCE
+
+    def test_of_values_does_not_depend_on_the_order_of_the_objects(self, component, samples):
+        for y, weight in samples:
+            assert close(component.of_values(y[::-1], weight[::-1]), component.of_values(y, weight))
+
+    def test_the_value_of_a_leaf_lies_among_the_values_of_its_objects(self, component, samples):
+        for y, weight in samples:
+            assert y.min() <= component.leaf_value(y, weight) <= y.max()
+
+    def test_its_prefix_kernel_gives_mass_times_impurity_of_every_prefix(self, component, samples):
+        prefix = getattr(component, "prefix", None)
+        if prefix is None:
+            pytest.skip("has no prefix kernel")
+        import numba
+
+        compiled = numba.njit(error_model="numpy")(prefix)
+        for y, weight in samples:
+            expected = [component.of_values(y[:n], weight[:n]) * weight[:n].sum() for n in range(1, len(y) + 1)]
+            for kernel in (prefix, compiled):
+                out = np.full(len(y), np.nan)
+                kernel(y, weight, out)
+                assert close(out, expected, scale=float(np.abs(y) @ weight))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import BudgetError, Column, ColumnKind, Parts, Problem, Status, Table, Target, Task, Tree
-from arboretum.testing.oracles import best_sketch, build_tree
+from arboretum.testing.oracles import best_tree, build_tree
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import context_of, prices_of, toy_objects
@@ -55,9 +55,13 @@ class SolverSuite(ComponentSuite):
             objects = toy_objects(tiny_table(seed))
             yield Problem(objects, prices_of(objects, seed), parts)
 
+    @staticmethod
+    def brute_force(problem, value) -> tuple[float, Tree]:
+        return best_tree(problem.objects, lambda tree: value(tree, problem.objects), problem.prices)
+
     def test_it_finds_what_brute_force_finds(self, component, parts, value):
         for problem in self.problems(parts):
-            best, tree = best_sketch(problem.objects, lambda tree: value(tree, problem.objects))  # noqa: B023 - used at once
+            best, tree = self.brute_force(problem, value)
             solution = component.solve(problem, context_of())
             if math.isinf(best):
                 assert solution.status is Status.infeasible
@@ -82,7 +86,7 @@ class SolverSuite(ComponentSuite):
 
     def test_when_time_is_over_it_says_what_it_has_proven(self, component, parts, value):
         for problem in self.problems(parts):
-            best, _ = best_sketch(problem.objects, lambda tree: value(tree, problem.objects))  # noqa: B023 - used at once
+            best, _ = self.brute_force(problem, value)
             component.solve(problem, context_of())  # compiles what it needs
             start = time.monotonic()
             try:

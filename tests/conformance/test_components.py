@@ -1,0 +1,65 @@
+"""Every first-party component passes the suite of its kind: a new component is tested by existing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from arboretum.interfaces.component import KINDS
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Entry
+from arboretum.testing import SUITES, suite_of
+
+FIRST_PARTY = "arboretum"
+NEEDS_ITS_OWN_SUITE = {
+    "dataset": "needs a file, a network, or minutes: plugins/arboretum_data/tests choose what each one reads",
+    "tracker": "needs a store: plugins/arboretum_mlflow/tests make one per test",
+    "solver": "needs an objective to minimise: the plugin's tests say which",
+}
+"""Kind → why its components are put through the suite in the plugin's own tests and not here."""
+
+
+FIELDS = {
+    ("split", "kfold"): {"folds": 4},
+    ("split", "contiguous"): {"folds": 4},
+}
+"""Component → fields that differ from the defaults: the suites' tables have too few rows for ten folds."""
+
+
+def first_party() -> list[Entry]:
+    return [entry for entry in load_registry().entries() if entry.owner.distribution == FIRST_PARTY]
+
+
+def make_test_class(entry: Entry) -> type:
+    """A subclass of the kind's suite about one component with its defaults, or the fields named above."""
+
+    class Test(suite_of(entry.kind)):
+        @pytest.fixture
+        def component(self) -> Any:
+            return entry.cls(**FIELDS.get((entry.kind, entry.name), {}))
+
+    Test.__name__ = Test.__qualname__ = f"Test_{entry.kind}_{entry.name.replace('-', '_').replace('.', '_')}"
+    return Test
+
+
+for _entry in first_party():
+    if _entry.kind not in NEEDS_ITS_OWN_SUITE:
+        _class = make_test_class(_entry)
+        globals()[_class.__name__] = _class
+
+
+def test_every_kind_has_a_suite():
+    assert set(SUITES) == set(KINDS)
+    assert [kind for kind in KINDS if suite_of(kind).kind != kind] == []
+
+
+def test_every_first_party_plugin_loads():
+    assert load_registry().failures == []
+
+
+def test_every_first_party_component_is_put_through_its_suite():
+    expected = {(entry.kind, entry.name) for entry in first_party() if entry.kind not in NEEDS_ITS_OWN_SUITE}
+    assert len(expected) >= 10
+    found = {name for name in globals() if name.startswith("Test_")}
+    assert len(found) == len(expected)
