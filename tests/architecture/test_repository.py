@@ -7,7 +7,7 @@ import tomllib
 
 # written in pieces, so that this file does not hold what it forbids
 MACHINE_PATHS = re.compile("|".join((r"(?<![\w.-])/" + r"work/", r"(?<![\w.-])/" + r"root/", r"(?<![\w.-])/" + r"Users/\w", r"(?<![\w.-])/" + r"home/\w", r"(?<![\w.-])/" + r"opt/\w", r"\.\./" + "shared")))
-REGISTRIES = re.compile("|".join(("pypi" + r"\.org", "python" + "hosted", "ana" + r"conda\.org", "index" + "-url", "find" + "-links")))
+REGISTRIES = re.compile("|".join(("pypi" + r"\.org", "python" + "hosted", "ana" + r"conda\.org", r"--(extra-)?index" + "-url", "--find" + "-links")))
 
 
 def _offences(house, pattern: re.Pattern[str]) -> list[str]:

@@ -1,0 +1,66 @@
+# Two commands do everything, set-up included, on a machine with Python 3.11, 3.12 or 3.13:
+#
+#   make demo    compare three methods on three data sets, log all runs, draw a tree
+#   make test    run every test
+#
+# also: make setup, make lock (new pins), make docs (generated pages), make bench, make clean
+# Choose an interpreter with PYTHON=…, another folder for the environment with VENV=….
+
+SHELL := /bin/sh
+PYTHON ?=
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DEMO ?= runs/demo
+UV ?= uv
+PYTEST_ARGS ?=
+CANDIDATES := python3 python3.13 python3.12 python3.11 python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test setup lock docs clean
+.DELETE_ON_ERROR:
+
+demo: $(STAMP)
+	@$(BIN)/arboretum run -m dataset=iris,wine,wdbc method=cart,id3,random seed=1,2 hydra.sweep.dir=$(DEMO)
+	@echo
+	@$(BIN)/arboretum show $(DEMO)/0
+	@echo
+	@echo "Browse all runs:  $(BIN)/arboretum ui"
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+setup: $(STAMP)
+
+# The stamp is renewed when the pins or the packaging change.  antlr4-python3-runtime comes as source only, so that its
+# build backend, setuptools, is installed from the same pins before it.
+$(STAMP): requirements.lock pyproject.toml
+	@found=; for candidate in $(if $(PYTHON),$(PYTHON),$(CANDIDATES)); do \
+	  if "$$candidate" -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1; \
+	  then found=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "no usable Python: need 3.11, 3.12 or 3.13 with the modules venv and ensurepip;" \
+	    "install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
+	fi; \
+	if ! $(BIN)/python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1; then \
+	  echo "setting up $(VENV) with $$found (once; takes a minute or two)"; \
+	  "$$found" -m venv --clear $(VENV); \
+	fi
+	@sed -n '/^setuptools==/,/[^\\]$$/p' requirements.lock > $(VENV)/first.lock
+	@$(BIN)/python -m pip install -q --require-hashes --no-deps -r $(VENV)/first.lock
+	@$(BIN)/python -m pip install -q --require-hashes --no-build-isolation -r requirements.lock
+	@$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+# Pins for 3.11 to 3.13 at once, with hashes and markers, without the address of any index.
+lock:
+	$(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header --upgrade requirements.in -o requirements.lock
+
+docs: $(STAMP)
+	$(BIN)/python docs/reference/generate.py
+
+clean:
+	rm -rf $(VENV) runs outputs multirun mlruns mlflow.db build dist .pytest_cache .hypothesis
+	find framework plugins tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
