@@ -285,11 +285,11 @@ class Tree:
 
         return tree_dot(self, **options)
 
-    def to_sql(self, **options: Any) -> str:
-        """The prediction as an SQL CASE expression; options of :func:`arboretum.report.sql.tree_sql`."""
+    def to_sql(self) -> str:
+        """The prediction as an SQL CASE expression; see :func:`arboretum.report.sql.tree_sql`."""
         from arboretum.report.sql import tree_sql
 
-        return tree_sql(self, **options)
+        return tree_sql(self)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn tree with the same predictions; see :func:`arboretum.report.to_sklearn.to_sklearn`."""

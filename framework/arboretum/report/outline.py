@@ -1,0 +1,192 @@
+"""What of a tree is shown: the nodes worth showing, with what was folded away stated."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+from arboretum.model.rules import TestRule, spell
+from arboretum.model.table import Task
+from arboretum.model.tree import Tree
+
+MERGE_ABOVE = 4
+"""Nodes with more branches than this show sibling leaves of one prediction as one."""
+
+
+@attrs.frozen(eq=False)
+class Item:
+    """One shown node.
+
+    node : its number (of several merged leaves: the first).   edge : how the branch to it reads, "" at the root.
+    weights : float64[n_classes] or moments.   count : training rows.
+    children : the shown branches; empty at a leaf and where the rest is folded.
+    folded : leaves that lie below and are not shown; 0 at a leaf.
+    merged : number of leaves shown as this one.   stays : the rows that stop at the parent (no branch for them).
+    """
+
+    node: int
+    edge: str
+    weights: np.ndarray
+    count: int
+    children: tuple[Item, ...] = ()
+    folded: int = 0
+    merged: int = 1
+    stays: bool = False
+
+    def walk(self) -> Iterator[Item]:
+        """This item and all below, in preorder."""
+        stack = [self]
+        while stack:
+            item = stack.pop()
+            yield item
+            stack.extend(reversed(item.children))
+
+
+def outline(
+    tree: Tree,
+    max_depth: int | None = None,
+    max_leaves: int | None = None,
+    *,
+    merge: bool = True,
+    empty: bool = False,
+    labels: bool = False,
+) -> Item:
+    """Choose what to show.
+
+    max_depth : branches below are folded.   max_leaves : the heaviest nodes are opened until that many leaves show.
+    merge : show sibling leaves of one prediction as one where a node has many branches.
+    empty : also show the branch of rows without an outcome where no training row took it.
+    labels : an edge reads as in a sentence ("age ≤ 3"), not as a mark beside its node's question ("yes", "= red").
+    """
+    depth, below = tree.depth_of, leaves_below(tree)
+    opened, parent = _opened(tree, depth, below, max_depth, max_leaves), tree.parent
+    built: dict[int, Item] = {}
+    for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
+        if node and not opened[parent[node]]:
+            continue
+        built[node] = _item(tree, node, bool(opened[node]), int(below[node]), built, merge, empty, labels)
+    return built[0]
+
+
+def leaves_below(tree: Tree) -> np.ndarray:
+    """int64[n_nodes]: number of leaves under each node, itself included."""
+    total, parent = tree.is_leaf.astype(np.int64), tree.parent
+    for node in range(tree.n_nodes - 1, 0, -1):
+        total[parent[node]] += total[node]
+    return total
+
+
+def _opened(tree: Tree, depth, below, max_depth: int | None, max_leaves: int | None) -> np.ndarray:
+    """bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown leaves fit."""
+    opened, mass = np.zeros(tree.n_nodes, bool), tree.mass
+    shown, queue = 1, [(-mass[0], 0)]
+    while queue:
+        _, node = heapq.heappop(queue)
+        children = tree.children(node)
+        children = children[children >= 0]
+        if tree.is_leaf[node] or (max_depth is not None and depth[node] >= max_depth):
+            continue
+        if max_leaves is not None and below[0] > max_leaves and shown + len(children) - 1 > max(max_leaves, len(children)):
+            continue
+        shown += len(children) - 1
+        opened[node] = True
+        for child in children:
+            heapq.heappush(queue, (-mass[child], int(child)))
+    return opened
+
+
+def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: bool, labels: bool) -> Item:
+    weights, count = tree.weights[node], int(tree.counts[node])
+    if not opened:
+        return Item(node, "", weights, count, folded=0 if tree.is_leaf[node] else below)
+    rule = tree.rule(node)
+    branches: list[tuple[list[str], list[Item]]] = []
+    place: dict[object, int] = {}
+    for outcome, child in enumerate(tree.children(node)):
+        if child < 0:
+            continue
+        item, mark = built.pop(int(child)), edge_label(rule, outcome, labels)
+        joins = merge and rule.arity > MERGE_ABOVE and tree.is_leaf[child]
+        key = (tree.label[child], tree.value[child] if tree.task is Task.regression else 0) if joins else ("own", outcome)
+        if key in place:
+            branches[place[key]][0].append(mark)
+            branches[place[key]][1].append(item)
+        else:
+            place[key] = len(branches)
+            branches.append(([mark], [item]))
+    children = [_joined(marks, items) for marks, items in branches]
+    rest = weights - sum(child.weights for child in children)
+    stays = tree.mass[node] - sum(_mass(tree, child.weights) for child in children)
+    lost = count - sum(child.count for child in children)
+    lacks = (tree.children(node) < 0).any()
+    if stays > 1e-9 * tree.mass[node] or (empty and lacks):
+        children.append(Item(node, "otherwise", np.where(stays > 0, rest, 0.0), max(lost, 0), stays=True))
+    return Item(node, "", weights, count, tuple(children))
+
+
+def _mass(tree: Tree, weights: np.ndarray) -> float:
+    return float(weights.sum() if tree.task is Task.classification else weights[0])
+
+
+def _joined(marks: list[str], items: list[Item]) -> Item:
+    if len(items) == 1:
+        return attrs.evolve(items[0], edge=marks[0])
+    if all(mark.startswith("= ") for mark in marks):
+        edge = "= " + ", ".join(mark[2:] for mark in marks)
+    else:
+        edge = " or ".join(marks)
+    weights, count = sum(item.weights for item in items), sum(item.count for item in items)
+    return attrs.evolve(items[0], edge=edge, weights=weights, count=count, merged=len(items))
+
+
+def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
+    """The branch as a sentence part ("≤ 3"), or as the answer to the node's question ("yes", "no", "= red")."""
+    mark = rule.outcome_label(outcome)
+    if not sentence and rule.arity == 2 and rule.describe() != ", ".join(rule.columns):
+        return "yes" if outcome == 0 else "no"
+    return mark
+
+
+def question(rule: TestRule) -> str:
+    """What a node asks: the sentence, or the column with a question mark where the branches complete it."""
+    sentence = rule.describe()
+    return f"{sentence}?" if sentence == ", ".join(rule.columns) else sentence
+
+
+def prediction(tree: Tree, item: Item) -> str:
+    """What is predicted there: the class, or the number."""
+    if tree.task is Task.regression:
+        return spell_short(tree.value[item.node])
+    return tree.classes[tree.label[item.node]]
+
+
+def share(tree: Tree, item: Item) -> float:
+    """Weight share of the predicted class (NaN for regression, and where no row is)."""
+    mass = _mass(tree, item.weights)
+    if tree.task is Task.regression or mass <= 0:
+        return float("nan")
+    return float(item.weights[tree.label[item.node]] / mass)
+
+
+def deviation(tree: Tree, item: Item) -> float:
+    """Standard deviation of the target (regression), from the moments."""
+    mass, total, squares = item.weights
+    return float(np.sqrt(max(squares / mass - (total / mass) ** 2, 0.0))) if mass > 0 else float("nan")
+
+
+def spell_short(value: float) -> str:
+    """A number in four significant digits, whole numbers in full."""
+    value = float(value)
+    if abs(value - round(value)) < 1e-9 and abs(value) < 1e15:
+        return str(round(value))
+    return spell(float(f"{value:.4g}"))
+
+
+def headline(tree: Tree) -> str:
+    """One line about the whole tree."""
+    leaves, depth, rows = tree.n_leaves, int(tree.depth_of.max()), int(tree.counts[0])
+    kind = f"{len(tree.classes)} classes" if tree.task is Task.classification else "regression"
+    return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}, {rows} rows, {kind}"

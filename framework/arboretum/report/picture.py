@@ -1,0 +1,302 @@
+"""From a tree to a scene: boxes with the question, a bar of class shares, counts; branches as thick as their rows."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arboretum.model.table import Task
+from arboretum.model.tree import Tree
+from arboretum.report.layout import tidy
+from arboretum.report.outline import (
+    Item,
+    deviation,
+    headline,
+    outline,
+    prediction,
+    question,
+    share,
+    spell_short,
+)
+from arboretum.report.palette import (
+    HIGH,
+    LOW,
+    OTHER,
+    class_colours,
+    mix,
+    node_colour,
+    ranked_classes,
+    tint,
+    value_range,
+)
+from arboretum.report.scene import FAINT, INK, LINE, Box, Curve, Label, Scene, fit_text, text_width
+from arboretum.report.text import percentage
+
+MARGIN = 24.0
+BOX_WIDTH = (84.0, 216.0)
+BOX_HEIGHT = 52.0
+MARK_WIDTH = 130.0
+PADDING = 9.0
+LEVEL_GAP = 58.0
+SIBLING_GAP = 16.0
+SIDEWAYS_ABOVE = 12
+"""Pictures with more shown leaves than this grow to the right: sixty rows of text are readable, sixty columns are not."""
+LEAF_BUDGET = 60
+
+
+def tree_scene(
+    tree: Tree,
+    *,
+    title: str | None = None,
+    max_depth: int | None = None,
+    max_leaves: int | None = LEAF_BUDGET,
+    sideways: bool | None = None,
+) -> Scene:
+    """Lay out a tree; options as in :func:`arboretum.report.svg.tree_svg`."""
+    root = outline(tree, max_depth, max_leaves)
+    shown = [item for item in root.walk() if not item.children]
+    sideways = len(shown) > SIDEWAYS_ABOVE if sideways is None else sideways
+    places = _sideways(tree, root) if sideways else _downwards(tree, root)
+    right = max(box.x + box.width for box in places.values()) + MARGIN
+    header, top = _header(tree, root, title, max(right, 420.0))
+    places = {key: attrs.evolve(place, y=place.y + top) for key, place in places.items()}
+    shapes: list[Box | Label | Curve] = list(header)
+    shapes += _branches(tree, root, places, sideways)
+    for item in root.walk():
+        shapes += _node(tree, item, places[id(item)])
+    bottom = max(place.y + BOX_HEIGHT for place in places.values()) + MARGIN
+    wide = max(_right_end(shape) for shape in header) + MARGIN
+    return Scene(round(max(right, wide)), round(bottom), shapes, title or headline(tree))
+
+
+@attrs.frozen
+class _Place:
+    """The upper left corner and the width of a node's box."""
+
+    x: float
+    y: float
+    width: float
+
+
+def _lines(tree: Tree, item: Item) -> tuple[str, str]:
+    """The two lines of a node's box: question or answer, and what is known of its rows."""
+    upper = question(tree.rule(item.node)) if item.children else prediction(tree, item)
+    rows = f"{item.count} row" + ("" if item.count == 1 else "s")
+    if tree.task is Task.regression:
+        spread = spell_short(deviation(tree, item)) if item.count else "0"
+        mean = f"{spell_short(tree.value[item.node])} " if item.children else ""
+        lower = f"{rows} · {mean}± {spread}"
+    elif item.children or item.count == 0:
+        lower = rows
+    else:
+        lower = f"{rows} · {percentage(share(tree, item))}"
+    if item.folded:
+        lower = f"{rows} · {item.folded} leaves folded"
+    return upper, lower
+
+
+def _width(tree: Tree, item: Item) -> float:
+    upper, lower = _lines(tree, item)
+    wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
+    return min(max(wanted, BOX_WIDTH[0]), BOX_WIDTH[1])
+
+
+def _downwards(tree: Tree, root: Item) -> dict[int, _Place]:
+    """Growing down: each level one row of boxes; a box is at least as wide as the mark on its branch."""
+    width = {id(item): _width(tree, item) for item in root.walk()}
+
+    def breadth(item: Item) -> float:
+        return max(width[id(item)], min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4)
+
+    centre = tidy(root, lambda item: item.children, breadth, SIBLING_GAP)
+    level = _levels(root)
+    return {
+        key: _Place(MARGIN + at - width[key] / 2, level[key] * (BOX_HEIGHT + LEVEL_GAP), width[key])
+        for key, at in centre.items()
+    }
+
+
+def _sideways(tree: Tree, root: Item) -> dict[int, _Place]:
+    """Growing to the right: each level one column, as wide as its widest box."""
+    level, width = _levels(root), {id(item): _width(tree, item) for item in root.walk()}
+    centre = tidy(root, lambda item: item.children, lambda item: BOX_HEIGHT, 8.0)
+    marks = {id(child): text_width(child.edge, 10.5) for item in root.walk() for child in item.children}
+    left, x = {}, MARGIN
+    for depth in range(max(level.values()) + 1):
+        here = [key for key in level if level[key] == depth]
+        if depth:
+            x += 44.0 + min(max(marks[key] for key in here), MARK_WIDTH)
+        left[depth] = x
+        x += max(width[key] for key in here)
+    return {key: _Place(left[level[key]], at - BOX_HEIGHT / 2, width[key]) for key, at in centre.items()}
+
+
+def _levels(root: Item) -> dict[int, int]:
+    level = {id(root): 0}
+    for item in root.walk():
+        level.update((id(child), level[id(item)] + 1) for child in item.children)
+    return level
+
+
+def _branches(tree: Tree, root: Item, places: dict[int, _Place], sideways: bool) -> list[Curve | Label]:
+    """Curves first, then their marks, so that no curve crosses a word."""
+    curves, marks = [], []
+    rows = max(float(tree.mass[0]), 1e-300)
+    for item in root.walk():
+        parent = places[id(item)]
+        for child in item.children:
+            place = places[id(child)]
+            mass = float(child.weights.sum() if tree.task is Task.classification else child.weights[0])
+            thickness = 1.0 + 7.0 * mass / rows
+            if sideways:
+                ends = (parent.x + parent.width, parent.y + BOX_HEIGHT / 2, place.x, place.y + BOX_HEIGHT / 2)
+            else:
+                ends = (parent.x + parent.width / 2, parent.y + BOX_HEIGHT, place.x + place.width / 2, place.y)
+            curves.append(Curve(*ends, round(thickness, 2), level=sideways))
+            marks.append(_mark(child.edge, curves[-1], len(item.children)))
+    return [*curves, *marks]
+
+
+def _mark(edge: str, curve: Curve, siblings: int) -> Label:
+    """The word on a branch: on the outer side of a curve that bends away, else over its end."""
+    if curve.level:
+        room = min(max(curve.x2 - curve.x1 - 24, 30.0), MARK_WIDTH)
+        y = curve.y2 + 12 + curve.width / 2 if curve.y2 > curve.y1 + 1 else curve.y2 - 4 - curve.width / 2
+        return Label(curve.x2 - 6, y, fit_text(edge, room, 10.5), 10.5, anchor="end", halo=True)
+    if siblings == 2:
+        x, y = curve.at(0.72)
+        side = -1 if curve.x2 < curve.x1 else 1
+        return Label(x + side * (5 + curve.width / 2), y, edge, 10.5, anchor="end" if side < 0 else "start", halo=True)
+    return Label(curve.x2, curve.y2 - 11, fit_text(edge, BOX_WIDTH[1], 10.5), 10.5, anchor="middle", halo=True)
+
+
+def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
+    upper, lower = _lines(tree, item)
+    colour = node_colour(tree, item.node)
+    ground = "#ffffff" if item.children else mix(colour, "#ffffff", 0.62) if tree.task is Task.regression else tint(colour)
+    inside = place.width - 2 * PADDING
+    upper = _fit_upper(tree, item, upper, inside)
+    frame = Box(
+        place.x,
+        place.y,
+        place.width,
+        BOX_HEIGHT,
+        ground,
+        stroke=LINE if item.children else colour,
+        radius=7,
+        dashed=bool(item.folded) or item.stays,
+        hint=_hint(tree, item),
+    )
+    x, middle = place.x + PADDING, place.x + place.width / 2
+    return [
+        frame,
+        Label(middle, place.y + 18, upper, 12, bold=True, anchor="middle"),
+        *_bar(tree, item, x, place.y + 25, inside),
+        Label(middle, place.y + 45, fit_text(lower, inside, 10.5), 10.5, fill=FAINT if item.children else INK, anchor="middle"),
+    ]
+
+
+def _fit_upper(tree: Tree, item: Item, text: str, room: float) -> str:
+    """The upper line in ``room`` pixels; of a question the column's name is cut, never the number it is compared with."""
+    whole = text_width(text, 12, bold=True) <= room + 0.01
+    if whole or not item.children or len(tree.rule(item.node).columns) != 1:
+        return fit_text(text, room, 12, bold=True)
+    column = tree.rule(item.node).columns[0]
+    rest = text.removeprefix(column)
+    left = room - text_width(rest, 12, bold=True)
+    if rest == text or left < 0.3 * room:
+        return fit_text(text, room, 12, bold=True)
+    return fit_text(column, left, 12, bold=True) + rest
+
+
+def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
+    """Class shares side by side; for numbers the place of the mean between the smallest and the largest prediction."""
+    if tree.task is Task.regression:
+        low, high = value_range(tree)
+        place = 0.5 if high <= low else min(max((float(tree.value[item.node]) - low) / (high - low), 0.0), 1.0)
+        return [
+            Box(x, y + 2, width, 3, mix(LOW, HIGH, 0.25), radius=1.5),
+            Box(x + place * (width - 4), y - 1, 4, 9, HIGH, radius=1.5),
+        ]
+    mass = item.weights.sum()
+    if mass <= 0:
+        return [Box(x, y, width, 7, "#e6e8eb")]
+    colours, bars, start = class_colours(tree), [], x
+    for c in np.flatnonzero(item.weights > 0):
+        part = width * item.weights[c] / mass
+        if bars and bars[-1].fill == colours[c]:
+            bars[-1] = attrs.evolve(bars[-1], width=bars[-1].width + part)
+        else:
+            bars.append(Box(start, y, part, 7, colours[c]))
+        start += part
+    return bars
+
+
+def _hint(tree: Tree, item: Item) -> str:
+    """The whole story of a node, nothing cut."""
+    lines = [question(tree.rule(item.node)) if item.children else prediction(tree, item)]
+    if item.edge:
+        lines.insert(0, f"branch: {item.edge}")
+    if tree.task is Task.regression:
+        lines.append(f"mean {spell_short(tree.value[item.node])}, deviation {spell_short(deviation(tree, item))}")
+    else:
+        heavy = [c for c in np.argsort(-item.weights, kind="stable")[:12] if item.weights[c] > 0]
+        lines += [f"{tree.classes[c]}: {spell_short(item.weights[c])}" for c in heavy]
+    lines.append(f"{item.count} rows, node {item.node}")
+    if not np.isnan(tree.impurity[item.node]):
+        lines.append(f"impurity {spell_short(tree.impurity[item.node])}")
+    return "\n".join(lines)
+
+
+def _header(tree: Tree, root: Item, title: str | None, width: float) -> tuple[list[Box | Label], float]:
+    """Title, what is shown, legend; returns the shapes and the height they take."""
+    shapes: list[Box | Label] = [
+        Label(MARGIN, MARGIN + 12, fit_text(title or "Decision tree", max(width - 2 * MARGIN, 300), 17, bold=True), 17, True)
+    ]
+    folded = sum(item.folded for item in root.walk())
+    merged = sum(item.merged for item in root.walk() if item.merged > 1)
+    said = headline(tree)
+    if folded:
+        places = sum(1 for item in root.walk() if item.folded)
+        said += f"; {folded} of the leaves are folded into {places} dashed boxes"
+    if merged:
+        said += f"; sibling leaves of one prediction are drawn as one ({merged} leaves)"
+    shapes.append(Label(MARGIN, MARGIN + 31, said, 11.5, fill=FAINT))
+    if tree.task is Task.regression:
+        legend, bottom = _scale(tree, MARGIN + 46)
+    else:
+        legend, bottom = _legend(tree, MARGIN + 46, width)
+    return shapes + legend, bottom + 22
+
+
+def _scale(tree: Tree, y: float) -> tuple[list[Box | Label], float]:
+    """A light-to-dark scale of predicted numbers."""
+    low, high = value_range(tree)
+    steps = [Box(MARGIN + 8 * k, y, 8.5, 10, mix(LOW, HIGH, k / 19)) for k in range(20)]
+    ends = f"{spell_short(low)} … {spell_short(high)} predicted"
+    return [*steps, Label(MARGIN + 170, y + 9, ends, 11)], y + 12
+
+
+def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
+    """A swatch, the name and the weight per class; classes without a colour of their own share one entry."""
+    colours, ranked = class_colours(tree), ranked_classes(tree)
+    entries = [(colours[c], f"{fit_text(tree.classes[c], 220, 11)} {spell_short(tree.weights[0, c])}") for c in ranked]
+    others = len(tree.classes) - len(ranked)
+    if others:
+        rest = tree.weights[0].sum() - tree.weights[0, ranked].sum()
+        entries.append((OTHER, f"{others} other classes {spell_short(rest)}"))
+    shapes: list[Box | Label] = []
+    x = MARGIN
+    for colour, text in entries:
+        taken = 16 + text_width(text, 11) + 16
+        if x > MARGIN and x + taken > width - MARGIN:
+            x, y = MARGIN, y + 19
+        shapes += [Box(x, y, 11, 11, colour, radius=2), Label(x + 16, y + 9.5, text, 11, fill=INK)]
+        x += taken
+    return shapes, y + 12
+
+
+def _right_end(shape: Box | Label | Curve) -> float:
+    if isinstance(shape, Label):
+        return shape.x + text_width(shape.text, shape.size, shape.bold)
+    return shape.x + shape.width if isinstance(shape, Box) else max(shape.x1, shape.x2)
