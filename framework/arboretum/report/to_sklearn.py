@@ -103,7 +103,8 @@ def _stuck(tree: Tree, table: Any) -> int:
 
 def _as_float32(values: np.ndarray, cuts: list[float]) -> np.ndarray:
     near = values.astype(np.float32)
-    for cut in cuts if values.dtype != np.float32 else ():
+    for bound in cuts if values.dtype != np.float32 else ():
+        cut = np.float64(bound)  # a Python float would be rounded to float32 before it is compared
         above = (near > cut) & (values <= cut)
         below = (near <= cut) & (values > cut)
         near[above] = np.nextafter(near[above], np.float32(-np.inf))
