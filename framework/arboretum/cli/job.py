@@ -28,7 +28,7 @@ class Job:
 
     files : one-file plugins, for workers that have no registry yet.   index : folder of the index of finished runs.
     notes : where a sweep's jobs leave word; None for a single run, whose result or error is kept here.
-    constant : overrides that all jobs share.   sweep_id : the tracker's id of the sweep.
+    constant : keys that all jobs have alike.   sweep_id : the tracker's id of the sweep.
     """
 
     files: tuple[str, ...]
@@ -82,7 +82,7 @@ class Job:
         return None
 
     def _in_sweep(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> float:
-        task = [text for text in hydra.overrides.task if text not in self.constant]
+        task = [text for text in hydra.overrides.task if text.partition("=")[0] not in self.constant]
         label, notes = " ".join(task), Notes(self.notes)
         try:
             outcome = self._run(here, config, hydra, folder)

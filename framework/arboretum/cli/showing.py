@@ -8,6 +8,7 @@ from typing import Any
 
 from arboretum.cli import terminal
 from arboretum.model.record import Record
+from arboretum.model.rules import TestRule
 from arboretum.model.tree import Tree
 from arboretum.report.table import spell_cell, text_table
 
@@ -127,3 +128,26 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, 
             yield from flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", str(value) if isinstance(value, list) else value
+
+
+def step_text(rule: TestRule, outcome: int) -> str:
+    """One branch as a sentence: "petal_length ≤ 2.45"."""
+    subject = rule.columns[0] if len(rule.columns) == 1 else f"{rule.describe()}:"
+    return f"{subject} {rule.outcome_label(outcome)}"
+
+
+def node_list(tree: Tree) -> str:
+    """Every node on a line of its own: its number, the branch that leads to it, what it predicts or asks."""
+    depth = tree.depth_of
+    lines = []
+    for node in range(tree.n_nodes):
+        path = tree.path(node)
+        edge = step_text(tree.rule(path[-1][0]), path[-1][1]) if path else "all rows"
+        if not tree.is_leaf[node]:
+            answer = ""
+        elif tree.classes:
+            answer = f" ▸ {tree.classes[tree.label[node]]}"
+        else:
+            answer = f" ▸ {spell_cell(float(tree.value[node]))}"
+        lines.append(f"{node:>5}  {'  ' * int(depth[node])}{edge}{answer}  ({tree.counts[node]} rows)")
+    return "\n".join(lines)

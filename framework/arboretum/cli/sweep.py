@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
@@ -47,7 +48,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         own=app.session,
         notes=notes.folder.absolute(),
         sweep=folder.absolute(),
-        constant=frozenset(app.arguments.overrides),
+        constant=_constant_keys(app.arguments.overrides),
         sweep_id=parent.id,
         progress=_compiling(line),
     )
@@ -81,6 +82,12 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     if broken is not None:
         raise broken
     return _status(done, trouble)
+
+
+def _constant_keys(overrides: Sequence[str]) -> frozenset[str]:
+    """Keys that every job of the sweep has alike: they tell no job from another."""
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    return frozenset(override.get_key_element() for override in parsed if not override.is_sweep_override())
 
 
 def _make_ready(folder: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from arboretum.errors import StoreError
+from arboretum.errors import ArboretumError, DataError, StoreError
 from arboretum.model.record import Record
 from arboretum.model.tree import Tree
 
@@ -92,17 +92,28 @@ def read_files(folder: Path) -> dict[str, str]:
 
 def record_from(files: Mapping[str, str], where: str) -> Record:
     """Rebuild a record with its tree from its files; raises StoreError naming ``where``."""
-    from arboretum.errors import ArboretumError
-
     if RECORD not in files:
         raise StoreError(f"{where} has no {RECORD}")
     try:
-        tree = Tree.from_json(files[TREE]) if TREE in files else None
-        return Record.from_json(files[RECORD], tree)
+        record = Record.from_json(files[RECORD])
+        if TREE not in files:
+            return record
+        return Record.from_json(files[RECORD], _tree(files[TREE], record))
     except StoreError as error:
         raise StoreError(f"{where}: {error}") from error
     except (ArboretumError, KeyError, TypeError) as error:
         raise StoreError(f"{where}: not a record of this version ({type(error).__name__}: {error})") from error
+
+
+def _tree(text: str, record: Record) -> Tree:
+    """The tree; a test that a plugin defines can be read once the plugin is imported."""
+    try:
+        return Tree.from_json(text)
+    except DataError:
+        from arboretum.plugin.discovery import load_registry
+
+        load_registry(record.config.get("plugins", ()))
+        return Tree.from_json(text)
 
 
 def read_run(folder: Path) -> Record:

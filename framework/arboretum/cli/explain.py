@@ -1,0 +1,122 @@
+"""``arboretum explain KIND.NAME``: one component or preset, from its own declaration."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from typing import Any
+
+import attrs
+
+from arboretum.cli import terminal
+from arboretum.cli.plugins import command, reference
+from arboretum.cli.terminal import Parser
+from arboretum.errors import ConfigError, closest
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.build import field_types
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Entry, Preset, Registry
+
+DESCRIPTION = "One component: paper, meaning, parameters with type, default, unit and bounds, capabilities, owner."
+
+
+def main(argv: list[str]) -> int:
+    """Print what KIND.NAME is."""
+    parser = Parser("explain", DESCRIPTION)
+    parser.add_argument("component", metavar="KIND.NAME", help="as in criterion.reduction; KIND alone lists its options")
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help="a one-file plugin, too")
+    arguments = parser.parse_args(argv)
+    registry = load_registry(arguments.plugin)
+    for failure in registry.failures:
+        terminal.warn(f"plugin {failure.plugin} is left out: {failure.reason}")
+    terminal.say(explain(arguments.component, registry))
+    return 0
+
+
+def explain(text: str, registry: Registry) -> str:
+    """The text for KIND.NAME (or KIND, or a NAME that only one kind has); raises ConfigError with the closest match."""
+    kind, _, name = text.partition(".")
+    if not name and kind in KINDS:
+        names = registry.names(kind)
+        return f"{kind}: {KINDS[kind]}\n\n" + ("\n".join(f"  {kind}.{n}" for n in names) or "  none installed")
+    if kind not in KINDS:
+        owners = [k for k in KINDS if text in registry.names(k)]
+        if len(owners) == 1:
+            kind, name = owners[0], text
+        else:
+            every = [f"{k}.{n}" for k in KINDS for n in registry.names(k)]
+            near = closest(text, [*every, *KINDS])
+            hint = f"; did you mean {near!r}?" if near else ";"
+            raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(KINDS)}")
+    preset = registry.find_preset(kind, name)
+    return _preset(preset) if preset is not None else _component(registry.get(kind, name))
+
+
+def _preset(preset: Preset) -> str:
+    rows = [(f"  {preset.kind}", preset.recipe)]
+    rows += [(f"  {group}", ", ".join(o) if isinstance(o, tuple) else o) for group, o in preset.select.items()]
+    lines = [f"{preset.kind}.{preset.name}: a preset", "", preset.summary, "", *_paper(preset.paper), "selects:"]
+    lines += [terminal.columns(rows), "", *_foot(preset.owner, preset)]
+    return "\n".join(lines)
+
+
+def _component(entry: Entry) -> str:
+    doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
+    lines = [f"{entry.kind}.{entry.name}: {KINDS[entry.kind]}", "", doc, "", *_paper(entry.paper)]
+    rows = [_field(field, entry) for field in attrs.fields(entry.cls) if field.init]
+    if rows:
+        prefix = f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
+        head = ("parameter", "type", "default", "bounds", "unit", "meaning")
+        lines += [terminal.columns([(prefix + row[0], *row[1:]) for row in rows], head), ""]
+    else:
+        lines += ["no parameters", ""]
+    declared = sorted(c.value for c in entry.capabilities)
+    lines.append("capabilities: " + (", ".join(declared) or "none declared (classification, any number of classes, weights)"))
+    needs = getattr(entry.cls, "needs", ())
+    if needs:
+        lines.append(f"needs: {', '.join(needs)}")
+    return "\n".join([*lines, *_foot(entry.owner, entry)])
+
+
+def _field(field: Any, entry: Entry) -> tuple[str, ...]:
+    meta = field.metadata
+    default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
+    shared = f" (follows {meta['shared']})" if meta.get("shared") else ""
+    shown = getattr(default, "name", default) if not isinstance(default, str) else default or '""'
+    bounds = (meta.get("bounds") or "–").replace("one of ", "")
+    return (
+        field.name,
+        type_text(field_types(entry.cls)[field.name]),
+        "null" if default is None else str(shown),
+        bounds,
+        meta.get("unit") or "–",
+        meta.get("doc", "") + shared,
+    )
+
+
+def type_text(wanted: Any) -> str:
+    """A field's type for people: "int or null", "list of float", the names of an enumeration."""
+    import enum
+
+    origin, arguments = typing.get_origin(wanted), [a for a in typing.get_args(wanted) if a is not ...]
+    if wanted is type(None):
+        return "null"
+    if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
+        return " | ".join(member.name for member in wanted)
+    if origin in (tuple, list):
+        return "list of " + (type_text(arguments[0]) if arguments else "anything")
+    if origin is dict or wanted is dict:
+        return "{name: " + (type_text(arguments[1]) if len(arguments) == 2 else "value") + "}"
+    if arguments:
+        return " or ".join(type_text(argument) for argument in arguments)
+    return {str: "text", bool: "true | false"}.get(wanted, getattr(wanted, "__name__", str(wanted)))
+
+
+def _paper(paper: str) -> list[str]:
+    text = reference(paper)
+    return [f"paper: {text}", ""] if text else []
+
+
+def _foot(owner: Any, item: Entry | Preset) -> list[str]:
+    brought = f" ({owner.distribution} {owner.version})".replace("  ", " ") if owner.distribution else ""
+    return [f"owner: {owner.plugin}{brought}", f"try:   {command(item)}"]

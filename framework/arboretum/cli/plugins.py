@@ -1,0 +1,128 @@
+"""``arboretum plugins``: what is installed, as a bibliography; light enough to answer at once."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from arboretum.cli import terminal
+from arboretum.cli.terminal import Parser
+from arboretum.errors import ConfigError, unknown
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.assemble import DEFAULT_CHOICES
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Entry, Owner, Preset, Registry
+
+DESCRIPTION = """\
+What is installed: papers first (year, authors, what they bring, one command each), then every component by kind.
+arboretum explain KIND.NAME tells more of one."""
+
+
+def main(argv: list[str]) -> int:
+    """Print the bibliography; status 1 when a plugin could not be loaded and --strict is given."""
+    parser = Parser("plugins", DESCRIPTION)
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="only components of this kind")
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help="a one-file plugin, too")
+    parser.add_argument("--names", action="store_true", help="one KIND.NAME per line, for scripts")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a plugin does not load")
+    arguments = parser.parse_args(argv)
+    if arguments.kind is not None and arguments.kind not in KINDS:
+        raise ConfigError(unknown("kind", arguments.kind, KINDS))
+    registry = load_registry(arguments.plugin)
+    kinds = [arguments.kind] if arguments.kind else list(KINDS)
+    if arguments.names:
+        terminal.say("\n".join(f"{kind}.{name}" for kind in kinds for name in registry.names(kind)))
+    else:
+        terminal.say(bibliography(registry, kinds))
+    for failure in registry.failures:
+        terminal.warn(f"plugin {failure.plugin} is left out: {failure.reason}")
+    return 1 if arguments.strict and registry.failures else 0
+
+
+def bibliography(registry: Registry, kinds: list[str]) -> str:
+    """The whole text."""
+    blocks = [_owners(registry.owners)]
+    if len(kinds) > 1:
+        papers = _papers(registry)
+        if papers:
+            blocks.append("papers\n" + papers)
+    blocks += [_kind(kind, registry) for kind in kinds if registry.names(kind)]
+    return "\n\n".join(blocks)
+
+
+def _owners(owners: list[Owner]) -> str:
+    words = [f"{owner.plugin} {owner.version}".strip() for owner in owners]
+    return textwrap.fill("plugins: " + ", ".join(words), terminal.width(), subsequent_indent="  ")
+
+
+def _papers(registry: Registry) -> str:
+    """Year and authors → what of it is installed and a command that uses it, oldest first."""
+    found: dict[str, list[Entry | Preset]] = {}
+    for item in (*registry.entries(), *registry.presets()):
+        paper = reference(item.paper)
+        if paper:
+            found.setdefault(paper, []).append(item)
+    rows = []
+    for paper, items in sorted(found.items(), key=lambda pair: (year_of(pair[0]), pair[0])):
+        best = max(items, key=lambda item: (isinstance(item, Preset), item.kind == "method"))
+        names = ", ".join(f"{item.kind}.{item.name}" for item in items[:4]) + (" …" if len(items) > 4 else "")
+        rows.append((f"  {year_of(paper) or '–'}", _cut(authors_of(paper), 44), _cut(names, 60), command(best)))
+    return terminal.columns(rows)
+
+
+def reference(paper: str) -> str:
+    """A paper as stated by a component; "" for none.  Compact keys ("breiman1984") read as authors and year."""
+    text = paper.strip()
+    if text.lower() in ("", "none"):
+        return ""
+    found = re.fullmatch(r"([a-z_]+?)_?(\d{4})", text)
+    if found:
+        return f"{found[1].replace('_', ' & ').title()} {found[2]}"
+    return text.replace("_", " & ").title() if re.fullmatch(r"[a-z]+(_[a-z]+)*", text) else text
+
+
+def year_of(paper: str) -> str:
+    """The first year in a reference, "" without one."""
+    found = re.search(r"\b(1[89]\d\d|20\d\d)\b", paper)
+    return found[1] if found else ""
+
+
+def authors_of(paper: str) -> str:
+    """What stands before the year."""
+    year = year_of(paper)
+    return paper.split(year)[0].strip(" ,(;:") if year else paper
+
+
+def command(item: Entry | Preset) -> str:
+    """One command that uses a component or preset."""
+    if item.kind == "dataset":
+        return f"arboretum run dataset={item.name}"
+    option = f"[{item.name}]" if item.kind in MANY else item.name
+    return f"arboretum run dataset=iris {item.kind}={option}"
+
+
+def _kind(kind: str, registry: Registry) -> str:
+    entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
+    chosen = DEFAULT_CHOICES[kind]
+    head = f"{kind}: {KINDS[kind]}" + (f" (default {_listed(chosen)})" if chosen not in ("", (), "none") else "")
+    if len(entries) > 24:  # data sets by the dozen: names only
+        listed = ", ".join(entry.name for entry in entries)
+        return head + "\n" + textwrap.fill(listed, terminal.width(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    rows = [(f"  {p.name}", _cut(f"= {p.recipe} with {_selection(p)}", 66), "preset", p.owner.plugin) for p in presets]
+    rows += [
+        (f"  {e.name}", _cut(e.summary, 66), _cut(" ".join(sorted(c.value for c in e.capabilities)), 60), e.owner.plugin)
+        for e in entries
+    ]
+    return head + "\n" + terminal.columns(rows)
+
+
+def _selection(preset: Preset) -> str:
+    return ", ".join(f"{group}={_listed(option)}" for group, option in preset.select.items()) or "defaults"
+
+
+def _listed(option: object) -> str:
+    return ",".join(option) if isinstance(option, tuple) else str(option)
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[: size - 1] + "…"

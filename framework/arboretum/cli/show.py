@@ -1,0 +1,33 @@
+"""``arboretum show RUN``: a finished run in the terminal."""
+
+from __future__ import annotations
+
+from arboretum.cli import terminal
+from arboretum.cli.finding import OVERRIDES_HELP, find_run
+from arboretum.cli.showing import flatten, node_list, numbers_of, tree_of
+from arboretum.cli.terminal import Parser
+
+DESCRIPTION = "A finished run: its numbers and its tree.  RUN is a run folder or a tracker's run id."
+
+
+def main(argv: list[str]) -> int:
+    """Print the record."""
+    parser = Parser("show", DESCRIPTION)
+    parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
+    parser.add_argument("--max-depth", type=int, metavar="N", help="fold what lies deeper")
+    parser.add_argument("--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree")
+    parser.add_argument("--numbers", action="store_true", help="list the nodes with their numbers, for arboretum why")
+    parser.add_argument("--config", action="store_true", help="print the configuration, too")
+    parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
+    arguments = parser.parse_args(argv)
+    record = find_run(arguments.run, arguments.overrides)
+    terminal.say(numbers_of(record))
+    if arguments.config:
+        terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")
+    if record.tree is None:
+        terminal.say("no tree is kept")
+    elif arguments.numbers:
+        terminal.say(node_list(record.tree))
+    else:
+        terminal.say(tree_of(record.tree, max_depth=arguments.max_depth, max_leaves=arguments.max_leaves))
+    return 0

@@ -1,0 +1,78 @@
+"""``arboretum sync``: runs that never reached the tracker are sent now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from arboretum.cli import terminal
+from arboretum.cli.finding import OVERRIDES_HELP, tracker_from
+from arboretum.cli.terminal import Parser
+from arboretum.config.execute import tracker_fields
+from arboretum.errors import ArboretumError, ConfigError, StoreError, TrackerError
+from arboretum.plugin.build import build
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Registry
+from arboretum.runs.folder import TRACKED, read_run, run_folders
+from arboretum.runs.tracking import guarded, track_folder
+
+DESCRIPTION = """\
+Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default: outputs and multirun
+here).  Each run goes to the tracker it was meant for, or to the one named here; what a tracker has is not sent again."""
+
+DEFAULT_FOLDERS = ("outputs", "multirun")
+
+
+def main(argv: list[str]) -> int:
+    """Send; status 1 when any run could not be sent."""
+    parser = Parser("sync", DESCRIPTION)
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="where to look")
+    parser.add_argument("--all", action="store_true", help="also runs that another tracker has already")
+    parser.epilog = f"OVERRIDES: {OVERRIDES_HELP}"
+    arguments = parser.parse_args(argv)
+    overrides = [word for word in arguments.folders if "=" in word]
+    named = [word for word in arguments.folders if "=" not in word]
+    registry = load_registry()
+    chosen = tracker_from(overrides, registry) if overrides else None
+    found = [folder for root in _roots(named) for folder in run_folders(root)]
+    waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
+    sent, failures = 0, 0
+    trackers: dict[Any, Any] = {}
+    for folder in waiting:
+        try:
+            component = chosen or recorded_tracker(folder, registry)
+            if component not in trackers:
+                guarded(component, component.prepare)
+                trackers[component] = component
+            sent += bool(track_folder(trackers[component], folder, tracker_fields(component)))
+        except TrackerError as error:  # the store itself is in trouble: the next run would meet the same
+            terminal.report_error(error)
+            failures += len(waiting) - sent
+            break
+        except ArboretumError as error:
+            terminal.report_error(error)
+            failures += 1
+    terminal.say(f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent")
+    return 1 if failures else 0
+
+
+def _roots(named: list[str]) -> list[Path]:
+    roots = [Path(name).expanduser() for name in named] or [p for p in map(Path, DEFAULT_FOLDERS) if p.is_dir()]
+    for root in roots:
+        if not root.is_dir():
+            raise StoreError(f"there is no folder {str(root)!r}")
+    if not roots:
+        raise StoreError(f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say sync FOLDER")
+    return roots
+
+
+def recorded_tracker(folder: Path, registry: Registry) -> Any:
+    """The tracker that the run was meant for; a run that wanted none goes to the default one."""
+    fields = dict(read_run(folder).config.get("tracker") or {})
+    name = fields.pop("name", "")
+    if name in registry.names("tracker"):
+        return build(registry.get("tracker", name), fields)
+    default = tracker_from([], registry)
+    if default is None:
+        raise ConfigError(f"no tracker is installed to send {str(folder)!r} to; install one or say tracker=NAME")
+    return default

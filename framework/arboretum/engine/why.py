@@ -1,0 +1,142 @@
+"""Why this test at that node?  Every candidate's contingency table, score and named terms: a criterion author's debugger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.choose import listed, prepare_columns, scored
+from arboretum.engine.search.contract import Block, Cell
+from arboretum.engine.search.grow import Growth, Open
+from arboretum.errors import CapabilityError, ContractError, DataError
+from arboretum.interfaces.method import Context, Problem
+from arboretum.model.encoded import Node
+from arboretum.model.rules import TestRule
+from arboretum.model.tree import Tree
+
+
+@attrs.frozen(eq=False)
+class Judged:
+    """One candidate test.
+
+    weights : float64[outcomes, classes], or moments; counts : int64[outcomes, classes], or int64[outcomes, 1].
+    score : −inf where the criterion refuses the test.   terms : name → number.   chosen : the loop took it.
+    """
+
+    rule: TestRule
+    weights: np.ndarray
+    counts: np.ndarray
+    price: float
+    score: float
+    terms: Mapping[str, float]
+    chosen: bool
+
+
+@attrs.frozen(eq=False)
+class Reasons:
+    """A node as the search loop saw it.
+
+    stopped_by : why it is a leaf although tests compete ("" when it was divided).
+    candidates : by score, highest first; equal scores in the order of the tests.
+    """
+
+    node: Node
+    stopped_by: str
+    candidates: tuple[Judged, ...]
+
+
+def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
+    """Grow again along the path to a node and judge all its candidates.
+
+    problem : what the tree was grown from.   node : number in the tree.
+    Raises DataError (no such node), CapabilityError (not grown by a criterion), ContractError when the growth takes
+    another test on the way: then code or data are not what they were.
+    """
+    if not 0 <= node < tree.n_nodes:
+        msg = f"node must be 0 … {tree.n_nodes - 1} (0 is the root); got {node}"
+        raise DataError(msg)
+    if problem.parts.criterion is None:
+        msg = f"method {problem.parts.method.name} has no criterion; why explains greedy growth only"
+        raise CapabilityError(msg)
+    constant = bool(getattr(problem.parts.method, "allow_constant", False))
+    growth = Growth.of(problem, Context(seed=seed), constant)
+    item = growth.look(Cell(0, problem.objects.n_objects, 0))
+    for above, outcome in tree.path(node):
+        item = _descend(growth, item, tree, above, outcome)
+    chosen = None if tree.is_leaf[node] else tree.rule(node)
+    return Reasons(item.node, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
+
+
+def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:
+    growth.score(item)
+    expected = tree.rule(above)
+    if item.candidate is None or (found := item.candidate.engine.rule(item.cell, item.candidate)) != expected:
+        got = "none" if item.candidate is None else found.describe()
+        msg = f"node {above} was divided by {expected.describe()!r}, but growing again takes {got!r}; code or data have changed"
+        raise ContractError(msg)
+    n_before = sum(child is not None for child in _outcomes(growth, item)[:outcome])
+    return growth.divide(item)[n_before]
+
+
+def _outcomes(growth: Growth, item: Open) -> list[int | None]:
+    """Per outcome of the chosen test, the number of its objects, None where there are none."""
+    engine, candidate = item.candidate.engine, item.candidate
+    sizes = np.bincount(engine.outcomes(item.cell, candidate), minlength=engine.arity(candidate.feature))
+    return [int(size) or None for size in sizes]
+
+
+def _stopped_by(growth: Growth, item: Open) -> str:
+    rows = growth.space.rows[item.cell.low : item.cell.high]
+    limits, node = growth.limits, item.node
+    if growth.space.statistics.is_pure(rows, node.counts):
+        return "one class (or one value) is left"
+    if limits.max_depth is not None and item.cell.depth >= limits.max_depth:
+        return f"max_depth {limits.max_depth} is reached"
+    if node.count < 2 * limits.min_leaf:
+        return f"{node.count} rows are too few for two branches of min_leaf {limits.min_leaf}"
+    for rule in growth.problem.parts.stopping:
+        if rule.is_leaf(node):
+            return f"the stopping rule {rule.name} makes it a leaf"
+    growth.score(item)
+    if item.candidate is None:
+        return "no admissible test is left" if limits.min_decrease is None else "no test's score is above min_decrease"
+    return "the budget of leaves was spent elsewhere, or it was pruned"
+
+
+def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Judged, ...]:
+    cell, node, judge = item.cell, item.node, growth.judge
+    prepare_columns(cell, node, judge, growth.space)
+    found: list[tuple[Block, np.ndarray, Mapping[str, np.ndarray]]] = []
+    for block in listed(growth.engines, cell, judge):
+        found.append((block, scored(block, cell, node, judge), judge.terms(block.tables, node)))
+    judged = [_judged(*each, i, cell, chosen) for each in found for i in range(each[0].tables.n_tests)]
+    scores = _settled(judged, growth, node)
+    judged = [attrs.evolve(one, score=score) for one, score in zip(judged, scores, strict=True)]
+    return tuple(sorted(judged, key=lambda one: -one.score))
+
+
+def _settled(judged: list[Judged], growth: Growth, node: Node) -> np.ndarray:
+    scores = np.array([one.score for one in judged])
+    if not judged or not hasattr(growth.judge.criterion, "settle"):
+        return scores
+    terms = {name: np.array([one.terms[name] for one in judged]) for name in judged[0].terms}
+    return np.asarray(growth.judge.criterion.settle(scores, terms, node))
+
+
+def _judged(
+    block: Block, scores: np.ndarray, terms: Mapping[str, np.ndarray], i: int, cell: Cell, chosen: Any
+) -> Judged:
+    rule = block.engine.rule(cell, block.candidate(i, float(scores[i])))
+    tables = block.tables
+    return Judged(
+        rule=rule,
+        weights=tables.weights[i],
+        counts=tables.counts[i],
+        price=float(tables.price[i]),
+        score=float(scores[i]),
+        terms={name: float(values[i]) for name, values in terms.items()},
+        chosen=chosen is not None and rule == chosen,
+    )
