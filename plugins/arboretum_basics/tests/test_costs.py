@@ -1,0 +1,69 @@
+"""Prices of tests: per column, random, paid once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arboretum.api import DataError, Parts, Problem, grow
+from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.tables import ToyGini, context_of, toy_objects, toy_table
+from arboretum.testing.toys import ToyReduction
+from arboretum_basics.costs import PerColumn, RandomIntegers, TablePrices, Unit
+
+OBJECTS = toy_objects(toy_table(1))
+
+
+def columns_of_tests() -> list[str]:
+    return [feature.column for feature in OBJECTS.features for _ in range(feature.n_tests)]
+
+
+def test_unit_prices_are_one():
+    assert set(Unit().price_list(OBJECTS, 0).tests) == {1.0}
+
+
+def test_a_price_per_column_is_paid_by_each_of_its_tests_and_others_cost_the_default():
+    prices = TablePrices(prices={"width": 5.0, "lit": 0.0}, default=2.0).price_list(OBJECTS, 0)
+    expected = {"width": 5.0, "lit": 0.0, "shade": 2.0, "height": 2.0}
+    assert [expected[name] for name in columns_of_tests()] == prices.tests.tolist()
+    assert not prices.once_per_column
+
+
+@pytest.mark.parametrize("component", [TablePrices, PerColumn])
+def test_a_price_for_an_unknown_column_names_the_closest(component):
+    with pytest.raises(DataError, match="unknown column 'widht'; did you mean 'width'"):
+        component(prices={"widht": 1.0}).price_list(OBJECTS, 0)
+
+
+@pytest.mark.parametrize("price", [-1.0, float("nan"), float("inf")])
+def test_a_price_must_be_finite_and_not_negative(price):
+    with pytest.raises(DataError, match="must be a finite number ≥ 0"):
+        TablePrices(prices={"width": price}).price_list(OBJECTS, 0)
+
+
+def test_random_prices_are_whole_numbers_of_the_whole_range_and_follow_the_seed():
+    drawn = np.concatenate([RandomIntegers(low=2, high=4).price_list(OBJECTS, seed).tests for seed in range(20)])
+    assert set(drawn) == {2.0, 3.0, 4.0}
+    assert (RandomIntegers().price_list(OBJECTS, 7).tests == RandomIntegers().price_list(OBJECTS, 7).tests).all()
+
+
+def test_a_range_upside_down_is_refused():
+    with pytest.raises(ValueError, match="cost.high must be ≥ cost.low; got high 1, low 5"):
+        RandomIntegers(low=5, high=1)
+
+
+@pytest.mark.parametrize("component", [TablePrices(prices={"width": 3.0}), PerColumn(prices={"width": 3.0})])
+def test_a_tree_reports_what_its_rows_pay(component):
+    """Each test on a path is paid; with ``per_column`` a column is paid once, the value being known afterwards."""
+    problem = Problem(
+        OBJECTS, component.price_list(OBJECTS, 0), Parts(method=None, criterion=ToyReduction(), impurity=ToyGini())
+    )
+    solution = grow(problem, context_of())
+    verify_solution(solution, problem)
+    tree, paid = solution.tree, solution.tree.prices_paid(OBJECTS.table)
+    at = tree.apply(OBJECTS.table)
+    for row in range(OBJECTS.table.n_rows):
+        asked = [tree.rule(node).columns[0] for node, _ in tree.path(int(at[row]))]
+        once = component.name == "per_column"
+        expected = sum(3.0 if name == "width" else 1.0 for name in (set(asked) if once else asked))
+        assert paid[row] == expected
