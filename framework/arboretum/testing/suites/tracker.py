@@ -1,0 +1,151 @@
+"""Conformance of trackers: who keeps the record?"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from arboretum.api import Record, RunInfo, Solution, Status, TrackerError
+from arboretum.testing.suites.base import ComponentSuite
+
+
+def sample_record(seed: int = 0, **changes: Any) -> Record:
+    """A small record as a run makes it (without a tree: trackers get the tree as text)."""
+    record = Record(
+        config={
+            "choices": {"dataset": "iris", "method": "cart", "criterion": "reduction", "stopping": ["standard"]},
+            "criterion": {"lam": 10.0},
+            "stopping": {"standard": {"max_depth": 3, "min_leaf": 1}},
+            "seed": seed,
+        },
+        seed=seed,
+        versions={"python": "3.12.0", "arboretum": "0.1.0", "plugin arboretum_classic": "arboretum 0.1.0", "git": "a" * 40},
+        data={"name": "iris", "sha256": "c0ffee" * 10 + "abcd", "n_rows": 150, "n_objects": 105, "n_tests": 4, "n_classes": 3},
+        timings={"load": 0.01, "encode": 0.02, "compile": 0.0, "fit": 0.003, "verify": 0.004},
+        metrics={"train_error": 0.01, "valid_error": 0.02 + 0.01 * seed, "depth": 3.0, "n_leaves": 5.0},
+        solution=None,
+        verified=True,
+        tree=None,
+        fingerprint=f"fingerprint-{seed}",
+    )
+    return attrs.evolve(record, **changes)
+
+
+def sample_run(folder: Path, seed: int = 0, sweep_id: str = "") -> RunInfo:
+    """The run that :func:`sample_record` is the record of."""
+    record = sample_record(seed)
+    return RunInfo(f"cart iris seed={seed}", record.config, folder, sweep_id, record.fingerprint)
+
+
+def sample_files(record: Record) -> dict[str, str]:
+    """The artifacts of a run, with letters beyond ASCII."""
+    return {
+        "record.json": record.to_json(),
+        "tree.json": '{"schema": "arboretum.tree/1"}',
+        "tree.txt": "petal width ≤ 0.8\n├─ yes: setosa\n└─ no: virginica\n",
+        "tree.svg": '<svg xmlns="http://www.w3.org/2000/svg"><text>petal width ≤ 0.8</text></svg>',
+    }
+
+
+class TrackerSuite(ComponentSuite):
+    """Keeps what it is given, once, whole, whatever the numbers; says in one line when it has nothing.
+
+    Override ``component`` with a fixture that returns a tracker of a store of the tests' own; one store may serve them
+    all (``scope="class"``).
+    """
+
+    kind = "tracker"
+
+    @pytest.fixture
+    def tracker(self, component) -> Any:
+        component.prepare()
+        return component
+
+    def test_preparing_a_prepared_store_changes_nothing(self, tracker, tmp_path):
+        record = sample_record()
+        run_id = tracker.store(sample_run(tmp_path), record, sample_files(record))
+        tracker.prepare()
+        assert tracker.fetch(run_id) == sample_files(record)
+
+    def test_what_is_stored_comes_back_whole(self, tracker, tmp_path):
+        record = sample_record()
+        files = sample_files(record)
+        run_id = tracker.store(sample_run(tmp_path), record, files)
+        assert isinstance(run_id, str) and run_id
+        assert dict(tracker.fetch(run_id)) == files
+        assert Record.from_json(tracker.fetch(run_id)["record.json"]).metrics == record.metrics
+
+    def test_the_same_run_in_the_same_folder_is_stored_once(self, tracker, tmp_path):
+        record = sample_record()
+        first = tracker.store(sample_run(tmp_path / "a"), record, sample_files(record))
+        again = tracker.store(sample_run(tmp_path / "a"), record, sample_files(record))
+        elsewhere = tracker.store(sample_run(tmp_path / "b"), record, sample_files(record))
+        assert again == first
+        assert elsewhere != first
+
+    def test_runs_that_nothing_identifies_are_never_taken_for_each_other(self, tracker):
+        record = sample_record(fingerprint="")
+        run = RunInfo("anonymous", {})
+        assert tracker.store(run, record, {}) != tracker.store(run, record, {})
+
+    def test_numbers_that_are_not_finite_do_not_lose_the_run(self, tracker, tmp_path):
+        solution = Solution(None, 0.5, -math.inf, Status.feasible)
+        metrics = {"test_roc_auc": math.nan, "gain": math.inf, "loss": -math.inf, "huge": 1e308, "train_error": 0.0}
+        record = sample_record(metrics=metrics, solution=solution)
+        run_id = tracker.store(sample_run(tmp_path), record, {"record.json": record.to_json()})
+        assert "record.json" in tracker.fetch(run_id)
+
+    def test_odd_names_and_long_values_do_not_lose_the_run(self, tracker, tmp_path):
+        config = {"dataset": {"kinds": {"prix (€) / m²": "continuous", "../x": "text", "a" * 400: "b"}, "path": "p" * 9000}}
+        config["many"] = {f"field{i}": i for i in range(350)}
+        metrics = {f"error_of class {i}%": 0.1 for i in range(1200)}
+        record = sample_record(config=config, metrics=metrics, notes=("n" * 9000,))
+        run_id = tracker.store(sample_run(tmp_path), record, {"record.json": record.to_json()})
+        assert tracker.fetch(run_id)["record.json"] == record.to_json()
+
+    def test_a_failed_run_is_kept_with_its_error(self, tracker, tmp_path):
+        run = RunInfo("cart iris seed=1", {"seed": 1}, tmp_path)
+        run_id = tracker.store_failure(run, "DataError: column 'x' holds infinite values; …")
+        assert any("infinite values" in text for text in tracker.fetch(run_id).values())
+
+    def test_a_run_that_failed_and_then_finished_is_kept_as_both(self, tracker, tmp_path):
+        record, run = sample_record(), sample_run(tmp_path)
+        failure = tracker.store_failure(run, "BudgetError: …")
+        success = tracker.store(run, record, sample_files(record))
+        assert failure != success
+        assert tracker.store_failure(run, "BudgetError: …") == failure
+
+    @pytest.mark.parametrize("status", ["FINISHED", "FAILED", "KILLED"])
+    def test_a_sweep_can_end_in_each_way_and_keeps_its_runs(self, tracker, tmp_path, status):
+        sweep = tracker.open_sweep("cart on iris", {"sweep": ["seed=0,1"], "seed": 0})
+        assert isinstance(sweep, str) and sweep
+        found = []
+        for seed in (0, 1):
+            record = sample_record(seed)
+            found.append(tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record)))
+        tracker.close_sweep(sweep, {"valid_error": 0.02, "undefined": math.nan}, status)
+        assert len({*found, sweep}) == 3
+        for run_id in found:
+            assert "record.json" in tracker.fetch(run_id)
+
+    def test_a_sweep_without_a_run_can_be_closed(self, tracker):
+        tracker.close_sweep(tracker.open_sweep("nothing", {}), {}, "KILLED")
+
+    def test_a_run_that_is_not_there_is_refused_in_one_line(self, tracker):
+        with pytest.raises(TrackerError) as refused:
+            tracker.fetch("no-such-run")
+        assert "no-such-run" in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+    def test_a_worker_s_copy_writes_to_the_same_store(self, tracker, tmp_path):
+        copy = pickle.loads(pickle.dumps(tracker))
+        record = sample_record(3)
+        run_id = copy.store(sample_run(tmp_path, 3), record, sample_files(record))
+        assert tracker.fetch(run_id) == sample_files(record)
+        if hasattr(copy, "close"):
+            copy.close()
