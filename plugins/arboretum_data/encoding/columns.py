@@ -71,23 +71,27 @@ class Coded:
 class Distinct:
     """The distinct known values of a continuous column, ascending, with their rows and classes.
 
-    counts : int64[n].   class_counts : int64[n, n_classes], or None for regression.
+    rows : float[n_known], as they stand.   counts : int64[n].
+    class_counts : int64[n, n_classes], None where no rule asks for it.
     """
 
     values: np.ndarray
     counts: np.ndarray
-    class_counts: np.ndarray | None
+    rows: np.ndarray
+    class_counts: np.ndarray | None = None
 
 
 def distinct_values(table: Table, column: Column, with_classes: bool) -> Distinct:
     """Count the known values of a column."""
     known = ~column.missing
-    values, inverse, counts = np.unique(column.values[known], return_inverse=True, return_counts=True)
+    rows = column.values[known]
     if not with_classes:
-        return Distinct(values, counts, None)
+        values, counts = np.unique(rows, return_counts=True)
+        return Distinct(values, counts, rows)
+    values, inverse, counts = np.unique(rows, return_inverse=True, return_counts=True)
     k = table.n_classes
     pairs = np.bincount(inverse * k + table.target.codes[known], minlength=len(values) * k)
-    return Distinct(values, counts, pairs.reshape(len(values), k))
+    return Distinct(values, counts, rows, pairs.reshape(len(values), k))
 
 
 def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.ndarray:
@@ -105,7 +109,7 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
     found = {
         Numeric.midpoints: lambda: cuts.all_midpoints(seen.values),
         Numeric.bucketised: lambda: cuts.bucketised(seen.values, seen.class_counts),
-        Numeric.kmeans: lambda: kmeans(seen.values, seen.counts, n_bins),
+        Numeric.kmeans: lambda: kmeans(seen.values, seen.counts, seen.rows, n_bins),
         Numeric.quantile: lambda: cuts.quantile(seen.values, seen.counts, n_bins),
         Numeric.equal_width_floor: lambda: cuts.equal_width_floor(seen.values, n_bins),
         Numeric.equal_width_round: lambda: cuts.equal_width_round(seen.values, n_bins),

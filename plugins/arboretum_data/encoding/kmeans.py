@@ -17,56 +17,92 @@ NARROWEST_BIN = 1e-8
 """A bin narrower than this is merged with its neighbour, as scikit-learn does."""
 
 
-def kmeans(distinct: np.ndarray, counts: np.ndarray, n_bins: int) -> np.ndarray:
+def kmeans(distinct: np.ndarray, counts: np.ndarray, rows: np.ndarray, n_bins: int) -> np.ndarray:
     """Edges half-way between the centres; started from the centres of equal-width bins.
 
-    distinct : float[n], ascending.   counts : int64[n], rows per value.
+    distinct : float[n], ascending.   counts : int64[n], rows per value.   rows : float[n_rows], the known values as they
+        stand: the last bit of their mean decides where a value lies half-way between two of the first centres, and their
+        order which of equally far rows fills an empty cluster.
     """
     if len(distinct) <= n_bins:
         return all_midpoints(distinct)
-    centres = kmeans_centres(distinct.astype(np.float64), counts.astype(np.float64), n_bins)
+    centres = kmeans_centres(distinct.astype(np.float64), counts.astype(np.float64), rows.astype(np.float64), n_bins)
     bounds = np.concatenate([distinct[:1], (centres[1:] + centres[:-1]) / 2, distinct[-1:]])
     inner = bounds[np.ediff1d(bounds, to_begin=np.inf) > NARROWEST_BIN][1:-1]
     bins = np.searchsorted(inner, distinct, side="right")
     return edges_between(distinct, bins, inner)
 
 
-def kmeans_centres(values: np.ndarray, weight: np.ndarray, n_bins: int) -> np.ndarray:
+def kmeans_centres(values: np.ndarray, weight: np.ndarray, rows: np.ndarray, n_bins: int) -> np.ndarray:
     """float64[n_bins], ascending: the centres at which Lloyd's algorithm stops."""
-    mean = np.average(values, weights=weight)
+    mean = rows.mean()
     x = values - mean
     tolerance = RELATIVE_TOLERANCE * np.average(x**2, weights=weight)
     bounds = np.linspace(values[0], values[-1], n_bins + 1)
     centres = (bounds[1:] + bounds[:-1]) / 2 - mean
     mass, moment = np.append(0.0, np.cumsum(weight)), np.append(0.0, np.cumsum(x * weight))
-    previous = None
+    previous = np.empty(0)
     for _ in range(MAX_PASSES):
-        # loop invariant: centres ascending; cluster k is the stretch [start[k], start[k + 1]) of x
-        start = np.concatenate([[0], np.searchsorted(x, (centres[1:] + centres[:-1]) / 2, side="right"), [len(x)]])
-        size, total = np.diff(mass[start]), np.diff(moment[start])
+        # loop invariant: cluster order[k] is the stretch [start[k], start[k + 1]) of x; centres[order] ascends
+        order = np.argsort(centres, kind="stable")
+        start = assign(x, centres[order])
+        size, total = np.empty(n_bins), np.empty(n_bins)
+        size[order], total[order] = np.diff(mass[start]), np.diff(moment[start])
+        owner = np.repeat(order, np.diff(start))
         if np.any(size == 0):
-            size, total = _fill_empty(x, weight, centres, start, size, total)
-        moved = np.sort(np.divide(total, size, out=np.zeros_like(total), where=size > 0))
+            fill_empty(x, np.searchsorted(values, rows), centres, owner, size, total)
+        moved = averages(size, total)
         shift, centres = ((moved - centres) ** 2).sum(), moved
-        if (previous is not None and np.array_equal(start, previous)) or shift <= tolerance:
+        if np.array_equal(owner, previous) or shift <= tolerance:
             break
-        previous = start
-    return centres + mean
+        previous = owner
+    return np.sort(centres) + mean
 
 
-def _fill_empty(x, weight, centres, start, size, total):
-    """Move the rows farthest from their centres, one each, into the empty clusters (scikit-learn's rule)."""
+def assign(x: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """int64[n_bins + 1]: where each cluster's stretch of ``x`` starts; ``centres`` ascend.
+
+    A value half-way between two centres is decided by the distances as floating-point numbers, c² − 2xc, so that the choice
+    is scikit-learn's; equal distances go to the lower centre.
+    """
+    cut = np.searchsorted(x, (centres[1:] + centres[:-1]) / 2, side="right")
+    for k in range(len(cut) - 1, -1, -1):
+        low, high = centres[k], centres[k + 1]
+        if low == high:  # the first of equal centres takes everything
+            cut[k] = cut[k + 1] if k + 1 < len(cut) else len(x)
+            continue
+        nearer_high = [low * low - 2.0 * (v * low) > high * high - 2.0 * (v * high) for v in x[cut[k] - 1 : cut[k] + 1]]
+        if cut[k] > 0 and nearer_high[0]:
+            cut[k] -= 1
+        elif 0 < cut[k] < len(x) and not nearer_high[1]:
+            cut[k] += 1
+    return np.concatenate([[0], np.maximum.accumulate(cut), [len(x)]])
+
+
+def fill_empty(x, value_of_row, centres, owner, size, total) -> None:
+    """Move the rows farthest from their centres, one each, into the empty clusters; changes ``size`` and ``total``.
+
+    value_of_row : int64[n_rows], index into ``x``.   owner : int64[len(x)], the cluster of each value.
+    """
     empty = np.flatnonzero(size == 0)
-    owner = np.repeat(np.arange(len(centres)), np.diff(start))
-    distance = (x - centres[owner]) ** 2
-    size, total = size.copy(), total.copy()
-    left = weight.copy()
-    for cluster in empty:
-        far = int(np.argmax(np.where(left > 0, distance, -1.0)))
-        if distance[far] == 0:
-            break
-        left[far] -= 1
+    distance = ((x - centres[owner]) ** 2)[value_of_row]
+    if distance.max() == 0:
+        return
+    farthest = np.argpartition(distance, -len(empty))[: -len(empty) - 1 : -1]
+    for cluster, far in zip(empty, value_of_row[farthest], strict=True):
         total[owner[far]] -= x[far]
         size[owner[far]] -= 1
         total[cluster], size[cluster] = x[far], 1.0
-    return size, total
+
+
+def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """float64[n_bins]: the new centres.
+
+    A cluster that is still empty takes the place of the largest one, as in scikit-learn 1.9, whose loop reaches clusters
+    before the largest when that one's sum is not yet divided; kept so, because published bins came from it.
+    """
+    largest = int(np.argmax(size))
+    moved = np.divide(total, size, out=total.copy(), where=size > 0)
+    for cluster in np.flatnonzero(size <= 0):
+        moved[cluster] = total[largest] if cluster < largest else moved[largest]
+    return moved

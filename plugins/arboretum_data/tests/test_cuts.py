@@ -1,0 +1,130 @@
+"""Where columns are cut: formulas, k-means against scikit-learn, the MDL partition against a plain reading of it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from arboretum_data.encoding import cuts
+from arboretum_data.encoding.kmeans import kmeans
+from arboretum_data.encoding.mdl import mdl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DRAWS = settings(max_examples=150, deadline=None, derandomize=True)
+COLUMNS = st.lists(st.integers(-40, 40), min_size=2, max_size=60).filter(lambda values: len(set(values)) > 1)
+
+
+def counted(values) -> tuple[np.ndarray, np.ndarray]:
+    return np.unique(np.array(values, float), return_counts=True)
+
+
+def codes(edges: np.ndarray, distinct: np.ndarray) -> list[int]:
+    return np.searchsorted(edges, distinct, side="left").tolist()
+
+
+def renumbered(bins) -> list[int]:
+    return np.unique(bins, return_inverse=True)[1].tolist()
+
+
+@DRAWS
+@given(COLUMNS, st.integers(2, 12))
+def test_equal_width_by_floor_follows_its_formula(values, n_bins):
+    distinct, _ = counted(values)
+    low, high = distinct[0], distinct[-1]
+    wanted = [min(math.floor(n_bins * (v - low) / (high - low)), n_bins - 1) for v in distinct]
+    assert codes(cuts.equal_width_floor(distinct, n_bins), distinct) == renumbered(wanted)
+
+
+@DRAWS
+@given(COLUMNS, st.integers(2, 12))
+def test_equal_width_by_rounding_follows_its_formula(values, n_bins):
+    distinct, _ = counted(values)
+    low, high = distinct[0], distinct[-1]
+    wanted = [round((n_bins - 1) * (v - low) / (high - low)) for v in distinct.tolist()]
+    assert codes(cuts.equal_width_round(distinct, n_bins), distinct) == renumbered(wanted)
+
+
+@DRAWS
+@given(COLUMNS, st.integers(2, 12))
+def test_quantile_bins_are_those_of_the_interpolated_quantiles(values, n_bins):
+    distinct, counts = counted(values)
+    limits = [np.quantile(np.array(values, float), k / n_bins) for k in range(1, n_bins)]
+    wanted = [sum(limit < v for limit in sorted(set(limits))) for v in distinct]
+    assert codes(cuts.quantile(distinct, counts, n_bins), distinct) == renumbered(wanted)
+
+
+@DRAWS
+@given(COLUMNS, st.data())
+def test_bucketised_cuts_are_the_midpoints_between_objects_of_different_class(values, data):
+    values = np.array(values, float)
+    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values))))
+    distinct, _ = counted(values)
+    counts = np.array([[np.sum(labels[values == v] == k) for k in range(3)] for v in distinct])
+    wanted = [
+        (a + b) / 2
+        for a, b in zip(distinct[:-1], distinct[1:], strict=True)
+        if len(set(labels[(values == a) | (values == b)])) > 1
+    ]
+    assert cuts.bucketised(distinct, counts).tolist() == wanted
+
+
+@pytest.mark.parametrize("draw", ["normal", "exponential", "pareto"])
+def test_kmeans_bins_are_those_of_scikit_learn(draw):
+    """Also where equal-width starting bins are empty (heavy tails) and clusters have to be moved."""
+    from sklearn.preprocessing import KBinsDiscretizer
+
+    for seed in range(8):
+        generator = np.random.default_rng(seed)
+        values = getattr(generator, draw)(*([1.5] if draw == "pareto" else []), size=300).round(3)
+        distinct, counts = counted(values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # both of them warn of bins that became too narrow
+            oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(values[:, None])
+        wanted = renumbered(oracle.transform(distinct[:, None])[:, 0])
+        assert codes(kmeans(distinct, counts, values, 5), distinct) == wanted, (draw, seed)
+
+
+def test_kmeans_keeps_every_value_apart_when_there_are_no_more_than_bins():
+    distinct, counts = counted([1, 1, 2, 50])
+    assert codes(kmeans(distinct, counts, np.array([1.0, 50, 1, 2]), 5), distinct) == [0, 1, 2]
+
+
+def naive_mdl(values, labels) -> list[float]:
+    """Fayyad & Irani's partition as the paper says it, one cut at a time."""
+    order = np.argsort(values, kind="stable")
+    values, labels = values[order], labels[order]
+    best = None
+    for i in range(1, len(values)):
+        if values[i] > values[i - 1]:
+            mixed = i / len(values) * plain_entropy(labels[:i]) + (1 - i / len(values)) * plain_entropy(labels[i:])
+            if best is None or mixed < best[0] - 1e-12:
+                best = (mixed, i)
+    if best is None:
+        return []
+    mixed, i = best
+    n, (k, k1, k2) = len(labels), (len(set(part)) for part in (labels, labels[:i], labels[i:]))
+    whole, left, right = (plain_entropy(part) for part in (labels, labels[:i], labels[i:]))
+    delta = math.log2(3**k - 2) - (k * whole - k1 * left - k2 * right)
+    if whole - mixed <= (math.log2(n - 1) + delta) / n:
+        return []
+    cut = (values[i - 1] + values[i]) / 2
+    return naive_mdl(values[:i], labels[:i]) + [cut] + naive_mdl(values[i:], labels[i:])
+
+
+def plain_entropy(labels) -> float:
+    share = [np.mean(labels == k) for k in set(labels.tolist())]
+    return -sum(p * math.log2(p) for p in share)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_mdl_partition_is_that_of_the_plain_reading(seed):
+    generator = np.random.default_rng(seed)
+    values = generator.integers(0, 60, 200).astype(float)
+    labels = np.where(generator.random(200) < 0.15, generator.integers(0, 3, 200), np.digitize(values, [20, 45]))
+    distinct, _ = counted(values)
+    counts = np.array([[np.sum(labels[values == v] == k) for k in range(3)] for v in distinct])
+    assert len(naive_mdl(values, labels)) >= 2, "the example is to have something to find"
+    assert mdl(distinct, counts).tolist() == naive_mdl(values, labels)
