@@ -193,6 +193,14 @@ def threshold_between(low, high):
 
 
 @jit
+def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
+    """0 where value ≤ threshold, else 1; missing rows follow ``side``.   values : flat memory of a matrix."""
+    for j in range(len(rows)):
+        v = values[np.uintp(base) + np.uintp(rows[j]) * np.uintp(row_stride)]
+        out[j] = 1 if v > threshold else (0 if v <= threshold else side)
+
+
+@jit
 def partition_order(order, low, high, outcome_of_object, start, spare):
     """Divide the sorted runs of a node stably by outcome, in every column.
 

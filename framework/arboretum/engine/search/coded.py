@@ -9,6 +9,7 @@ import numpy as np
 
 from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
+from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels import coded as kernels
@@ -24,9 +25,6 @@ WIDE = 4096
 
 BLOCK_ENTRIES = 1 << 21
 """Table entries per block for NumPy criteria: 16 MB of weights."""
-
-KEEP_BYTES = 1 << 26
-"""Histograms of open nodes beyond this are not kept, but counted again."""
 
 
 @attrs.frozen(eq=False)
@@ -84,7 +82,7 @@ class CodedEngine:
         self._space = workspace
         objects = workspace.objects
         self._features: tuple[Feature, ...] = objects.features
-        self._codes, self._row_stride, self._column_stride = _flat(objects.codes)
+        self._codes, self._row_stride, self._column_stride = flat_memory(objects.codes)
         self._test_offset = objects.test_offset
         # ties go to the lowest column of the raw table: features are looked at in that order
         order = sorted(range(len(self._features)), key=lambda f: (self._features[f].position, f))
@@ -96,10 +94,10 @@ class CodedEngine:
         self._offset = np.cumsum([0, *(f.n_bins + f.has_missing for f in chosen)])
         self._prices = frozen_array(workspace.prices.tests, np.float64)
         self._price_offset = self._test_offset[self._narrow]
-        self._label = workspace.statistics.label
-        if not workspace.statistics.moments and workspace.statistics.n_classes <= 256:
-            self._label = frozen_array(self._label.astype(np.uint8))
-        self._kept_bytes = 0
+        self._histograms: Histograms | None = None
+        if len(self._narrow):
+            where = (self._codes, self._row_stride, self._column_stride, self._narrow, self._offset)
+            self._histograms = Histograms(workspace, where)
 
     # -- what the loop asks ----------------------------------------------------------------------------------------
 
@@ -176,21 +174,12 @@ class CodedEngine:
         return out
 
     def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
-        """Count the smaller children; the largest is what is left of the parent."""
-        kept = self._drop(cell)
-        largest = max(children, key=lambda child: child.size)
-        if kept is None or not largest.wanted:
-            return  # counted when asked for
-        for child in children:
-            if child is largest:
-                continue
-            counted = self._count(child)
-            for left, taken in zip(kept, counted, strict=True):
-                left -= taken
-            self._keep(child, counted)
-        if len(kept) == 2:
-            _clean(*kept)
-        self._keep(largest, kept)
+        if self._histograms is not None:
+            self._histograms.divide(cell, children)
+
+    def close(self, cell: Cell) -> None:
+        if self._histograms is not None:
+            self._histograms.drop(cell)
 
     # -- counting --------------------------------------------------------------------------------------------------
 
@@ -198,7 +187,7 @@ class CodedEngine:
         free = self._free(cell)
         used = np.array(cell.used, np.int64)
         if len(self._narrow):
-            weights, counts = self._tables(cell)
+            weights, counts = self._histograms.tables(cell)
             yield View(
                 weights, counts, self._extra(cell), self._family, self._offset, self._missing,
                 np.ones(len(self._narrow), np.bool_), self._prices, self._price_offset, free[self._narrow], used,
@@ -212,55 +201,13 @@ class CodedEngine:
             return np.zeros(len(self._features), np.bool_)
         return np.array([f.column in cell.asked for f in self._features], np.bool_)
 
-    def _tables(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
-        """weights : float64[bins, width], counts : int64[bins, count width] of the narrow features."""
-        kept = cell.memo.get(self)
-        if kept is None:
-            kept = self._count(cell)
-            self._keep(cell, kept)
-        if len(kept) == 1:
-            return kept[0].astype(np.float64), kept[0].astype(np.int64)
-        return kept
-
-    def _count(self, cell: Cell) -> tuple[np.ndarray, ...]:
-        """(int32[bins, classes],) for unit weights, else (float64[bins, width], int64[bins, count width])."""
-        space, stats = self._space, self._space.statistics
-        rows = space.rows[cell.low : cell.high]
-        where = (self._codes, self._row_stride, self._column_stride, self._narrow, self._offset, rows)
-        bins = int(self._offset[-1])
-        if stats.unit and not stats.moments:
-            table = np.zeros((bins, stats.n_classes), np.int32)
-            counting.count_classes(*where, self._label, table)
-            return (table,)
-        weights, counts = np.zeros((bins, stats.width)), np.zeros((bins, stats.count_width), np.int64)
-        counting.count_weights(*where, stats.label, stats.y, stats.weight, stats.count, weights, counts)
-        return weights, counts
-
     def _extra(self, cell: Cell) -> np.ndarray:
         space = self._space
         out = np.zeros((int(self._offset[-1]), space.extra.shape[1]))
         if space.extra.shape[1]:
             rows = space.rows[cell.low : cell.high]
-            counting.count_extra(
-                self._codes, self._row_stride, self._column_stride, self._narrow, self._offset, rows, space.extra, out
-            )
+            counting.count_extra(*self._histograms.where, rows, space.extra, out)
         return out
-
-    def _keep(self, cell: Cell, tables: tuple[np.ndarray, ...]) -> None:
-        size = sum(a.nbytes for a in tables)
-        if self._kept_bytes + size <= KEEP_BYTES:
-            cell.memo[self] = tables
-            self._kept_bytes += size
-
-    def _drop(self, cell: Cell) -> tuple[np.ndarray, ...] | None:
-        kept = cell.memo.pop(self, None)
-        if kept is not None:
-            self._kept_bytes -= sum(a.nbytes for a in kept)
-        return kept
-
-    def close(self, cell: Cell) -> None:
-        """Forget what is kept for a node that became a leaf."""
-        self._drop(cell)
 
     def _wide_view(self, cell: Cell, feature: int, free: np.ndarray, used: np.ndarray) -> View:
         """Count one wide feature over the codes that occur at the node."""
@@ -302,27 +249,6 @@ def nan_score(judge: Judge, rule: TestRule) -> ContractError:
     """The error for a criterion that returned NaN."""
     name = component_name(judge.criterion)
     return ContractError(f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to refuse a test")
-
-
-def _flat(codes: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """The code matrix as flat memory with strides in elements; copied only if it is neither C- nor F-contiguous."""
-    if codes.flags.c_contiguous:
-        flat, strides = codes.reshape(-1), (codes.shape[1], 1)
-    elif codes.flags.f_contiguous:
-        flat, strides = codes.T.reshape(-1), (1, codes.shape[0])
-    else:
-        flat, strides = np.ascontiguousarray(codes.T).reshape(-1), (1, codes.shape[0])
-    flat = flat.view()
-    flat.flags.writeable = False
-    return flat, *strides
-
-
-def _clean(weights: np.ndarray, counts: np.ndarray) -> None:
-    """After a subtraction: no weight where no row is left."""
-    if counts.shape == weights.shape:
-        weights[counts == 0] = 0.0
-    else:
-        weights[counts[:, 0] == 0] = 0.0
 
 
 def _batches(arity: np.ndarray, width: int) -> Iterator[np.ndarray]:

@@ -12,12 +12,13 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Grown, to_tree
+from arboretum.engine.search.bounded import BoundedEngine, serves
 from arboretum.engine.search.choose import choose
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Candidate, Cell, Engine
 from arboretum.engine.search.fit_check import check_parts
 from arboretum.engine.search.judge import Judge
-from arboretum.engine.search.raw import RawEngine
+from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ConfigError, unknown
@@ -96,7 +97,7 @@ class Growth:
         if objects.features:
             engines.append(CodedEngine(space))
         if objects.raw_features:
-            engines.append(RawEngine(space))
+            engines.append(BoundedEngine(space) if serves(space, judge) else PresortedEngine(space))
         total = float(statistics.weight.sum())
         return Growth(
             problem, context, space, judge, tuple(engines), limits, total, np.zeros(objects.n_objects, np.int32)

@@ -10,6 +10,7 @@ from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.coded import BLOCK_ENTRIES, nan_score
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
 from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import ContractError
 from arboretum.kernels import cuts
 from arboretum.kernels.coded import NAN_SCORE
 from arboretum.model.encoded import Node
@@ -20,23 +21,21 @@ GAP_FLOAT32 = np.float32(1e-7)
 """float32 neighbours not further apart than this are not separated, as in scikit-learn; float64 ones always are."""
 
 
-class RawEngine:
-    """Exact thresholds over presorted columns."""
+class RawColumns:
+    """What both exact engines know of the raw columns."""
 
     rank = 1
 
     def __init__(self, workspace: Workspace) -> None:
         self._space = workspace
         objects = workspace.objects
-        order = sorted(range(len(objects.raw_features)), key=lambda f: (objects.raw_features[f].position, f))
-        self._features = tuple(objects.raw_features[f] for f in order)
-        values = objects.raw.T if order == list(range(len(order))) else objects.raw.T[order]
-        self._values = frozen_array(values)
-        self._gap = GAP_FLOAT32 if self._values.dtype == np.float32 else np.float64(0.0)
-        self._prices = np.asarray(workspace.prices.raw, np.float64)[order]
-        self._order = np.empty(self._values.shape, np.int32)
-        for f, column in enumerate(self._values):  # NaN last; stable, so that the order does not depend on the machine
-            self._order[f] = np.argsort(column, kind="stable")
+        self._features = objects.raw_features
+        positions = [feature.position for feature in self._features]
+        if positions != sorted(positions):
+            msg = "raw features must be in the order of the raw table; sort them in the encoder"
+            raise ContractError(msg)
+        self._gap = GAP_FLOAT32 if objects.raw.dtype == np.float32 else np.float64(0.0)
+        self._prices = np.asarray(workspace.prices.raw, np.float64)
 
     def column(self, feature: int) -> str:
         return self._features[feature].column
@@ -50,6 +49,23 @@ class RawEngine:
     def test_number(self, feature: int, index: int) -> int:
         return -1
 
+    def _price(self, cell: Cell) -> np.ndarray:
+        """float64[columns]: what asking costs here."""
+        if not self._space.prices.once_per_column or not cell.asked:
+            return self._prices
+        return np.array([0.0 if f.column in cell.asked else p for f, p in zip(self._features, self._prices, strict=True)])
+
+
+class PresortedEngine(RawColumns):
+    """Exact thresholds over presorted columns, for every criterion."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._values = frozen_array(workspace.objects.raw.T)
+        self._order = np.empty(self._values.shape, np.int32)
+        for f, column in enumerate(self._values):  # NaN last; stable, so that the order does not depend on the machine
+            self._order[f] = np.argsort(column, kind="stable")
+
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
         return self._rule_at(cell, candidate.feature, candidate.index)
 
@@ -60,12 +76,6 @@ class RawEngine:
         run = self._order[feature, cell.low + index : cell.low + index + 2]
         low, high = self._values[feature, run]
         return float(cuts.threshold_between(low, high))
-
-    def _price(self, cell: Cell) -> np.ndarray:
-        """float64[columns]: what asking costs here."""
-        if not self._space.prices.once_per_column or not cell.asked:
-            return self._prices
-        return np.array([0.0 if f.column in cell.asked else p for f, p in zip(self._features, self._prices, strict=True)])
 
     def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)

@@ -1,0 +1,135 @@
+"""The exact engine without sorting: bins say where the best threshold can be, only those are searched.
+
+Same thresholds, scores and ties as the presorted engine; serves criteria that declare ``bounded_by_corners``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from arboretum.engine.search.coded import nan_score
+from arboretum.engine.search.contract import Block, Candidate, Cell
+from arboretum.engine.search.histograms import Histograms, flat_memory
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.raw import RawColumns
+from arboretum.engine.search.workspace import Workspace
+from arboretum.kernels import binning, bounded, cuts
+from arboretum.kernels.coded import NAN_SCORE
+from arboretum.model.encoded import Node
+from arboretum.model.rules import TestRule
+
+SAMPLE = 4096
+"""Values per column that the edges of the bins are taken from."""
+
+MOST_CLASSES = 6
+"""With more classes nearly every bin has too many corners, and sorting once is cheaper."""
+
+
+class BoundedEngine(RawColumns):
+    """Exact thresholds on raw columns for concave criteria.
+
+    A candidate's ``index`` is the position of its cut among the node's values only in the presorted engine; here it is
+    the bin, and the threshold is kept beside it.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        raw = workspace.objects.raw
+        n, width = raw.shape
+        self._flat, self._row_stride, self._column_stride = flat_memory(raw)
+        edges = bin_edges(raw)
+        self._codes = np.empty((n, width), np.uint8)
+        single = np.ones((width, 256), np.bool_)
+        binning.assign_bins(
+            self._flat, n, self._row_stride, self._column_stride, edges, self._codes.reshape(-1), single
+        )
+        self._codes.flags.writeable = False
+        # the kernels look at columns in the order of the raw table, for ties
+        self._codes_flat = self._codes.reshape(-1)
+        self._many = ~single
+        where = (self._codes_flat, width, 1, np.arange(width), np.arange(width + 1) * 256)
+        self._histograms = Histograms(workspace, where)
+        self._thresholds: dict[tuple[int, int, int], float] = {}
+
+    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+        space, stats, price = self._space, self._space.statistics, self._price(cell)
+        weights, counts = self._histograms.tables(cell)
+        rows = space.rows[cell.low : cell.high]
+        dropped = np.zeros(self._many.shape, np.bool_)
+        where = (self._codes, self._flat, self._row_stride, self._column_stride)
+        while True:
+            f, b, low, high, side, score = bounded.best_bounded(
+                weights, counts, *where, rows, stats.label, stats.weight, stats.count, self._many, dropped, price,
+                space.min_leaf, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
+                TIE_TOLERANCE, judge.tie_floor(node),
+            )  # fmt: skip
+            if f < 0:
+                return None
+            if np.isnan(low):
+                low, high = bounded.edge_values(*where, rows, f, b)
+            dtype = self._flat.dtype.type
+            threshold = float(cuts.threshold_between(dtype(low), dtype(high)))
+            if side == NAN_SCORE:
+                raise nan_score(judge, self._features[f].rule(threshold))
+            if dtype(high) > dtype(low) + self._gap:
+                break
+            dropped[f, b] = True  # neighbours on both sides of the bin's edge are too close to be separated here
+        place = (self.position(f), self.rank, f, b)
+        cell.memo[self] = threshold
+        return Candidate(self, f, b, side, float(price[f]), float(score), place)
+
+    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+        msg = "this engine lists no candidates; the presorted one does"
+        raise NotImplementedError(msg)
+
+    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        return self._features[candidate.feature].rule(cell.memo[self])
+
+    def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        rows = self._space.rows[cell.low : cell.high]
+        out = np.empty(cell.size, np.int32)
+        cuts.threshold_outcomes(
+            self._flat, self._row_stride, candidate.feature * self._column_stride, rows, cell.memo[self],
+            candidate.side, out,
+        )  # fmt: skip
+        return out
+
+    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+        self._histograms.divide(cell, children)
+
+    def close(self, cell: Cell) -> None:
+        self._histograms.drop(cell)
+
+
+def bin_edges(raw: np.ndarray) -> np.ndarray:
+    """float[columns, 256]: up to 254 ascending edges per column, values of the column itself, padded with inf.
+
+    Quantiles of an evenly spaced sample.  The edges decide the speed, never the result.
+    """
+    step = max(1, len(raw) // SAMPLE)
+    edges = np.full((raw.shape[1], 256), np.inf, raw.dtype)
+    some = np.sort(raw[::step].T, axis=1)  # NaN last
+    for f, values in enumerate(some):
+        values = values[: np.searchsorted(values, np.inf, side="left")]
+        distinct = np.unique(values)
+        if len(distinct) > binning.LAST_BIN:
+            at = np.linspace(0, len(values) - 1, binning.LAST_BIN).astype(np.int64)
+            distinct = np.unique(values[at])
+        edges[f, : len(distinct)] = distinct
+    return edges
+
+
+def serves(workspace: Workspace, judge: Judge) -> bool:
+    """Whether the bounds hold: classes, few of them, a criterion in kernel form that declares them, no own columns."""
+    stats = workspace.statistics
+    return (
+        judge.concave
+        and not judge.listing
+        and not judge.has_columns
+        and not judge.prefix
+        and not stats.moments
+        and stats.n_classes <= MOST_CLASSES
+        and not workspace.allow_constant
+    )

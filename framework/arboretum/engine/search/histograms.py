@@ -1,0 +1,106 @@
+"""Counted bins of coded features, kept for open nodes so that only the smaller children are counted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.engine.search.contract import Cell
+from arboretum.engine.search.workspace import Workspace
+from arboretum.kernels import counting
+from arboretum.model.table import frozen_array
+
+KEEP_BYTES = 1 << 23
+"""Histograms of open nodes beyond this are not kept, but counted again: 40 nodes of 50 columns × 256 bins × 2 classes."""
+
+Where = tuple[np.ndarray, int, int, np.ndarray, np.ndarray]
+"""Flat codes, row stride, column stride (in elements), columns counted, first bin of each: see ``kernels.counting``."""
+
+
+class Histograms:
+    """Class weights (or moments) and counts per bin.
+
+    Of unit objects only int32[classes, bins] is kept, 16 times less than the tables criteria see.
+    """
+
+    def __init__(self, workspace: Workspace, where: Where) -> None:
+        self.where = where
+        self._space = workspace
+        self._bins = int(where[-1][-1])
+        stats = workspace.statistics
+        self._integers = stats.unit and not stats.moments
+        self._label = stats.label
+        if stats.n_classes <= 256 and not stats.moments:
+            self._label = frozen_array(stats.label.astype(np.uint8))
+        self._kept_bytes = 0
+
+    def tables(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+        """weights : float64[bins, width], counts : int64[bins, count width] of a node.  Not to be changed."""
+        kept = cell.memo.get(self)
+        if kept is None:
+            kept = self._count(cell)
+            self._keep(cell, kept)
+        if self._integers:
+            counts = np.ascontiguousarray(kept[0].T, np.int64)
+            return counts.astype(np.float64), counts
+        return kept
+
+    def divide(self, cell: Cell, children: list[Cell]) -> None:
+        """Count the smaller children; the largest is what is left of the parent."""
+        kept = self.drop(cell)
+        largest = max(children, key=lambda child: child.size)
+        if kept is None or not largest.wanted:
+            return  # counted when asked for
+        for child in children:
+            if child is largest:
+                continue
+            counted = self._count(child)
+            for left, taken in zip(kept, counted, strict=True):
+                left -= taken
+            if child.wanted:
+                self._keep(child, counted)
+        if not self._integers:
+            _clean(*kept)
+        self._keep(largest, kept)
+
+    def drop(self, cell: Cell) -> tuple[np.ndarray, ...] | None:
+        """Forget a node; returns what was kept."""
+        kept = cell.memo.pop(self, None)
+        if kept is not None:
+            self._kept_bytes -= sum(a.nbytes for a in kept)
+        return kept
+
+    def _keep(self, cell: Cell, tables: tuple[np.ndarray, ...]) -> None:
+        size = sum(a.nbytes for a in tables)
+        if self._kept_bytes + size <= KEEP_BYTES or not self._kept_bytes:
+            cell.memo[self] = tables
+            self._kept_bytes += size
+
+    def _count(self, cell: Cell) -> tuple[np.ndarray, ...]:
+        space, stats = self._space, self._space.statistics
+        rows = space.rows[cell.low : cell.high]
+        if self._integers:
+            table = np.zeros((stats.n_classes, self._bins), np.int32)
+            counting.count_classes(*self.where, rows, self._label, table)
+            return (table,)
+        weights, counts = np.zeros((self._bins, stats.width)), np.zeros((self._bins, stats.count_width), np.int64)
+        counting.count_weights(*self.where, rows, stats.label, stats.y, stats.weight, stats.count, weights, counts)
+        return weights, counts
+
+
+def flat_memory(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """A matrix as flat read-only memory with its strides in elements; copied only if it is not contiguous."""
+    if matrix.flags.c_contiguous:
+        flat, strides = matrix.reshape(-1), (matrix.shape[1], 1)
+    elif matrix.flags.f_contiguous:
+        flat, strides = matrix.T.reshape(-1), (1, matrix.shape[0])
+    else:
+        flat, strides = np.ascontiguousarray(matrix.T).reshape(-1), (1, matrix.shape[0])
+    return frozen_array(flat), *strides
+
+
+def _clean(weights: np.ndarray, counts: np.ndarray) -> None:
+    """After a subtraction: no weight where no row is left."""
+    if counts.shape == weights.shape:
+        weights[counts == 0] = 0.0
+    else:
+        weights[counts[:, 0] == 0] = 0.0
