@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from arboretum.measure.complexity import complexities, costs_of_rows
+from arboretum.measure.complexity import complexities, costs_of_rows, impurity_decrease, node_impurity
 from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, better, direction, evaluate
 
-__all__ = ["DIRECTIONS", "HIGHER", "LOWER", "better", "complexities", "costs_of_rows", "direction", "evaluate"]
+__all__ = [
+    "DIRECTIONS",
+    "HIGHER",
+    "LOWER",
+    "better",
+    "complexities",
+    "costs_of_rows",
+    "direction",
+    "evaluate",
+    "impurity_decrease",
+    "node_impurity",
+]

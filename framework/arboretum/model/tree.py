@@ -313,6 +313,34 @@ _ARRAYS: dict[str, type] = {
 }
 
 
+def single_leaf(table: Table) -> Tree:
+    """The tree that asks nothing: one leaf with all rows of a table."""
+    target, weights = table.target, table.row_weights()
+    if target.task is Task.classification:
+        moments = np.bincount(target.codes, weights, len(target.classes))
+        value = np.nan
+    else:
+        moments = np.array([weights.sum(), (weights * target.values).sum(), (weights * target.values**2).sum()])
+        value = moments[1] / moments[0]
+    return Tree(
+        task=target.task,
+        columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in table.columns),
+        classes=target.classes,
+        rules=(),
+        test=[LEAF],
+        child_offset=[0, 0],
+        child=[],
+        missing_child=[MISSING_STOPS],
+        weights=moments[None],
+        counts=[table.n_rows],
+        label=[moments.argmax() if target.task is Task.classification else 0],
+        value=[value],
+        price=[0.0],
+        impurity=[np.nan],
+        score=[np.nan],
+    )
+
+
 def _plain(array: np.ndarray) -> list:
     """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON knows neither)."""
     if array.dtype.kind != "f" or np.isfinite(array).all():

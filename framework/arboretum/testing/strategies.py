@@ -118,13 +118,6 @@ def trees(draw: st.DrawFn, table: Table, max_depth: int = 3, binary: bool = Fals
     return builder.tree()
 
 
-def single_leaf(table: Table) -> Tree:
-    """The tree that asks nothing."""
-    builder = _Builder(table)
-    builder.add(list(enumerate(table.row_weights())))
-    return builder.tree()
-
-
 def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, binary: bool, splits: bool) -> int:
     node = builder.add(rows)
     if depth == 0 or draw(st.integers(0, 3)) == 0:

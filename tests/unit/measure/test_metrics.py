@@ -11,7 +11,8 @@ import sklearn.metrics
 from arboretum.errors import ConfigError, DataError
 from arboretum.measure import DIRECTIONS, better, direction, evaluate, metrics
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.testing.strategies import WEIGHTS, rows_like, single_leaf, tables, trees
+from arboretum.model.tree import single_leaf
+from arboretum.testing.strategies import WEIGHTS, rows_like, tables, trees
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from arboretum.model.rules import Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.model.tree import ColumnSpec, Tree
+from arboretum.model.tree import ColumnSpec, Tree, single_leaf
 from arboretum.report.table import spell_cell, text_table
 from arboretum.report.text import cut, display_width, percentage, tree_text
 from arboretum.testing.strategies import tables, trees
@@ -115,8 +115,6 @@ def test_many_classes_are_named_instead_of_listed():
         (Column("x", ColumnKind.continuous, np.zeros(18)),),
         Target("y", Task.classification, codes, tuple("abcdefghi")),
     )
-    from arboretum.testing.strategies import single_leaf
-
     assert "a 9, i 2, b 1" in single_leaf(table).to_text()
 
 

@@ -1,0 +1,427 @@
+"""The scikit-learn face: any greedy or exact method as an estimator, resolved through the registry, without Hydra.
+
+>>> from arboretum import TreeClassifier
+>>> TreeClassifier(method="cart", max_depth=3).fit(X, y).predict(X)      # doctest: +SKIP
+
+Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical columns,
+ordered categories ordinal ones.  Everything the laboratory knows of the tree is in ``tree_``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from arboretum.engine import check
+from arboretum.engine.run import Fit
+from arboretum.engine.run import fit as grow_tree
+from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
+from arboretum.interfaces.capability import Capability
+from arboretum.interfaces.method import Parts
+from arboretum.interfaces.split import Division
+from arboretum.measure import impurity_decrease
+from arboretum.model.frame import read_numbers, spelled, table_like
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.tree import Tree, single_leaf
+from arboretum.plugin.assemble import assemble
+from arboretum.plugin.discovery import load_registry
+
+UNUSED = ("dataset", "split", "tracker")
+"""Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
+
+
+class RefusedDataError(DataError, ValueError):
+    """A DataError that scikit-learn's tools know as ValueError."""
+
+
+class RefusedConfigError(ConfigError, ValueError):
+    """A ConfigError that scikit-learn's tools know as ValueError."""
+
+
+class RefusedCapabilityError(CapabilityError, ValueError):
+    """A CapabilityError that scikit-learn's tools know as ValueError."""
+
+
+_REFUSALS = {DataError: RefusedDataError, ConfigError: RefusedConfigError, CapabilityError: RefusedCapabilityError}
+
+
+@functools.cache
+def _registry() -> Any:
+    """The installed plugins, found once per process: an ensemble of a thousand trees must not look a thousand times."""
+    return load_registry()
+
+
+class _BaseTree(BaseEstimator):
+    """What both estimators share."""
+
+    _task: Task
+
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    def _parts(self) -> Parts:
+        """The components of the method, with the estimator's own parameters put in."""
+        values: dict[str, Any] = {}
+        if self.max_depth is not None:
+            values["stopping.standard.max_depth"] = self.max_depth
+        if self.min_samples_leaf is not None:
+            values["stopping.standard.min_leaf"] = self.min_samples_leaf
+        overrides = self.overrides
+        if overrides is None:
+            overrides = {}
+        elif isinstance(overrides, str) or not isinstance(overrides, Mapping | Sequence):
+            msg = f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}"
+            raise ConfigError(msg)
+        registry, chosen = _registry(), {"method": self.method}
+        if isinstance(overrides, Mapping):
+            return assemble(registry, chosen, {**values, **overrides}, without=UNUSED)
+        texts = [f"{key}={value}" for key, value in values.items()]
+        return assemble(registry, chosen, [*texts, *overrides], without=UNUSED)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            parts = self._parts()
+        except ArboretumError:  # a wrong parameter is reported by fit, not by looking at the estimator
+            return tags
+        tags.input_tags.allow_nan = not check.lacks(parts.method, Capability.missing)
+        if tags.classifier_tags is not None:
+            two_only = any(check.lacks(part, Capability.multiclass) for part in check.judges(parts))
+            tags.classifier_tags.multi_class = not two_only
+        return tags
+
+    # -- fit -----------------------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Read the rows, grow, keep the tree."""
+        try:
+            parts = self._parts()
+            columns, y, n_rows = self._read_training(X, y)
+            target = self._target(y)
+            weights = self._row_weights(sample_weight, target, n_rows)
+            table = Table("X", columns, target, weights)
+            if weights is not None and not weights.all():
+                table = table.take(np.flatnonzero(weights))  # a row of weight 0 is no row
+                if not table.n_rows:
+                    msg = "every sample weight is 0; no row is left to learn from"
+                    raise DataError(msg)
+            self._grow(parts, table)
+        except (DataError, ConfigError, CapabilityError) as error:
+            raise _REFUSALS[type(error)](str(error)) from error
+        return self
+
+    def _grow(self, parts: Parts, table: Table) -> None:
+        check.check_parts(parts)
+        check.check_table(parts, table)
+        if all(_is_constant(column) for column in table.columns):
+            self.tree_ = single_leaf(table)
+            return
+        none = np.empty(0, np.int64)
+        division = Division(np.arange(table.n_rows), none, none)
+        fitted = grow_tree(parts, table, self._seed(), division=division)
+        self.tree_: Tree = fitted.solution.tree
+        if self.verify:
+            _verify(fitted)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _read_training(self, X: Any, y: Any) -> tuple[tuple[Column, ...], np.ndarray, int]:
+        """Columns and target of the training rows, as scikit-learn checks them."""
+        if y is None:
+            msg = f"{type(self).__name__} requires y to be passed, but the target y is None"
+            raise ValueError(msg)
+        self._mixed = _is_mixed(X)
+        if not self._mixed:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True,
+                y_numeric=self._task is Task.regression,
+            )
+            return _numeric_columns(X, self._names()), y, len(X)
+        validate_data(self, X, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(X):
+            msg = f"X has {len(X)} rows, but y has {len(y)}"
+            raise ValueError(msg)
+        return tuple(_frame_column(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)), y, len(X)
+
+    def _names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+    def _row_weights(self, sample_weight: Any, target: Target, n_rows: int) -> np.ndarray | None:
+        """float64[n_rows], or None where every row weighs 1."""
+        if sample_weight is None:
+            return None
+        # scikit-learn looks at the shape of X only
+        rows = np.empty((n_rows, 0))
+        return _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+
+    # -- predict -------------------------------------------------------------------------------------------------
+
+    def _table(self, X: Any) -> Table:
+        """Rows to predict on, with the columns that the tree reads."""
+        check_is_fitted(self, "tree_")
+        try:
+            if self._mixed:
+                validate_data(self, X, reset=False, skip_check_array=True)
+                return table_like(self.tree_, X)
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True,
+            )
+        except DataError as error:
+            raise RefusedDataError(str(error)) from None
+        asked = {name for rule in self.tree_.rules for name in rule.columns}
+        columns = tuple(
+            Column(name, ColumnKind.continuous, X[:, j]) for j, name in enumerate(self._names()) if name in asked
+        )
+        return Table("X", columns, Target("", Task.regression, values=np.zeros(len(X))))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a missing value stops it."""
+        return self._refusing(lambda table: self.tree_.apply(table), X)
+
+    def decision_path(self, X: Any) -> Any:
+        """Sparse (CSR) indicator of the nodes that each row visits: int64[n_rows, n_nodes]."""
+        from scipy.sparse import csr_matrix
+
+        at = self.apply(X)
+        depth, parent = self.tree_.depth_of, self.tree_.parent
+        indptr = np.concatenate([[0], np.cumsum(depth[at] + 1)])
+        indices = np.empty(indptr[-1], np.int64)
+        row, node = np.arange(len(at)), at
+        while len(row):  # from the resting nodes up; a node's depth is its place on the path
+            indices[indptr[row] + depth[node]] = node
+            up = parent[node]
+            row, node = row[up >= 0], up[up >= 0]
+        return csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(at), self.tree_.n_nodes))
+
+    def prices_paid(self, X: Any) -> np.ndarray:
+        """float64[n_rows]: what each row pays for the tests on its path (price 1 each, unless ``cost`` is overridden)."""
+        return self.tree_.prices_paid(self._table(X))
+
+    def _refusing(self, use: Any, X: Any) -> Any:
+        table = self._table(X)
+        try:
+            return use(table)
+        except DataError as error:
+            raise RefusedDataError(str(error)) from None
+
+    # -- the tree ------------------------------------------------------------------------------------------------
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """float64[n_features_in_]: impurity decrease by the tests on each column, normalised to sum 1 (0 without tests)."""
+        check_is_fitted(self, "tree_")
+        gain = impurity_decrease(self.tree_)
+        found = np.array([gain.get(name, 0.0) for name in self._names()])
+        return found / found.sum() if found.sum() > 0 else found
+
+    def get_depth(self) -> int:
+        """Most tests on a path."""
+        check_is_fitted(self, "tree_")
+        return int(self.tree_.depth_of.max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self, "tree_")
+        return self.tree_.n_leaves
+
+    def to_text(self, **options: Any) -> str:
+        """The tree as text; see :meth:`arboretum.model.tree.Tree.to_text`."""
+        check_is_fitted(self, "tree_")
+        return self.tree_.to_text(**options)
+
+    def to_svg(self, **options: Any) -> str:
+        """The tree as SVG; see :meth:`arboretum.model.tree.Tree.to_svg`."""
+        check_is_fitted(self, "tree_")
+        return self.tree_.to_svg(**options)
+
+
+class TreeClassifier(ClassifierMixin, _BaseTree):
+    """A classification tree, grown by any method of the laboratory that handles classes.
+
+    method : a preset or recipe (``arboretum plugins`` lists them).   max_depth : tests on a path, at most.
+    min_samples_leaf : rows per branch, at least.   class_weight : None, "balanced", or {class: weight}.
+    random_state : seed of methods that draw.   overrides : further choices and fields, as on the command line, a mapping
+    such as ``{"criterion": "gain_ratio", "cost": "table", "cost.prices": {"x0": 3}}`` or a list of "key=value".
+    verify : replay the tree by the slow reference after growing (VerificationError on a mismatch).
+
+    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``, ``feature_names_in_``.
+    """
+
+    _task = Task.classification
+
+    def __init__(
+        self,
+        method: str = "cart",
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        overrides: Mapping[str, Any] | Sequence[str] | None = None,
+        verify: bool = False,
+    ) -> None:
+        self.method = method
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.overrides = overrides
+        self.verify = verify
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeClassifier:
+        """Grow the tree.   X : [n_rows, n_features] array or frame.   y : classes.   sample_weight : float[n_rows] ≥ 0.
+
+        Raises ValueError (also a DataError, ConfigError or CapabilityError) naming what does not fit.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _target(self, y: np.ndarray) -> Target:
+        if np.asarray(y).dtype.kind not in "biu":
+            check_classification_targets(y)
+        self.classes_, codes = _classes_and_codes(np.asarray(y))
+        self.n_classes_ = len(self.classes_)
+        tags = self.__sklearn_tags__()
+        if self.n_classes_ > 2 and not tags.classifier_tags.multi_class:
+            msg = f"Only binary classification is supported by method {self.method!r}; y has {self.n_classes_} classes"
+            raise ValueError(msg)
+        return Target("y", Task.classification, codes.astype(np.int32), tuple(str(c) for c in self.classes_))
+
+    def _row_weights(self, sample_weight: Any, target: Target, n_rows: int) -> np.ndarray | None:
+        weights = super()._row_weights(sample_weight, target, n_rows)
+        if self.class_weight is None:
+            return weights
+        per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target.codes])
+        per_row = per_class[target.codes]
+        return per_row if weights is None else weights * per_row
+
+    def predict(self, X: Any) -> np.ndarray:
+        """[n_rows]: the class of each row, as given to ``fit``."""
+        codes = self._refusing(lambda table: self.tree_.predict(table), X)
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """float64[n_rows, n_classes]: weight share of each class at the node where the row comes to rest."""
+        return self._refusing(lambda table: self.tree_.predict_proba(table), X)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """float64[n_rows, n_classes]: natural logarithm of :meth:`predict_proba`; −inf for a share of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class TreeRegressor(RegressorMixin, _BaseTree):
+    """A regression tree, grown by any method of the laboratory that handles numbers.
+
+    Parameters and attributes as of :class:`TreeClassifier`, without those that concern classes.
+    """
+
+    _task = Task.regression
+
+    def __init__(
+        self,
+        method: str = "cart",
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        random_state: Any = None,
+        overrides: Mapping[str, Any] | Sequence[str] | None = None,
+        verify: bool = False,
+    ) -> None:
+        self.method = method
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+        self.overrides = overrides
+        self.verify = verify
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeRegressor:
+        """Grow the tree; arguments and errors as of :meth:`TreeClassifier.fit`, y : numbers."""
+        return self._fit(X, y, sample_weight)
+
+    def _target(self, y: np.ndarray) -> Target:
+        return Target("y", Task.regression, values=read_numbers("y", np.asarray(y)).astype(np.float64, copy=False))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """float64[n_rows]: the number predicted for each row."""
+        return self._refusing(lambda table: self.tree_.predict(table), X)
+
+
+def _is_mixed(X: Any) -> bool:
+    """Whether X is a frame with a column that does not hold numbers."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
+        return False
+    return any(getattr(dtype, "kind", "O") not in "biuf" or not hasattr(dtype, "kind") for dtype in X.dtypes)
+
+
+def _numeric_columns(X: np.ndarray, names: Sequence[str]) -> tuple[Column, ...]:
+    """One transposition makes every column contiguous; none is copied again."""
+    turned = np.ascontiguousarray(X.T)
+    return tuple(Column(name, ColumnKind.continuous, turned[j]) for j, name in enumerate(names))
+
+
+def _frame_column(name: str, series: Any) -> Column:
+    """A column of a mixed frame: ordered categories → ordinal, other text and categories → categorical, else numbers."""
+    if getattr(series.dtype, "kind", "O") in "biuf":
+        return Column(name, ColumnKind.continuous, read_numbers(name, series))
+    categories, codes = spelled(series)
+    kind = ColumnKind.ordinal if getattr(series.dtype, "ordered", False) else ColumnKind.categorical
+    return Column(name, kind, codes, tuple(categories))
+
+
+def _is_constant(column: Column) -> bool:
+    """Whether no test on the column can tell two rows apart."""
+    values = column.values
+    if column.kind is ColumnKind.continuous:
+        first = values[0]
+        return bool(values[-1] == first and (values == first).all()) or bool(np.isnan(first) and np.isnan(values).all())
+    return bool((values == values[0]).all())
+
+
+def _classes_and_codes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct classes in order, and the position of each row's class among them.
+
+    Integers in a narrow range are counted instead of sorted: 0.3 ms instead of 6 ms for 100,000 rows.
+    """
+    if y.dtype.kind in "iu" and len(y) and int(y.max()) - int(y.min()) <= 4 * len(y):
+        low = y.min()
+        shifted = (y - low).astype(np.int64, copy=False)
+        present = np.flatnonzero(np.bincount(shifted))
+        position = np.zeros(int(present[-1]) + 1, np.int32)
+        position[present] = np.arange(len(present))
+        return (present + low).astype(y.dtype), position[shifted]
+    return np.unique(y, return_inverse=True)
+
+
+def _verify(fitted: Fit) -> None:
+    """Replay the tree over its training objects by the slow reference."""
+    from arboretum.engine.verify import verify
+    from arboretum.measure import complexities, evaluate
+
+    tree = fitted.solution.tree
+    metrics = complexities(tree) | evaluate(tree, fitted.train, "train")
+    problem = fitted.problem
+    verify(tree, problem.objects, problem.prices, fitted.train, metrics, fitted.solution, problem.parts)
