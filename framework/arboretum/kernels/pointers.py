@@ -93,7 +93,8 @@ def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SI
     """
     inner = kernel if isinstance(kernel, numba.core.dispatcher.Dispatcher) else numba.njit(nogil=True, error_model="numpy")(kernel)
     python = inner.py_func
-    tag = hashlib.sha256((template + numba.__version__).encode()).hexdigest()[:8]
+    # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and imported by its test
+    tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[:8]
     name = f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"
     try:
         file = inspect.getsourcefile(python) or "<unknown>"
