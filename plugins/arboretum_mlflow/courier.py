@@ -41,6 +41,7 @@ class Courier:
         self._errors: TextIO | None = None
         self._busy: threading.Thread | None = None
         self._resting_until = 0.0
+        self._greeting = ""
 
     def ask(self, action: str, arguments: Mapping[str, Any] | None = None, patience: float = 1.0) -> Any:
         """Send a request and wait for its answer, ``patience`` times the allowed seconds.
@@ -70,18 +71,16 @@ class Courier:
         """End the process; a request under way is given up."""
         process, self._process, self._busy = self._process, None, None
         if process is not None:
-            _end(process)
-        if self._errors is not None:
-            self._errors.close()
-            self._errors = None
+            _end(process, self._errors)
 
     def _send(self, action: str, arguments: Mapping[str, Any], answers: list[dict[str, Any]]) -> None:
         process = self._running()
-        line = json.dumps({"action": action, "arguments": arguments})
+        line = json.dumps({"action": action, "arguments": arguments}) + "\n"
+        greeting, self._greeting = self._greeting, ""
 
         def exchange() -> None:
             try:
-                process.stdin.write(line + "\n")
+                process.stdin.write(greeting + line)
                 process.stdin.flush()
                 text = process.stdout.readline()
             except (OSError, ValueError):  # the process is gone: no answer
@@ -121,24 +120,21 @@ class Courier:
             text=True,
             encoding="utf-8",
         )
-        weakref.finalize(self, _end, process, GRACE)  # also at the end of the command
-        process.stdin.write(first_line(self.location, self.experiment, self.seconds) + "\n")
-        process.stdin.flush()
+        weakref.finalize(self, _end, process, self._errors, GRACE)  # also at the end of the command
         self._process = process
+        self._greeting = first_line(self.location, self.experiment, self.seconds) + "\n"
         return process
 
     def _last_words(self) -> str:
         """Why the process ended: the last line of what it said."""
-        lines: list[str] = []
-        if self._errors is not None:
-            self._errors.seek(0)
-            lines = [line.strip() for line in self._errors if line.strip()]
+        self._errors.seek(0)
+        lines = [line.strip() for line in self._errors if line.strip()]
         self.end()
         reason = lines[-1][:300] if lines else "it said nothing"
         return f"MLflow store {self.location.shown}: the process that writes it ended ({reason}); mend that, {WAY_OUT}"
 
 
-def _end(process: subprocess.Popen[str], grace: float = 0.0) -> None:
+def _end(process: subprocess.Popen[str], errors: TextIO, grace: float = 0.0) -> None:
     """Let the process go: close its input, wait ``grace`` seconds for it to finish a write, then end it."""
     try:
         process.stdin.close()
@@ -150,3 +146,4 @@ def _end(process: subprocess.Popen[str], grace: float = 0.0) -> None:
         process.kill()
         process.wait()
     process.stdout.close()
+    errors.close()

@@ -19,6 +19,9 @@ def template(tmp_path_factory) -> Path:
     tracker = MLflowTracker(uri=f"sqlite:///{tmp_path_factory.mktemp('template')}/mlflow.db")
     tracker.prepare()
     tracker.close()
+    with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
+        # MLflow keeps an experiment's folder as an absolute path: each copy makes its own experiment
+        base.execute("DELETE FROM experiments WHERE name = 'arboretum'")
     return tracker.location.database
 
 

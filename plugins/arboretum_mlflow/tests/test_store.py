@@ -1,0 +1,203 @@
+"""What lies in the store after a run: asked of the database itself, past MLflow."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sqlite3
+from urllib.parse import urlsplit
+
+import attrs
+import pytest
+from arboretum_mlflow import entry
+
+from arboretum.api import RunInfo, Solution, Status, TrackerError
+from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
+
+
+def store(tracker, folder, record=None, sweep=""):
+    record = record or sample_record()
+    return tracker.store(attrs.evolve(sample_run(folder), sweep_id=sweep), record, sample_files(record))
+
+
+def tags_of(query, run_id) -> dict[str, str]:
+    return dict(query("SELECT key, value FROM tags WHERE run_uuid = ?", run_id))
+
+
+def params_of(query, run_id) -> dict[str, str]:
+    return dict(query("SELECT key, value FROM params WHERE run_uuid = ?", run_id))
+
+
+def metrics_of(query, run_id) -> dict[str, float]:
+    return dict(query("SELECT key, value FROM metrics WHERE run_uuid = ?", run_id))
+
+
+def test_a_run_has_its_name_its_end_and_the_time_it_took(mlflow_tracker, query, tmp_path):
+    (tmp_path / "record.json").write_text("{}")
+    os.utime(tmp_path / "record.json", (1_700_000_000, 1_700_000_000))  # sent later than it ran
+    run_id = store(mlflow_tracker, tmp_path)
+    row = query("SELECT name, status, start_time, end_time FROM runs WHERE run_uuid = ?", run_id)
+    seconds = math.fsum(sample_record().timings.values())
+    assert row == [("cart iris seed=0", "FINISHED", 1_700_000_000_000 - int(1000 * seconds), 1_700_000_000_000)]
+
+
+def test_parameters_are_the_chosen_names_and_every_field(mlflow_tracker, query, tmp_path):
+    found = params_of(query, store(mlflow_tracker, tmp_path))
+    assert found == {
+        "dataset": "iris",
+        "method": "cart",
+        "criterion": "reduction",
+        "stopping": "standard",
+        "seed": "0",
+        "criterion.lam": "10.0",
+        "stopping.standard.max_depth": "3",
+        "stopping.standard.min_leaf": "1",
+    }
+
+
+def test_metrics_hold_the_results_the_times_and_the_proof(mlflow_tracker, query, tmp_path):
+    record = sample_record(solution=Solution(None, 0.5, 0.25, Status.feasible, 77))
+    run_id = store(mlflow_tracker, tmp_path, record)
+    expected = dict(record.metrics)
+    expected |= {f"time_{name}": seconds for name, seconds in record.timings.items()}
+    expected["time_total"] = math.fsum(record.timings.values())
+    expected |= {"solution.value": 0.5, "solution.lower_bound": 0.25, "solution.gap": 0.25, "solution.subproblems": 77}
+    assert metrics_of(query, run_id) == expected
+    assert tags_of(query, run_id)["arboretum.solution"] == "feasible"
+
+
+def test_a_number_that_is_not_finite_is_left_out_and_noted(mlflow_tracker, query, tmp_path):
+    run_id = store(mlflow_tracker, tmp_path, sample_record(metrics={"test_roc_auc": math.nan, "train_error": 0.5}))
+    found = metrics_of(query, run_id)
+    assert "test_roc_auc" not in found
+    assert found["train_error"] == 0.5
+    assert tags_of(query, run_id)["arboretum.left_out"] == "test_roc_auc"
+    assert "Not finite" in tags_of(query, run_id)["mlflow.note.content"]
+
+
+def test_more_parameters_and_metrics_than_a_call_takes_all_arrive(mlflow_tracker, query, tmp_path):
+    config = {"many": {f"field{i:03}": i for i in range(350)}}
+    metrics = {f"error_{i:04}": i / 1000 for i in range(1200)}
+    run_id = store(mlflow_tracker, tmp_path, sample_record(config=config, metrics=metrics))
+    assert {k: v for k, v in params_of(query, run_id).items() if k != "seed"} == {
+        f"many.field{i:03}": str(i) for i in range(350)
+    }
+    assert {k: v for k, v in metrics_of(query, run_id).items() if not k.startswith("time_")} == metrics
+
+
+def test_tags_say_which_code_and_whose_plugins_made_it(mlflow_tracker, query, tmp_path):
+    found = tags_of(query, store(mlflow_tracker, tmp_path))
+    assert found["mlflow.source.git.commit"] == "a" * 40
+    assert found["arboretum.version.arboretum"] == "0.1.0"
+    assert found["arboretum.plugin.arboretum_classic"] == "arboretum 0.1.0"
+    assert found["arboretum.fingerprint"] == "fingerprint-0"
+    assert found["arboretum.verified"] == "true"
+    assert found["arboretum.folder"] == str(tmp_path)
+    assert "mlflow.parentRunId" not in found
+
+
+def test_the_description_shows_the_quality_and_the_tree(mlflow_tracker, query, tmp_path):
+    text = tags_of(query, store(mlflow_tracker, tmp_path))["mlflow.note.content"]
+    assert "**iris**, verified" in text
+    assert "| valid | 0.02 |" in text
+    assert "petal width ≤ 0.8" in text
+
+
+def test_the_data_set_is_an_input_with_its_content_hash(mlflow_tracker, query, tmp_path):
+    run_id = store(mlflow_tracker, tmp_path)
+    sql = """SELECT d.name, d.digest, d.dataset_source FROM datasets d JOIN inputs i ON i.source_id = d.dataset_uuid
+             WHERE i.destination_id = ?"""
+    sha256 = sample_record().data["sha256"]
+    assert query(sql, run_id) == [("iris", sha256[:36], json.dumps({"dataset": "iris", "sha256": sha256}))]
+
+
+def test_artifacts_are_plain_files_beside_the_store(mlflow_tracker, query, tmp_path):
+    run_id = store(mlflow_tracker, tmp_path)
+    ((uri,),) = query("SELECT artifact_uri FROM runs WHERE run_uuid = ?", run_id)
+    assert uri == (mlflow_tracker.location.database.parent / "mlruns" / "arboretum" / run_id / "artifacts").as_uri()
+    for name, text in sample_files(sample_record()).items():
+        with open(f"{urlsplit(uri).path}/{name}", encoding="utf-8") as file:
+            assert file.read() == text
+
+
+def test_an_artifact_cannot_leave_its_run_s_folder(mlflow_tracker, tmp_path):
+    with pytest.raises(TrackerError, match="leaves the run's folder"):
+        mlflow_tracker.store(sample_run(tmp_path), sample_record(), {"../../escape.txt": ""})
+    assert not list(mlflow_tracker.location.database.parent.rglob("escape.txt"))
+
+
+def test_a_failed_run_is_failed_and_says_why(mlflow_tracker, query, tmp_path):
+    run = RunInfo("cart broken seed=2", {"choices": {"method": "cart"}, "seed": 2}, tmp_path)
+    run_id = mlflow_tracker.store_failure(run, "DataError: one class\nsecond line")
+    assert query("SELECT status FROM runs WHERE run_uuid = ?", run_id) == [("FAILED",)]
+    assert tags_of(query, run_id)["arboretum.error"] == "DataError: one class"
+    assert params_of(query, run_id) == {"method": "cart", "seed": "2"}
+    assert mlflow_tracker.fetch(run_id) == {"error.txt": "DataError: one class\nsecond line"}
+
+
+def test_a_half_written_run_is_completed_not_doubled(mlflow_tracker, query, tmp_path):
+    """A process that was killed between creating a run and ending it leaves it RUNNING."""
+    run_id = store(mlflow_tracker, tmp_path)
+    with contextlib.closing(sqlite3.connect(mlflow_tracker.location.database)) as base, base:
+        base.execute("UPDATE runs SET status = 'RUNNING', end_time = NULL WHERE run_uuid = ?", (run_id,))
+        base.execute("DELETE FROM metrics WHERE run_uuid = ? AND key > 'n'", (run_id,))
+        base.execute("DELETE FROM latest_metrics WHERE run_uuid = ? AND key > 'n'", (run_id,))
+    assert store(mlflow_tracker, tmp_path) == run_id
+    assert query("SELECT status FROM runs WHERE run_uuid = ?", run_id) == [("FINISHED",)]
+    assert metrics_of(query, run_id)["valid_error"] == 0.02
+    assert len(query("SELECT 1 FROM inputs WHERE destination_id = ?", run_id)) == 1
+
+
+def test_children_name_their_parent_and_the_parent_shows_the_best_and_what_is_common(mlflow_tracker, query, tmp_path):
+    sweep = mlflow_tracker.open_sweep("iris: 2 runs", {"overrides": ["seed=0,1"]})
+    children = []
+    for seed in (0, 1):
+        record = sample_record(seed)
+        children.append(
+            mlflow_tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record))
+        )
+    mlflow_tracker.store_failure(RunInfo("bad", {"choices": {"method": "cart"}}, tmp_path / "2", sweep), "DataError: x")
+    mlflow_tracker.close_sweep(sweep, {"valid_error": 0.02, "undefined": math.inf}, "FINISHED")
+    for child in children:
+        assert tags_of(query, child)["mlflow.parentRunId"] == sweep
+        assert tags_of(query, child)["arboretum.sweep"] == sweep
+    assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [("iris: 2 runs", "FINISHED")]
+    assert metrics_of(query, sweep) == {"valid_error": 0.02, "runs": 3.0, "runs_failed": 1.0}
+    assert params_of(query, sweep) == {"method": "cart"}  # the failed run has no other
+    text = tags_of(query, sweep)["mlflow.note.content"]
+    assert "**3 runs**, 1 failed" in text
+    assert "seed (2 values)" in text
+    assert "| cart iris seed=1 | 0.03 |" in text
+    assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
+
+
+def test_an_interrupted_sweep_is_killed_and_keeps_its_runs(mlflow_tracker, query, tmp_path):
+    sweep = mlflow_tracker.open_sweep("interrupted", {})
+    child = store(mlflow_tracker, tmp_path, sweep=sweep)
+    mlflow_tracker.close_sweep(sweep, {}, "KILLED")
+    assert query("SELECT status FROM runs WHERE run_uuid = ?", sweep) == [("KILLED",)]
+    assert query("SELECT status FROM runs WHERE run_uuid = ?", child) == [("FINISHED",)]
+
+
+def test_a_run_sent_again_under_a_sweep_moves_into_it(mlflow_tracker, query, tmp_path):
+    alone = store(mlflow_tracker, tmp_path)
+    sweep = mlflow_tracker.open_sweep("later", {})
+    assert store(mlflow_tracker, tmp_path, sweep=sweep) == alone
+    assert tags_of(query, alone)["mlflow.parentRunId"] == sweep
+
+
+def test_a_run_without_a_name_is_called_by_method_data_and_seed():
+    assert entry.finished(RunInfo("", {}), sample_record(7), {}).name == "cart iris seed=7"
+
+
+def test_keys_differ_by_fingerprint_folder_and_outcome(tmp_path):
+    keys = {
+        entry.key_of("a", tmp_path, "FINISHED"),
+        entry.key_of("b", tmp_path, "FINISHED"),
+        entry.key_of("a", tmp_path / "x", "FINISHED"),
+        entry.key_of("a", tmp_path, "FAILED"),
+    }
+    assert len(keys) == 4
+    assert entry.key_of("", tmp_path, "FINISHED") == entry.key_of("a", None, "FINISHED") == ""

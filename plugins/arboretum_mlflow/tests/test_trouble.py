@@ -1,0 +1,210 @@
+"""A store that cannot be used is said so in one line with the way out, in time, and no finished run is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sqlite3
+import stat
+import threading
+import time
+
+import pytest
+from arboretum_mlflow.courier import Courier
+from arboretum_mlflow.tracker import MLflowTracker
+
+from arboretum.api import TrackerError
+from arboretum.testing.suites.tracker import sample_record, sample_run
+
+SLACK = 5.0
+"""Seconds that starting and ending processes may add to ``timeout`` on a busy machine."""
+
+
+@contextlib.contextmanager
+def ended(tracker):
+    """Close the tracker's process whatever happens."""
+    try:
+        yield tracker
+    finally:
+        tracker.close()
+
+
+def refusal(action) -> str:
+    with pytest.raises(TrackerError) as refused:
+        action()
+    text = str(refused.value)
+    assert "\n" not in text
+    assert "tracker" in text, "the line names the way out"
+    return text
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path):
+    (tmp_path / "mlflow.db").write_text("my notes, not a database")
+    text = refusal(MLflowTracker(uri=f"sqlite:///{tmp_path}/mlflow.db").prepare)
+    assert "is not a SQLite database" in text
+    assert (tmp_path / "mlflow.db").read_text() == "my notes, not a database"
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base, base:
+        base.execute("CREATE TABLE recipes (name TEXT)")
+    with ended(MLflowTracker(uri=f"sqlite:///{tmp_path}/mlflow.db")) as tracker:
+        assert "a database of something else" in refusal(tracker.prepare)
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base:
+        assert base.execute("SELECT name FROM sqlite_master").fetchall() == [("recipes",)]
+
+
+def test_a_folder_in_the_place_of_the_store_is_named(tmp_path):
+    (tmp_path / "mlflow.db").mkdir()
+    assert "is a folder" in refusal(MLflowTracker(uri=f"sqlite:///{tmp_path}/mlflow.db").prepare)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    text = refusal(MLflowTracker(uri=f"sqlite:///{tmp_path}/file/sub/mlflow.db").prepare)
+    assert "cannot be written" in text and f"{tmp_path}/file/sub" in text
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_named(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert "cannot be written" in refusal(MLflowTracker(uri=f"sqlite:///{tmp_path}/mlflow.db").prepare)
+    finally:
+        tmp_path.chmod(stat.S_IRWXU)
+
+
+def test_a_store_of_a_newer_mlflow_is_refused_and_unchanged(fresh_store, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base, base:
+        base.execute("UPDATE alembic_version SET version_num = 'ffffffffffff'")
+    with ended(MLflowTracker(uri=fresh_store)) as tracker:
+        text = refusal(tracker.prepare)
+    assert "newer MLflow made it" in text and "pip install -U mlflow" in text
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base:
+        assert base.execute("SELECT version_num FROM alembic_version").fetchall() == [("ffffffffffff",)]
+
+
+def test_a_locked_store_is_refused_in_time(fresh_store, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        start = time.monotonic()
+        text = refusal(MLflowTracker(uri=fresh_store, timeout=1.0).prepare)
+        assert time.monotonic() - start < 1.0 + SLACK
+    assert "is locked by another process" in text
+
+
+def test_a_store_locked_in_the_middle_of_a_sweep_fails_in_time_and_takes_the_run_later(fresh_store, tmp_path):
+    """SQLite itself would wait 20 s for the lock; the tracker's timeout comes first, and then a rest from asking."""
+    with ended(MLflowTracker(uri=fresh_store, timeout=20.0)) as tracker:
+        tracker.prepare()
+        tracker.store(sample_run(tmp_path / "0"), sample_record(), {})
+    with ended(MLflowTracker(uri=fresh_store, timeout=6.0)) as tracker:
+        tracker.prepare()
+        with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            start = time.monotonic()
+            assert "did not answer within 6 s" in refusal(
+                lambda: tracker.store(sample_run(tmp_path / "1"), sample_record(), {})
+            )
+            assert time.monotonic() - start < 2 * 6.0 + SLACK  # the opening of the store, and the write
+            start = time.monotonic()
+            refusal(lambda: tracker.store(sample_run(tmp_path / "2"), sample_record(), {}))
+            assert time.monotonic() - start < 0.5, "a store that hangs costs one wait, not one per run"
+    with ended(MLflowTracker(uri=fresh_store, timeout=20.0)) as tracker:
+        first = tracker.store(sample_run(tmp_path / "1"), sample_record(), {})
+        assert tracker.store(sample_run(tmp_path / "1"), sample_record(), {}) == first
+
+
+def test_a_dead_server_is_refused_at_once():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    start = time.monotonic()
+    text = refusal(MLflowTracker(uri=f"http://127.0.0.1:{port}").prepare)
+    assert "does not answer (connection refused)" in text
+    assert time.monotonic() - start < SLACK
+
+
+@contextlib.contextmanager
+def silent_server():
+    """Accepts connections and never says a word.  Yields its address."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(64)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_a_server_that_hangs_is_given_up_in_time():
+    with silent_server() as address:
+        start = time.monotonic()
+        assert "does not answer in time" in refusal(MLflowTracker(uri=address, timeout=1.0).prepare)
+        assert time.monotonic() - start < 1.0 + SLACK
+
+
+def test_a_server_that_hangs_while_a_run_is_sent_is_given_up_in_time(tmp_path):
+    with silent_server() as address, ended(MLflowTracker(uri=address, timeout=6.0)) as tracker:
+        start = time.monotonic()
+        text = refusal(lambda: tracker.store(sample_run(tmp_path), sample_record(), {}))
+        assert "did not answer within 6 s" in text
+        assert time.monotonic() - start < 6.0 + SLACK
+
+
+def test_a_deleted_experiment_is_named_with_the_command_that_restores_it(fresh_store, tmp_path):
+    with ended(MLflowTracker(uri=fresh_store)) as tracker:
+        tracker.prepare()
+        tracker.store(sample_run(tmp_path), sample_record(), {})
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base, base:
+        base.execute("UPDATE experiments SET lifecycle_stage = 'deleted' WHERE name = 'arboretum'")
+    with ended(MLflowTracker(uri=fresh_store)) as tracker:
+        text = refusal(lambda: tracker.store(sample_run(tmp_path), sample_record(), {}))
+    assert "was deleted" in text and "mlflow experiments restore -x" in text
+
+
+def test_a_process_that_is_killed_is_reported_and_replaced(fresh_store, tmp_path):
+    with ended(MLflowTracker(uri=fresh_store)) as tracker:
+        tracker.prepare()
+        tracker.store(sample_run(tmp_path / "a"), sample_record(), {})
+        process = tracker._courier._process
+        process.kill()
+        process.wait()
+        assert tracker.store(sample_run(tmp_path / "b"), sample_record(), {})
+
+
+def test_a_process_that_cannot_start_says_why(fresh_store, monkeypatch):
+    tracker = MLflowTracker(uri=fresh_store)
+    monkeypatch.setattr("arboretum_mlflow.courier.child_environment", lambda: {"PYTHONHOME": "/nowhere"})
+    with ended(tracker):
+        text = refusal(lambda: tracker._courier.ask("open"))
+    assert "ended (" in text
+
+
+def test_ctrl_c_while_a_run_is_written_leaves_the_write_whole(fresh_store, tmp_path, monkeypatch):
+    """The interrupted command then closes its sweep: that request must not get the answer of the one before."""
+    with ended(MLflowTracker(uri=fresh_store)) as tracker:
+        sweep = tracker.open_sweep("interrupted", {})
+
+        class Interrupted(threading.Thread):
+            def join(self, timeout=None):
+                if not getattr(self, "asked", False):
+                    self.asked = True
+                    raise KeyboardInterrupt
+                super().join(timeout)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("arboretum_mlflow.courier.threading.Thread", Interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                tracker.store(sample_run(tmp_path, 0, sweep), sample_record(), {})
+        assert tracker.close_sweep(sweep, {}, "KILLED") is None
+        with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base:
+            found = base.execute("SELECT name, status FROM runs ORDER BY name").fetchall()
+    assert found == [("cart iris seed=0", "FINISHED"), ("interrupted", "KILLED")]
+
+
+def test_an_idle_courier_ends_its_process_with_itself(fresh_store):
+    tracker = MLflowTracker(uri=fresh_store)
+    courier = Courier(tracker.location, "arboretum", 30.0)
+    courier.ask("open")
+    process = courier._process
+    del courier
+    assert process.poll() is not None
