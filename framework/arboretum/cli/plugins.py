@@ -62,12 +62,25 @@ def _papers(registry: Registry) -> str:
         paper = reference(item.paper)
         if paper:
             found.setdefault(paper, []).append(item)
+    merged: dict[tuple[str, str], list[Entry | Preset]] = {}
+    for paper, items in found.items():
+        merged.setdefault((year_of(paper) or "–", authors_of(paper)), []).extend(items)
     rows = []
-    for paper, items in sorted(found.items(), key=lambda pair: (year_of(pair[0]), pair[0])):
-        best = max(items, key=lambda item: (isinstance(item, Preset), item.kind == "method"))
-        names = ", ".join(f"{item.kind}.{item.name}" for item in items[:4]) + (" …" if len(items) > 4 else "")
-        rows.append((f"  {year_of(paper) or '–'}", _cut(authors_of(paper), 44), _cut(names, 60), command(best)))
+    for (year, authors), items in sorted(merged.items()):  # "–" sorts after the digits
+        best = max(items, key=lambda item: (item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
+        rows.append((f"  {year}", _cut(authors, 40), _cut(_brought(items), 56), command(best)))
     return terminal.columns(rows)
+
+
+def _brought(items: list[Entry | Preset]) -> str:
+    """What of a paper is installed; its data sets only by number."""
+    names = [f"{item.kind}.{item.name}" for item in items if item.kind != "dataset"]
+    data = [item for item in items if item.kind == "dataset"]
+    if len(data) == 1:
+        names.append(f"dataset.{data[0].name}")
+    elif data:
+        names.append(f"{len(data)} data sets ({data[0].name}, …)")
+    return ", ".join(names)
 
 
 def reference(paper: str) -> str:
@@ -90,7 +103,7 @@ def year_of(paper: str) -> str:
 def authors_of(paper: str) -> str:
     """What stands before the year."""
     year = year_of(paper)
-    return paper.split(year)[0].strip(" ,(;:") if year else paper
+    return (paper.split(year)[0] if year else paper).split(":")[0].strip(" ,(;:")
 
 
 def command(item: Entry | Preset) -> str:

@@ -1,0 +1,110 @@
+"""``arboretum new NAME``: a complete third-party plugin that passes its own tests."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from string import Template
+
+from arboretum import __version__
+from arboretum.cli import terminal
+from arboretum.cli.terminal import Parser
+from arboretum.errors import ConfigError, StoreError, unknown
+from arboretum.interfaces.component import KINDS
+from arboretum.plugin.discovery import load_registry
+
+DESCRIPTION = """\
+Write a plugin: pyproject.toml with the entry point, registration, algorithm, slow reference, tests by the conformance
+suite, and a page for the paper.  NAME is the folder, the distribution and (with _ for -) the package and the option."""
+
+KINDS_WITH_TEMPLATE = ("criterion", "impurity", "stopping", "cost", "dataset")
+
+EXAMPLES = {
+    "criterion": "arboretum run dataset=iris criterion=$option",
+    "impurity": "arboretum run dataset=iris impurity=$option",
+    "stopping": "arboretum run dataset=iris stopping=[$option]",
+    "cost": "arboretum run dataset=iris cost=$option",
+    "dataset": "arboretum run dataset=$option",
+}
+
+
+def main(argv: list[str]) -> int:
+    """Write the folder and say what to do next."""
+    parser = Parser("new", DESCRIPTION)
+    parser.add_argument("name", metavar="NAME", help="letters, digits, '-' and '_'; begins with a letter")
+    parser.add_argument("--kind", default="criterion", help=f"one of {', '.join(KINDS_WITH_TEMPLATE)} (default criterion)")
+    parser.add_argument("--into", default=".", metavar="FOLDER", help="where to make the folder NAME (default here)")
+    arguments = parser.parse_args(argv)
+    if arguments.kind not in KINDS_WITH_TEMPLATE:
+        what = "kind" if arguments.kind not in KINDS else "template for the kind"
+        raise ConfigError(unknown(what, arguments.kind, KINDS_WITH_TEMPLATE))
+    option = checked_name(arguments.name, arguments.kind)
+    folder = Path(arguments.into).expanduser() / arguments.name
+    written = plugin_files(arguments.name, option, arguments.kind)
+    write_new(folder, written)
+    example = Template(EXAMPLES[arguments.kind]).substitute(option=option)
+    terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
+    terminal.say(f"next:\n  cd {folder}\n  pip install -e .[test]\n  pytest\n  {example}")
+    return 0
+
+
+def checked_name(name: str, kind: str) -> str:
+    """The option for a name; raises ConfigError when it cannot be one, or an installed plugin has it."""
+    option = name.replace("-", "_")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", option) or keyword.iskeyword(option) or option == "none":
+        raise ConfigError(f"NAME must be letters, digits, '-' and '_', and begin with a letter; got {name!r}")
+    option = option.lower()
+    if option == "arboretum" or option.startswith("arboretum_"):
+        raise ConfigError(f"NAME must not begin with 'arboretum': that is the framework's own name; got {name!r}")
+    if find_spec(option) is not None:
+        raise ConfigError(f"a Python package {option!r} is installed already; choose another NAME")
+    registry = load_registry()
+    if option in registry.names(kind):
+        raise ConfigError(f"{kind} {option!r} is installed already; choose another NAME")
+    return option
+
+
+def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
+    """Path inside the folder → text."""
+    cls = "".join(word.capitalize() for word in option.split("_"))
+    words = {
+        "distribution": name.lower().replace("_", "-"),
+        "package": option,
+        "option": option,
+        "module": kind,
+        "kind": kind,
+        "cls": cls,
+        "version": __version__,
+    }
+    words["example"] = Template(EXAMPLES[kind]).substitute(option=option)
+
+    def text(template: str) -> str:
+        source = files("arboretum.cli").joinpath("templates", *template.split("/")).read_text(encoding="utf-8")
+        return Template(source).substitute(words)
+
+    return {
+        "pyproject.toml": text("common/pyproject.toml.txt"),
+        "README.md": text("common/README.md.txt"),
+        f"{option}/__init__.py": text("common/__init__.py.txt"),
+        f"{option}/plugin.py": text("common/plugin.py.txt"),
+        f"{option}/{kind}.py": text(f"{kind}/component.py.txt"),
+        f"{option}/reference.py": text(f"{kind}/reference.py.txt"),
+        f"tests/test_{option}.py": text(f"{kind}/test.py.txt") + text("common/registration.py.txt"),
+        "docs/paper.md": text("common/paper.md.txt"),
+    }
+
+
+def write_new(folder: Path, written: dict[str, str]) -> None:
+    """Write into a folder that does not exist yet (or is empty); raises StoreError otherwise."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise StoreError(f"{str(folder)!r} exists already; nothing is overwritten: choose another NAME or --into FOLDER")
+        for name, text in written.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{str(folder)!r} cannot be written ({error.strerror})") from error
