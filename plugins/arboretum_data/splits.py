@@ -1,6 +1,6 @@
 """Splits: which rows teach, which judge?
 
-Every division is drawn by NumPy's PCG64 from the run's seed, so that it is the same on every platform.  Rows of one group
+``split=none`` is no component: without a split all rows teach.  Every division is drawn by NumPy's PCG64 from the run's seed, so that it is the same on every platform.  Rows of one group
 (``Table.groups``) stay on one side.
 """
 
@@ -76,7 +76,10 @@ def apportion_groups(
     order = draw.permutation(len(names))
     order = order[np.argsort(-counts[order].sum(axis=1), kind="stable")]
     usable = np.flatnonzero(fractions > 0)
-    for group in order:
+    for place, group in enumerate(order):
+        empty = usable[have[usable].sum(axis=1) == 0]
+        if len(order) - place <= len(empty):
+            usable = empty  # as many groups are left as parts are empty: one each
         lack = due[usable] - have[usable]
         gain = (lack**2).sum(axis=1) - ((lack - counts[group]) ** 2).sum(axis=1)
         chosen = usable[int(np.argmax(gain / fractions[usable]))]
@@ -89,21 +92,6 @@ def _parts(table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.ran
     if table.groups is None:
         return apportion(strata, fractions, draw)
     return apportion_groups(strata, table.groups, fractions, draw)
-
-
-@attrs.frozen
-class NoSplit:
-    """All rows teach; nothing is held back."""
-
-    kind = "split"
-    name = "none"
-    paper = ""
-    capabilities = ()
-
-    def divide(self, table: Table, seed: int) -> Division:
-        """Every row in ``train``."""
-        del seed
-        return _division(np.zeros(table.n_rows, np.int64), self.name)
 
 
 @attrs.frozen
@@ -201,27 +189,27 @@ class Contiguous:
         _check_fold(self, self.folds)
 
     def divide(self, table: Table, seed: int) -> Division:
-        """The fold's stretch judges; a group belongs where its first row lies."""
+        """The fold's stretch judges; groups stay whole and stand where their first row stands."""
         del seed
         n = table.n_rows
-        position = _first_of_group(table)
-        low, high = n * self.fold // self.folds, n * (self.fold + 1) // self.folds
-        part = np.where((position >= low) & (position < high), 2, 0)
-        if self.valid:
-            rest = np.flatnonzero(part == 0)
-            start = rest[len(rest) - _rounded(len(rest) * self.valid) :]
-            if len(start):
-                part[(part == 0) & (position >= start[0])] = 1
+        before = _rows_before(table)
+        part = np.where(self.folds * before // n == self.fold, 2, 0)
         if not np.any(part == 2):
-            msg = f"split.contiguous: fold {self.fold} is empty; {self.folds} folds are too many for {n} rows"
+            msg = f"split.contiguous: fold {self.fold} is empty; {self.folds} folds are too many for this table"
             raise DataError(msg)
+        n_valid = _rounded(np.count_nonzero(part == 0) * self.valid)
+        if n_valid:
+            start = np.sort(before[part == 0])[-n_valid]
+            part[(part == 0) & (before >= start)] = 1
         return _division(part, self.name)
 
 
-def _first_of_group(table: Table) -> np.ndarray:
-    """int64[n_rows]: the row's own number, or that of the first row of its group."""
-    rows = np.arange(table.n_rows)
+def _rows_before(table: Table) -> np.ndarray:
+    """int64[n_rows]: the row's own number; with groups, the rows of all groups that appear before the row's group."""
     if table.groups is None:
-        return rows
-    _, first, member = np.unique(table.groups, return_index=True, return_inverse=True)
-    return rows[first][member]
+        return np.arange(table.n_rows)
+    _, first, member, size = np.unique(table.groups, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    before = np.empty(len(order), np.int64)
+    before[order] = np.cumsum(size[order]) - size[order]
+    return before[member]

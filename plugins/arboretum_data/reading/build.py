@@ -106,8 +106,14 @@ def build_column(cells: Cells, schema: Schema) -> Column:
             raise DataError(msg)
         return Column(cells.name, kind, values)
     text = cells.as_text()
-    order = [str(v) for v in schema.orders.get(cells.name, ())] or list(text.declared) or natural_order(text.values)
+    order = value_order(text, schema)
     return Column(cells.name, kind, recode(text, order), tuple(order))
+
+
+def value_order(cells: Cells, schema: Schema) -> list[str]:
+    """The order given, else the one the file declares, else numbers by size and text by spelling."""
+    given = [str(v) for v in schema.orders.get(cells.name, ())]
+    return given or list(cells.declared) or natural_order(cells.values)
 
 
 def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
@@ -131,7 +137,7 @@ def build_target(cells: Cells, schema: Schema) -> Target:
             raise DataError(msg)
         return Target(cells.name, Task.regression, values=values)
     text = cells.as_text()
-    order = [str(v) for v in schema.orders.get(cells.name, ())] or natural_order(text.values)
+    order = value_order(text, schema)
     return Target(cells.name, Task.classification, codes=recode(text, order), classes=tuple(order))
 
 
