@@ -93,7 +93,7 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None) -> Fe
                 **asked,
                 target_column=target or "default-target",
                 data_home=str(writable(home)),
-                parser="auto",
+                parser="liac-arff",  # keeps spellings; the one by pandas turns "01" into 1 and fails on numbered classes
                 as_frame="auto",
                 n_retries=1,
                 delay=0.1,
@@ -102,8 +102,9 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None) -> Fe
         reason = getattr(error, "reason", error)
         msg = f"OpenML cannot be reached for {what} ({reason}); put NAME{SUFFIX} into {home} or use dataset=file"
         raise DataError(msg) from error
-    except (ValueError, KeyError) as error:  # scikit-learn's OpenMLError is a ValueError
-        msg = f"OpenML does not give {what}: {str(error).splitlines()[0]}"
+    except Exception as error:  # the client and its parsers raise a dozen unrelated families
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        msg = f"OpenML does not give {what}: {reason}"
         raise DataError(msg) from error
     notes = tuple(str(w.message) for w in caught if "OpenML" in str(w.message) or "inactive" in str(w.message))
     return _cells_of(bunch, what, notes)

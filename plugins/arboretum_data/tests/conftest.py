@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 
+PAPERS_HOME = Path(os.environ.get("ARBORETUM_DATA", ""))  # read once: tests change the variable
+
+
 @pytest.fixture
 def data_home() -> Path:
     """The folder ARBORETUM_DATA names; tests that read it are skipped where it does not hold the papers' data."""
-    folder = Path(os.environ.get("ARBORETUM_DATA", ""))
-    if not (folder / "manifest.json").exists():
+    if not (PAPERS_HOME / "manifest.json").exists():
         pytest.skip("ARBORETUM_DATA does not name a data home with the papers' data sets")
-    return folder
+    return PAPERS_HOME
 
 
 @pytest.fixture

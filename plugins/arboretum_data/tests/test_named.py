@@ -1,0 +1,235 @@
+"""Named data sets: one canonical content per name, wherever it comes from."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+
+import attrs
+import numpy as np
+import pytest
+from arboretum_data import bundled, generated
+from arboretum_data.catalogue import ENTRIES
+from arboretum_data.home import data_home as home_in_use
+from arboretum_data.home import home_names, load_from_home, user_cache
+from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, find_entry, named_components
+from arboretum_data.plugin import arboretum_components
+
+from arboretum.api import ColumnKind, DataError, Task
+from arboretum.testing import DatasetSuite
+
+SMALL = ["play-tennis", "iris-setosa", "balance-scale", "diabetes"]
+
+
+@pytest.mark.parametrize("component", [component_of(name)() for name in SMALL], ids=lambda c: c.name)
+class TestNamedSets(DatasetSuite):
+    """Sets that come without a file."""
+
+
+@pytest.mark.parametrize("name", sorted(LOCAL))
+def test_bundled_and_generated_sets_have_the_canonical_content(no_home, name):
+    table = LOCAL[name]()
+    entry = find_entry(name)
+    assert (table.n_rows, table.sha256()) == (entry.rows, entry.sha256)
+    assert canonical(name).sha256() == entry.sha256
+
+
+def test_the_data_homes_copies_equal_bundled_and_generated_ones(data_home):
+    both = set(LOCAL) & set(home_names(data_home))
+    assert len(both) == 9
+    for name in both:
+        here, there = LOCAL[name](), load_from_home(data_home, name)
+        assert here.sha256() == there.sha256()
+        assert here.target.classes == there.target.classes
+        assert [c.categories for c in here.columns] == [c.categories for c in there.columns]
+
+
+def test_every_set_of_the_manifest_is_a_registered_name(data_home):
+    manifest = json.loads((data_home / "manifest.json").read_text())["datasets"]
+    names = {c.name for c in arboretum_components() if c.kind == "dataset"}
+    assert len(manifest) == 54
+    assert {entry["name"] for entry in manifest} <= names
+
+
+@pytest.mark.slow
+def test_every_set_of_the_manifest_loads_as_it_says(data_home):
+    """Rows, columns, kinds, classes, missing cells of all 54 sets."""
+    for entry in json.loads((data_home / "manifest.json").read_text())["datasets"]:
+        table = component_of(entry["name"])().load(0)
+        kinds = {kind.value: sum(c.kind is kind for c in table.columns) for kind in ColumnKind}
+        assert (table.n_rows, len(table.columns), table.task.value) == (entry["rows"], entry["columns"], entry["task"])
+        assert {k: n for k, n in kinds.items() if n} == entry["feature_kinds"]["counts"], entry["name"]
+        assert sum(int(c.missing.sum()) for c in table.columns) == entry["missing_cells"], entry["name"]
+        if table.task is Task.classification:
+            counts = np.bincount(table.target.codes, minlength=table.n_classes).tolist()
+            assert dict(zip(table.target.classes, counts, strict=True)) == entry["class_counts"]
+        for column, order in entry.get("orders", {}).items():
+            assert list(table.column(column).categories) == [str(v) for v in order]
+
+
+class TestTheDataHome:
+    """A folder of NAME.csv.gz."""
+
+    def write(self, home, name, text, manifest=None):
+        home.mkdir(exist_ok=True)
+        (home / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+        if manifest is not None:
+            (home / "manifest.json").write_text(json.dumps({"datasets": [manifest]}))
+
+    def test_any_file_there_becomes_an_option(self, no_home):
+        self.write(no_home, "my-set", "a,b,c\n1,2,u\n3,4,v\n")
+        (found,) = [c for c in named_components(no_home) if c.name == "my-set"]
+        table = found().load(0)
+        assert table.target.name == "c"
+        assert table.name == "my-set"
+
+    def test_without_a_manifest_the_column_named_target_is_the_target(self, no_home):
+        self.write(no_home, "x", "target,b\nu,2\nv,4\n")
+        assert component_of("x")().load(0).target.name == "target"
+
+    def test_kinds_and_orders_come_from_the_manifest(self, no_home):
+        kinds = {"default": "continuous", "ordinal": ["b"]}
+        entry = {"name": "x", "feature_kinds": kinds, "orders": {"b": [2, 1]}, "task": "classification"}
+        self.write(no_home, "x", "a,b,target\n1,2,0.5\n3,1,0.7\n", entry)
+        table = component_of("x")().load(0)
+        assert [c.kind.value for c in table.columns] == ["continuous", "ordinal"]
+        assert table.column("b").categories == ("2", "1")
+        assert table.target.classes == ("0.5", "0.7")
+
+    def test_names_that_cannot_be_options_are_passed_over(self, no_home):
+        for name in ("none", "a b", "1st", "good"):
+            self.write(no_home, name, "a,target\n1,u\n2,v\n")
+        assert home_names(no_home) == ["good"]
+
+    def test_a_file_does_not_shadow_another_component(self, no_home):
+        self.write(no_home, "file", "a,target\n1,u\n2,v\n")
+        names = [c.name for c in arboretum_components() if c.kind == "dataset"]
+        assert len(names) == len(set(names))
+
+    def test_another_content_under_a_known_name_is_refused(self, no_home):
+        self.write(no_home, "iris", "a,target\n1,u\n2,v\n")
+        with pytest.raises(DataError, match=r"data set 'iris': the data home .* holds another content \(2 rows"):
+            component_of("iris")().load(0)
+
+    def test_a_broken_manifest_is_named(self, no_home):
+        self.write(no_home, "x", "a,target\n1,u\n2,v\n")
+        (no_home / "manifest.json").write_text("{")
+        with pytest.raises(DataError, match=r"manifest.json: not a manifest"):
+            component_of("x")().load(0)
+
+    def test_its_place_is_the_environment_variable_or_the_users_cache(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("ARBORETUM_DATA", str(tmp_path))
+        assert home_in_use() == tmp_path
+        monkeypatch.delenv("ARBORETUM_DATA")
+        assert home_in_use() == user_cache()
+        assert user_cache().parts[-2:] == ("arboretum", "data")
+
+
+def test_a_set_that_is_nowhere_says_why_and_what_to_do(no_home):
+    with pytest.raises(DataError) as caught:
+        component_of("fico-1000")().load(0)
+    message = str(caught.value)
+    assert "not in the data home" in message and "is not fetched" in message and "ARBORETUM_DATA" in message
+
+
+def test_one_class_against_the_rest(no_home):
+    for name, (_, species) in ONE_AGAINST_REST.items():
+        table = component_of(name)().load(0)
+        assert table.target.classes == ("rest", species)
+        assert np.bincount(table.target.codes).tolist() == [100, 50]
+    assert component_of("iris")(positive="setosa").load(0).sha256() == component_of("iris-setosa")().load(0).sha256()
+    with pytest.raises(DataError, match="unknown class 'setosaa'; did you mean 'setosa'"):
+        component_of("iris")(positive="setosaa").load(0)
+
+
+def test_columns_can_be_left_out(no_home):
+    table = component_of("iris")(ignore=["petal_width", "petal_length"]).load(0)
+    assert [c.name for c in table.columns] == ["sepal_length", "sepal_width"]
+    with pytest.raises(DataError, match="dataset.ignore: unknown column 'petal'"):
+        component_of("iris")(ignore=["petal"]).load(0)
+    with pytest.raises(DataError, match="leaves no column"):
+        component_of("iris")(ignore=[c.name for c in canonical("iris").columns]).load(0)
+
+
+def test_the_catalogue_has_one_entry_per_name_and_says_why_a_set_is_not_fetched():
+    names = [entry.name for entry in ENTRIES]
+    assert len(set(names)) == len(names) == 57
+    assert [e.name for e in ENTRIES if e.openml is None and not e.unfetched and e.name not in LOCAL] == []
+    forms = bundled.Path(bundled.__file__).with_name("canonical.json")
+    described = set(json.loads(forms.read_text()))
+    assert described == {e.name for e in ENTRIES if e.openml and not e.unfetched and e.name not in LOCAL}
+
+
+class TestGenerators:
+    """Made by rule; their content is pinned by the checksums above, these say what it is."""
+
+    def test_tic_tac_toe_ends_are_those_of_playing_every_game(self):
+        found = set()
+
+        def play(board, player):
+            for square in (i for i in range(9) if board[i] == "b"):
+                after = (*board[:square], player, *board[square + 1 :])
+                if generated.winner(after) or "b" not in after:
+                    found.add(after)
+                else:
+                    play(after, "o" if player == "x" else "x")
+
+        play(("x", *"bbbbbbbb"), "o")  # one corner, one edge and the centre stand for all openings …
+        play(("b", "x", *"bbbbbbb"), "o")
+        play((*"bbbb", "x", *"bbbb"), "o")
+        boards = set(generated.end_boards())
+        assert len(boards) == 958
+        turned = {tuple(board[i] for i in (6, 3, 0, 7, 4, 1, 8, 5, 2)) for board in boards}
+        assert turned == boards, "… because a quarter turn of an end board is an end board"
+        assert found <= boards
+        rotations = set(found)
+        for _ in range(3):
+            rotations |= {tuple(board[i] for i in (6, 3, 0, 7, 4, 1, 8, 5, 2)) for board in rotations}
+        assert rotations == boards
+
+    def test_the_monk_concepts_have_their_known_sizes(self):
+        sizes = [int(generated.monk_domain(p).target.codes.sum()) for p in (1, 2, 3)]
+        assert sizes == [216, 142, 228]
+
+    def test_random_tables_merge_equal_rows_to_their_most_common_decision(self):
+        """Two binary columns and 60 rows: at most four objects; counted here row by row from the same draw."""
+        table = generated.random_table(60, 2, 2, 3, seed=5)
+        draw = np.random.Generator(np.random.PCG64(5))
+        cells, decisions = draw.integers(2, size=(60, 2)), draw.integers(3, size=60)
+        votes: dict[tuple, list[int]] = {}
+        for row, decision in zip(cells.tolist(), decisions.tolist(), strict=True):
+            votes.setdefault(tuple(row), [0, 0, 0])[decision] += 1
+        expected = [(*map(str, row), str(int(np.argmax(n)))) for row, n in votes.items()]
+        columns = [[c.categories[k] for k in c.values] for c in table.columns]
+        target = [table.target.classes[k] for k in table.target.codes]
+        assert list(zip(*columns, target, strict=True)) == expected
+
+    def test_random_tables_follow_the_seed(self):
+        sums = [generated.random_table(50, 10, 3, 3, seed=seed).sha256() for seed in (1, 1, 2)]
+        assert sums[0] == sums[1] != sums[2]
+
+
+def test_starting_up_is_quick_and_light():
+    """The command lists components at every start: 0.5 s for all plugins together, numpy included."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, time, numpy, arboretum.api\nfrom arboretum_data.plugin import arboretum_components as hook\n"
+        "start = time.perf_counter(); hook(); print(time.perf_counter() - start)\n"
+        "print([m for m in ('pandas', 'sklearn', 'scipy', 'pyarrow', 'numba', 'mlflow') if m in sys.modules])"
+    )
+    lines = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
+        for _ in range(2)
+    ]
+    assert lines[-1][1] == "[]"
+    assert min(float(line[0]) for line in lines) < 0.4, "it takes 0.1 s on an idle core of 2024"
+
+
+def test_the_readers_do_not_change_a_table_on_disk(data_home, tmp_path, monkeypatch):
+    """A copy of the file gives the same content: nothing depends on the path."""
+    shutil.copy(data_home / "car.csv.gz", tmp_path / "car.csv.gz")
+    shutil.copy(data_home / "manifest.json", tmp_path / "manifest.json")
+    assert load_from_home(tmp_path, "car").sha256() == attrs.evolve(canonical("car")).sha256() == find_entry("car").sha256
