@@ -1,0 +1,174 @@
+"""Write docs/reference/components.md from the registry: ``make docs``.
+
+A component's class is the only place that knows its name, paper, fields and capabilities; this page is read off it, and a
+test fails when it is out of date.
+"""
+
+from __future__ import annotations
+
+import enum
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arboretum.interfaces.capability import Capability
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.build import field_types
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Entry, Preset, Registry
+
+PAGE = Path(__file__).with_name("components.md")
+FIRST_PARTY = "arboretum"
+MANY_ALIKE = 5
+"""So many components with the same fields are listed in one table."""
+
+HEAD = """\
+# Components
+
+Everything that is installed with Arboretum, by kind. This page is generated (`make docs`); on your machine,
+`arboretum plugins` lists what *you* have installed, and `arboretum explain KIND.NAME` prints one entry.
+
+A kind is a group on the command line, a component is one of its options, a field is a parameter:
+`arboretum run dataset=wine criterion=gain_ratio stopping.standard.max_depth=4`. Where one run may hold several components of a
+kind ({many}), a field is written with the component's name in between.
+"""
+
+
+def first_party(registry: Registry) -> Registry:
+    """The same registry without what others installed on this machine."""
+    kept = Registry()
+    for entry in registry.entries():
+        if entry.owner.distribution == FIRST_PARTY:
+            kept.add(entry.cls, entry.owner)
+    for preset in registry.presets():
+        if preset.owner.distribution == FIRST_PARTY:
+            kept.add_preset(preset)
+    return kept
+
+
+def render(registry: Registry) -> str:
+    """The whole page."""
+    many = " and ".join(f"`{kind}`" for kind in KINDS if kind in MANY)
+    parts = [HEAD.format(many=many), matrix(registry)]
+    parts += [section(registry, kind, question) for kind, question in KINDS.items()]
+    return "\n".join(parts)
+
+
+def matrix(registry: Registry) -> str:
+    """Components against what they say they can do."""
+    entries = [entry for entry in registry.entries() if entry.capabilities]
+    used = [c for c in Capability if any(c in entry.capabilities for entry in entries)]
+    lines = ["## What copes with what", "", "A component that is not listed here makes no claim: where it judges objects, it"]
+    lines += ["handles classes, any number of them, and weights. The framework refuses combinations that nobody claims.", ""]
+    lines.append("| component | " + " | ".join(c.value for c in used) + " |")
+    lines.append("|---|" + ":-:|" * len(used))
+    for entry in entries:
+        cells = ["●" if c in entry.capabilities else "" for c in used]
+        lines.append(f"| [{entry.kind} {entry.name}](#{entry.kind}-{entry.name}) | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def section(registry: Registry, kind: str, question: str) -> str:
+    """One kind: its question, its components and presets."""
+    lines = [f"## {kind}", "", f"*{question[0].upper()}{question[1:]}*", ""]
+    entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
+    if not entries and not presets:
+        return "\n".join([*lines, "Nothing of this kind is installed with Arboretum yet.", ""])
+    alike: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries:
+        alike.setdefault(tuple(field_table(entry)), []).append(entry)
+    for table, group in alike.items():
+        if len(group) >= MANY_ALIKE:
+            lines += compact(group, table)
+        else:
+            for entry in group:
+                lines += component(entry)
+    for preset in presets:
+        lines += recipe(preset)
+    return "\n".join(lines)
+
+
+def compact(group: list[Entry], table: tuple[str, ...]) -> list[str]:
+    """Components with the same fields: one line each, the fields once."""
+    lines = ["| name | what it is | paper |", "|---|---|---|"]
+    for entry in group:
+        row = (f'<a id="{entry.kind}-{entry.name}"></a>`{entry.name}`', cell(entry.summary), cell(entry.paper))
+        lines.append("| " + " | ".join(row) + " |")
+    lines.append("")
+    if table:
+        lines += ["All of them have these fields:", "", *table, ""]
+    return lines
+
+
+def component(entry: Entry) -> list[str]:
+    """Heading, meaning, paper, and a table of fields."""
+    lines = [f'<a id="{entry.kind}-{entry.name}"></a>', f"### {entry.name}", "", cell(entry.summary), ""]
+    paper = f"Paper: {entry.paper}. " if entry.paper else ""
+    lines += [f"{paper}Plugin: `{entry.owner.plugin}`.", ""]
+    table = field_table(entry)
+    return [*lines, *table, ""] if table else lines
+
+
+def field_table(entry: Entry) -> list[str]:
+    """Name, type, default, rule and meaning of every field; empty without fields."""
+    fields = [field for field in attrs.fields(entry.cls) if field.init]
+    if not fields:
+        return []
+    types_of = field_types(entry.cls)
+    lines = ["| field | type | default | rule | meaning |", "|---|---|---|---|---|"]
+    for field in fields:
+        unit = field.metadata.get("unit", "")
+        meaning = field.metadata.get("doc", "") + (f" ({unit})" if unit else "")
+        if field.metadata.get("shared"):
+            meaning += f"; follows the top-level `{field.metadata['shared']}`"
+        row = (f"`{field.name}`", type_name(types_of[field.name]), default(field), field.metadata.get("bounds", ""), meaning)
+        lines.append("| " + " | ".join(map(cell, row)) + " |")
+    return lines
+
+
+def recipe(preset: Preset) -> list[str]:
+    """A preset: what it selects."""
+    chosen = [f"{group}={'[' + ','.join(o) + ']' if isinstance(o, tuple) else o}" for group, o in preset.select.items()]
+    lines = [f'<a id="{preset.kind}-{preset.name}"></a>', f"### {preset.name} (preset)", "", cell(preset.summary), ""]
+    paper = f"Paper: {preset.paper}. " if preset.paper and preset.paper != "none" else ""
+    lines += [f"{paper}Plugin: `{preset.owner.plugin}`. Stands for `{' '.join([preset.kind + '=' + preset.recipe, *chosen])}`.", ""]
+    return lines
+
+
+def cell(text: str) -> str:
+    """Text that a table cell can hold."""
+    return " ".join(str(text).replace("|", "\\|").replace("``", "`").split())
+
+
+def default(field: Any) -> str:
+    value = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
+    if isinstance(value, enum.Enum):
+        return f"`{value.name}`"
+    if value is None:
+        return "none"
+    return f"`{value!r}`" if value not in ("", (), [], {}) else "empty"
+
+
+def type_name(wanted: Any) -> str:
+    """How a type reads: "whole number or none", "list of text"."""
+    words = {int: "whole number", float: "number", bool: "true or false", str: "text", type(None): "none", Any: "anything"}
+    origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
+    if wanted in words:
+        return words[wanted]
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(type_name(argument) for argument in arguments)
+    if origin in (list, tuple):
+        return f"list of {type_name(arguments[0])}" if arguments else "list"
+    if origin is not None and arguments:
+        return f"{type_name(arguments[0])} → {type_name(arguments[-1])}"
+    if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
+        return " or ".join(f"`{member.name}`" for member in wanted)
+    return getattr(wanted, "__name__", str(wanted))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(first_party(load_registry())), encoding="utf-8")
+    print(f"wrote {PAGE.name}")

@@ -1,0 +1,44 @@
+"""The generated pages are those of the installed components."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from arboretum.plugin.discovery import load_registry
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _generator():
+    spec = importlib.util.spec_from_file_location("generate_reference", ROOT / "docs" / "reference" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_of_components_is_up_to_date():
+    generator = _generator()
+    expected = generator.render(generator.first_party(load_registry()))
+    assert generator.PAGE.read_text(encoding="utf-8") == expected, "run: make docs"
+
+
+def test_every_first_party_component_and_preset_has_an_anchor():
+    generator = _generator()
+    registry = generator.first_party(load_registry())
+    text = generator.PAGE.read_text(encoding="utf-8")
+    names = [(entry.kind, entry.name) for entry in (*registry.entries(), *registry.presets())]
+    assert len(names) > 20
+    assert [name for name in names if f'<a id="{name[0]}-{name[1]}"></a>' not in text] == []
+
+
+def test_a_component_of_somebody_else_does_not_get_into_our_pages(tmp_path):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        'import attrs\n@attrs.frozen\nclass Mine:\n    """Nobody\'s criterion."""\n'
+        '    kind, name, paper, capabilities = "criterion", "nobodys", "", ()\n'
+    )
+    generator = _generator()
+    registry = load_registry([plugin])
+    assert "nobodys" in registry.names("criterion")
+    assert "nobodys" not in generator.first_party(registry).names("criterion")
