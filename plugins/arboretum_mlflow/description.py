@@ -13,6 +13,12 @@ SHOWN_LINES = 40
 SHOWN_CHARACTERS = 3500
 PARTS = ("train", "valid", "test")
 SHOWN_CHILDREN = 30
+FIRST_COLUMNS = (
+    *("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse"),
+    *("n_leaves", "depth", "expected_cost", "time_fit"),
+)
+"""What the summary of a sweep shows where the runs have it; all are better when smaller."""
+MOST_COLUMNS = 6
 
 
 def describe_run(record: Record, tree_text: str = "", left_out: Sequence[str] = ()) -> str:
@@ -32,21 +38,25 @@ def describe_failure(error: str) -> str:
 def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, Any]], varied: Mapping[str, int]) -> str:
     """The best results and what was varied.
 
-    children : {"name", "status", "metrics"} of each run, in the order to show.   varied : parameter → number of values.
+    children : {"name", "status", "metrics"} of each run, oldest first.   varied : parameter → number of values.
     """
     failures = sum(child["status"] == "FAILED" for child in children)
     pieces = [f"**{len(children)} runs**" + (f", {failures} failed" if failures else "")]
     if varied:
         pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in varied.items()))
-    columns = [name for name in best if any(name in child["metrics"] for child in children)][:6]
+    known = {name for child in children for name in child["metrics"]}
+    columns = [name for name in (*FIRST_COLUMNS, *(n for n in best if n not in FIRST_COLUMNS)) if name in known]
+    columns = columns[:MOST_COLUMNS]
     if columns:
+        if columns[0] in FIRST_COLUMNS:
+            children = sorted(children, key=lambda child: child["metrics"].get(columns[0], math.inf))
         rows = [f"| run | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
         for child in children[:SHOWN_CHILDREN]:
             cells = [_number(child["metrics"].get(name, math.nan)) for name in columns]
             rows.append(f"| {child['name']} | {' | '.join(cells)} |")
         pieces.append("\n".join(rows))
         if len(children) > SHOWN_CHILDREN:
-            pieces.append(f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed below this run.")
+            pieces.append(f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed under this run.")
     return "\n\n".join(pieces)
 
 

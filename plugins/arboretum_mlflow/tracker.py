@@ -15,8 +15,9 @@ from arboretum_mlflow.courier import Courier
 from arboretum_mlflow.location import Location, locate
 from arboretum_mlflow.ready import is_ready
 
-MIGRATION_PATIENCE = 4.0
-"""Making or migrating a schema may take this many times ``timeout``; a fresh SQLite store takes 2 to 5 s."""
+LONG = 4.0
+"""Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s), and the
+summary of a sweep (3 s per 1,000 runs)."""
 
 
 @attrs.frozen
@@ -56,7 +57,7 @@ class MLflowTracker:
         if is_ready(self.location, self.timeout):
             self.warm()
         else:
-            self._courier.ask("prepare", patience=MIGRATION_PATIENCE)
+            self._courier.ask("prepare", patience=LONG)
 
     def warm(self) -> None:
         """Load MLflow and open the store in the background, while the run does its work."""
@@ -87,7 +88,7 @@ class MLflowTracker:
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """End the parent (FINISHED, FAILED or KILLED) with the best metrics, and the parameters all its runs share."""
         finite, _ = entry.finite_only(best)  # those left out are named on the runs themselves
-        self._courier.ask("close_sweep", {"sweep_id": sweep_id, "best": finite, "status": status})
+        self._courier.ask("close_sweep", {"sweep_id": sweep_id, "best": finite, "status": status}, patience=LONG)
 
     def fetch(self, run_id: str) -> Mapping[str, str]:
         """Artifact name → text of a stored run.  Raises TrackerError when there is none."""

@@ -169,7 +169,7 @@ def test_children_name_their_parent_and_the_parent_shows_the_best_and_what_is_co
     text = tags_of(query, sweep)["mlflow.note.content"]
     assert "**3 runs**, 1 failed" in text
     assert "seed (2 values)" in text
-    assert "| cart iris seed=1 | 0.03 |" in text
+    assert text.index("| cart iris seed=0 | 0.02 |") < text.index("| cart iris seed=1 | 0.03 |"), "best first"
     assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
 
 
