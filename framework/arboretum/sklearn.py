@@ -10,6 +10,7 @@ ordered categories ordinal ones.  Everything the laboratory knows of the tree is
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -44,6 +45,10 @@ UNUSED = ("dataset", "split", "tracker")
 """Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
 
 
+NEGLIGIBLE = 1e-6
+"""Rows below this share of the average weight are left out."""
+
+
 class RefusedDataError(DataError, ValueError):
     """A DataError that scikit-learn's tools know as ValueError."""
 
@@ -63,6 +68,20 @@ _REFUSALS = {DataError: RefusedDataError, ConfigError: RefusedConfigError, Capab
 def _registry() -> Any:
     """The installed plugins, found once per process: an ensemble of a thousand trees must not look a thousand times."""
     return load_registry()
+
+
+def _assembled(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
+    """The components, kept by their JSON text: they are frozen, and an ensemble asks for the same ones thousands of times."""
+    try:
+        text = json.dumps(overrides)
+    except (TypeError, ValueError):  # a value that JSON does not know, such as an enum
+        return assemble(_registry(), {"method": method}, overrides, without=UNUSED)
+    return _assembled_from_text(method, text)
+
+
+@functools.lru_cache(maxsize=64)
+def _assembled_from_text(method: str, text: str) -> Parts:
+    return assemble(_registry(), {"method": method}, json.loads(text), without=UNUSED)
 
 
 class _BaseTree(BaseEstimator):
@@ -85,11 +104,9 @@ class _BaseTree(BaseEstimator):
         elif isinstance(overrides, str) or not isinstance(overrides, Mapping | Sequence):
             msg = f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}"
             raise ConfigError(msg)
-        registry, chosen = _registry(), {"method": self.method}
         if isinstance(overrides, Mapping):
-            return assemble(registry, chosen, {**values, **overrides}, without=UNUSED)
-        texts = [f"{key}={value}" for key, value in values.items()]
-        return assemble(registry, chosen, [*texts, *overrides], without=UNUSED)
+            return _assembled(self.method, {**values, **overrides})
+        return _assembled(self.method, [*(f"{key}={value}" for key, value in values.items()), *overrides])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -113,12 +130,7 @@ class _BaseTree(BaseEstimator):
             target = self._target(y)
             weights = self._row_weights(sample_weight, target, n_rows)
             table = Table("X", columns, target, weights)
-            if weights is not None and not weights.all():
-                table = table.take(np.flatnonzero(weights))  # a row of weight 0 is no row
-                if not table.n_rows:
-                    msg = "every sample weight is 0; no row is left to learn from"
-                    raise DataError(msg)
-            self._grow(parts, table)
+            self._grow(parts, table if weights is None else _without_negligible(table))
         except (DataError, ConfigError, CapabilityError) as error:
             raise _REFUSALS[type(error)](str(error)) from error
         return self
@@ -368,6 +380,21 @@ class TreeRegressor(RegressorMixin, _BaseTree):
     def predict(self, X: Any) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""
         return self._refusing(lambda table: self.tree_.predict(table), X)
+
+
+def _without_negligible(table: Table) -> Table:
+    """The rows that weigh something.
+
+    A row of weight 0 is no row, and one that weighs less than a millionth of the average cannot change a prediction unless
+    a branch is grown for it alone.  Weight trimming: Friedman, Hastie & Tibshirani (2000), "Additive logistic regression",
+    section 9.
+    """
+    weights = table.weights
+    heavy = weights > NEGLIGIBLE * weights.mean()
+    if not heavy.any():
+        msg = "every sample weight is 0; no row is left to learn from"
+        raise DataError(msg)
+    return table if heavy.all() else table.take(np.flatnonzero(heavy))
 
 
 def _is_mixed(X: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import StoreError
-from arboretum.model.solution import Solution, Status
+from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
 
 SCHEMA = "arboretum.record/1"
@@ -69,20 +69,21 @@ class Record:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             msg = f"not a record of this version; expected schema {SCHEMA!r}"
             raise StoreError(msg)
-        found = data["solution"]
-        solution = None
-        if found is not None:
-            solution = Solution(tree, found["value"], found["lower_bound"], Status(found["status"]), found["subproblems"])
-        return Record(
-            config=data["config"],
-            seed=data["seed"],
-            versions=data["versions"],
-            data=data["data"],
-            timings=data["timings"],
-            metrics={k: math.nan if v is None else v for k, v in data["metrics"].items()},
-            solution=solution,
-            verified=data["verified"],
-            tree=tree,
-            fingerprint=data["fingerprint"],
-            notes=tuple(data["notes"]),
-        )
+        try:
+            found = data["solution"]
+            return Record(
+                config=data["config"],
+                seed=data["seed"],
+                versions=data["versions"],
+                data=data["data"],
+                timings=data["timings"],
+                metrics={k: math.nan if v is None else v for k, v in data["metrics"].items()},
+                solution=None if found is None else Solution.from_json(found, tree),
+                verified=data["verified"],
+                tree=tree,
+                fingerprint=data["fingerprint"],
+                notes=tuple(data["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"
+            raise StoreError(msg) from None

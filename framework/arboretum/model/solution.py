@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -39,11 +41,21 @@ class Solution:
         return self.value - self.lower_bound
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers, without the tree."""
+        """The numbers, without the tree; one that is not known or not finite is None (JSON knows neither NaN nor ∞)."""
         return {
-            "value": self.value,
-            "lower_bound": self.lower_bound,
-            "gap": self.gap,
+            "value": _finite_or_none(self.value),
+            "lower_bound": _finite_or_none(self.lower_bound),
+            "gap": _finite_or_none(self.gap),
             "status": self.status.value,
             "subproblems": self.subproblems,
         }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
+        """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is not one."""
+        value, bound = (math.nan if data[name] is None else data[name] for name in ("value", "lower_bound"))
+        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"])
+
+
+def _finite_or_none(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None

@@ -1,0 +1,70 @@
+"""Records and solutions survive JSON, also where a number is not known."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from arboretum.errors import StoreError
+from arboretum.model.record import Record
+from arboretum.model.solution import Solution, Status
+
+
+def record(**changes) -> Record:
+    parts = {
+        "config": {"choices": {"method": "cart"}, "seed": 1},
+        "seed": 1,
+        "versions": {"arboretum": "0.1.0"},
+        "data": {"name": "iris", "n_rows": 150},
+        "timings": {"fit": 0.25},
+        "metrics": {"train_error": 0.02, "test_roc_auc": math.nan},
+        "solution": Solution(None, 3.5, 3.0, Status.feasible, 12),
+        "verified": True,
+        "tree": None,
+        "fingerprint": "abc",
+        "notes": ("one note",),
+    }
+    return Record(**{**parts, **changes})
+
+
+def strict(text: str):
+    """Parse JSON, refusing the NaN and Infinity that Python would let pass."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def test_a_record_comes_back_as_it_was():
+    again = Record.from_json(record().to_json())
+    assert again.to_json() == record().to_json()
+    assert math.isnan(again.metrics["test_roc_auc"])
+    assert again.solution.status is Status.feasible
+    assert again.solution.gap == 0.5
+    assert again.notes == ("one note",)
+
+
+def test_a_record_is_strict_json_whatever_is_unknown():
+    unknown = Solution(None, math.inf, math.nan, Status.infeasible)
+    text = record(solution=unknown, metrics={"gap": math.inf}).to_json()
+    assert strict(text)["solution"]["value"] is None
+    assert math.isnan(Record.from_json(text).solution.lower_bound)
+
+
+def test_an_optimal_solution_has_no_gap():
+    assert Solution(None, 2.0, 2.0, Status.optimal).gap == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"schema": "arboretum.record/0"}', '{"schema": "arboretum.record/1"}'],
+)
+def test_text_that_is_no_record_is_refused_in_one_line(text):
+    with pytest.raises(StoreError, match="not a record") as error:
+        Record.from_json(text)
+    assert "\n" not in str(error.value)
+
+
+def test_a_damaged_record_is_refused():
+    text = record().to_json()
+    for old, new in (('"feasible"', '"fine"'), ('"metrics": {', '"metrics": 3, "x": {')):
+        with pytest.raises(StoreError, match="edited or cut short"):
+            Record.from_json(text.replace(old, new))

@@ -1,0 +1,252 @@
+"""The estimators: scikit-learn's own checks, and what they add to them."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
+from arboretum.sklearn import TreeClassifier, TreeRegressor
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+ESTIMATORS = [
+    TreeClassifier(),
+    TreeClassifier("id3"),
+    TreeClassifier("random"),
+    TreeRegressor(),
+    TreeRegressor("cart", overrides={"encoder": "multiway"}),
+    TreeRegressor("random"),
+]
+
+
+def known_failures(estimator) -> dict[str, str]:
+    if estimator.method == "random":
+        why = "the random criterion hashes the number of rows in a node, so a row given twice is not a row of weight 2"
+        return {"check_sample_weight_equivalence_on_dense_data": why}
+    return {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=known_failures)
+def test_scikit_learns_own_checks_hold(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+MIXED = pd.DataFrame(
+    {
+        "age": [20.0, 25.0, 30.0, 40.0, np.nan, 50.0] * 4,
+        "odor": ["almond", "foul", "almond", None, "foul", "almond"] * 4,
+        "size": pd.Categorical(["s", "m", "l", "s", "m", "l"] * 4, categories=["s", "m", "l"], ordered=True),
+        "sunny": [True, False, True, False, True, False] * 4,
+    }
+)
+ANSWER = np.array(["no", "yes", "no", "yes", "yes", "no"] * 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cart_is_as_good_as_scikit_learns_tree(dtype):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)).astype(dtype), rng.integers(0, 3, 400)
+    ours = TreeClassifier(max_depth=4, min_samples_leaf=3).fit(X, y)
+    theirs = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3, random_state=0).fit(X, y)
+    cost = float((ours.tree_.mass * ours.tree_.is_leaf * _gini(ours.tree_)).sum())
+    leaf = theirs.tree_.children_left < 0
+    other = float((theirs.tree_.weighted_n_node_samples * theirs.tree_.impurity)[leaf].sum())
+    assert cost == pytest.approx(other)
+    assert ours.get_depth() == theirs.get_depth()
+    assert ours.get_n_leaves() == theirs.get_n_leaves()
+    assert ours.feature_importances_ == pytest.approx(theirs.feature_importances_)
+    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X))
+
+
+def _gini(tree):
+    return 1 - ((tree.weights / tree.mass[:, None]) ** 2).sum(axis=1)
+
+
+def test_regression_is_as_good_as_scikit_learns_tree():
+    X, y = load_diabetes(return_X_y=True)
+    ours, theirs = TreeRegressor(max_depth=3).fit(X, y), DecisionTreeRegressor(max_depth=3).fit(X, y)
+    assert ours.predict(X) == pytest.approx(theirs.predict(X))
+    assert ours.feature_importances_ == pytest.approx(theirs.feature_importances_)
+
+
+def test_frames_keep_their_kinds_of_columns():
+    model = TreeClassifier().fit(MIXED, ANSWER)
+    assert [c.kind.value for c in model.tree_.columns] == ["continuous", "categorical", "ordinal", "continuous"]
+    assert model.tree_.columns[2].categories == ("s", "m", "l")
+    assert model.predict(MIXED).tolist() == ANSWER.tolist()
+    assert list(model.feature_names_in_) == list(MIXED.columns)
+    assert {name for rule in model.tree_.rules for name in rule.columns} <= set(MIXED.columns)
+
+
+def test_a_frame_with_a_value_never_seen_is_predicted():
+    model = TreeClassifier().fit(MIXED, ANSWER)
+    new = MIXED.iloc[:1].assign(odor="lavender", size="xxl")
+    assert model.predict_proba(new).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", ["cart", "id3"])
+def test_missing_values_are_learned_from(method, iris):
+    X, y = iris[0].copy(), iris[1]
+    X[::7, 2] = np.nan
+    model = TreeClassifier(method).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_infinite_values_are_refused(iris):
+    X = iris[0].copy()
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        TreeClassifier().fit(X, iris[1])
+    with pytest.raises(DataError, match="'age' holds an infinite value"):
+        TreeClassifier().fit(MIXED.assign(age=np.inf), ANSWER)
+
+
+def test_class_weights_are_row_weights(iris):
+    X, y = iris
+    weights = {0: 1.0, 1: 3.0, 2: 0.5}
+    by_class = TreeClassifier(max_depth=2, class_weight=weights).fit(X, y)
+    by_row = TreeClassifier(max_depth=2).fit(X, y, sample_weight=np.array([weights[c] for c in y]))
+    assert by_class.tree_.to_json() == by_row.tree_.to_json()
+    balanced = TreeClassifier(max_depth=1, class_weight="balanced").fit(X[:120], y[:120])
+    assert balanced.tree_.weights[0] == pytest.approx([40, 40, 40])
+
+
+def test_rows_of_no_weight_are_no_rows(iris):
+    X, y = iris
+    weights = np.ones(150)
+    weights[100:] = 0
+    weights[:10] = 1e-12
+    model = TreeClassifier().fit(X, y, weights)
+    assert model.tree_.counts[0] == 90
+    assert model.predict_proba(X).shape == (150, 3)
+    with pytest.raises(ValueError, match="weight"):
+        TreeClassifier().fit(X, y, np.zeros(150))
+
+
+def test_decision_paths_lead_from_the_root_to_where_apply_says(iris):
+    X, y = iris
+    model = TreeClassifier(max_depth=3).fit(X, y)
+    path, at = model.decision_path(X), model.apply(X)
+    assert path.shape == (150, model.tree_.n_nodes)
+    for row in range(0, 150, 10):
+        expected = [node for node, _ in model.tree_.path(at[row])] + [at[row]]
+        assert sorted(path[row].indices.tolist()) == expected
+
+
+def test_prices_reach_the_tree_and_the_bill(iris):
+    X, y = iris
+    prices = {"x0": 1, "x1": 1, "x2": 10, "x3": 4}
+    model = TreeClassifier(overrides={"cost": "table", "cost.prices": prices}).fit(X, y)
+    tree = model.tree_
+    for node in np.flatnonzero(~tree.is_leaf):
+        assert tree.price[node] == prices[tree.rule(node).column]
+    assert model.prices_paid(X) == pytest.approx(tree.price_to[model.apply(X)])
+
+
+def test_overrides_read_as_mapping_and_as_on_the_command_line(iris):
+    mapping = TreeClassifier(max_depth=2, overrides={"criterion": "gain_ratio", "impurity": "entropy"}).fit(*iris)
+    listed = TreeClassifier(max_depth=2, overrides=["criterion=gain_ratio", "impurity=entropy"]).fit(*iris)
+    assert mapping.tree_.to_json() == listed.tree_.to_json()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"method": "crat"}, ConfigError, "did you mean 'cart'"),
+        ({"max_depth": -1}, ConfigError, "max_depth"),
+        ({"min_samples_leaf": 0}, ConfigError, "min_leaf"),
+        ({"overrides": {"criterion.nope": 1}}, ConfigError, "nope"),
+        ({"overrides": "criterion=gini"}, ConfigError, "overrides must be"),
+        ({"overrides": {"impurity": "variance"}}, CapabilityError, "impurity variance does regression"),
+        ({"method": "exact"}, CapabilityError, "needs a solver"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(parameters, error, message, iris):
+    with pytest.raises(error, match=message) as caught:
+        TreeClassifier(**parameters).fit(*iris)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, ArboretumError)
+
+
+def test_the_seed_is_the_random_state(iris):
+    trees = [TreeClassifier("random", random_state=seed).fit(*iris).tree_.to_json() for seed in (1, 1, 2)]
+    assert trees[0] == trees[1]
+    assert trees[0] != trees[2]
+
+
+def test_a_verified_fit_is_the_same_fit(iris):
+    assert TreeClassifier(verify=True).fit(*iris).tree_.to_json() == TreeClassifier().fit(*iris).tree_.to_json()
+
+
+def test_they_work_inside_other_estimators(iris):
+    X, y = iris
+    assert cross_val_score(make_pipeline(StandardScaler(), TreeClassifier(max_depth=3)), X, y, cv=3).mean() > 0.9
+    search = GridSearchCV(TreeClassifier(), {"max_depth": [1, 3], "method": ["cart", "id3"]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    assert BaggingClassifier(TreeClassifier(max_depth=2), n_estimators=5, random_state=0).fit(X, y).score(X, y) > 0.9
+    boosted = AdaBoostClassifier(TreeClassifier(max_depth=1), n_estimators=20, random_state=0).fit(X, y)
+    assert boosted.score(X, y) > TreeClassifier(max_depth=1).fit(X, y).score(X, y)
+
+
+def test_they_survive_cloning_and_pickling(iris):
+    model = TreeClassifier(max_depth=2, overrides={"impurity": "entropy"}).fit(*iris)
+    assert clone(model).get_params() == model.get_params()
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(iris[0]).tolist() == model.predict(iris[0]).tolist()
+
+
+def test_text_and_picture_are_at_hand(iris):
+    model = TreeClassifier(max_depth=2).fit(*iris)
+    assert "x3 ≤ 1.75 ▸ 1" in model.to_text()
+    assert model.to_svg().startswith("<svg")
+
+
+def test_labels_of_any_kind_come_back(iris):
+    X, y = iris
+    for labels in (np.array(["a", "b", "c"])[y], y - 5, y == 1, y.astype(float), (y * 10**12)):
+        model = TreeClassifier().fit(X, labels)
+        assert np.array_equal(model.predict(X), labels)
+        assert model.classes_.dtype == labels.dtype
+
+
+def test_a_frame_of_constants_has_a_tree_that_asks_nothing():
+    frame = pd.DataFrame({"a": ["x"] * 4, "b": [1.0] * 4})
+    model = TreeClassifier().fit(frame, [0, 1, 1, 1])
+    assert model.get_n_leaves() == 1
+    assert model.predict(frame).tolist() == [1] * 4
+    assert model.feature_importances_.tolist() == [0, 0]
+
+
+def test_float32_rows_reach_the_engine_as_float32_without_a_copy_per_column(monkeypatch):
+    import arboretum.sklearn as module
+
+    seen = []
+    grow = module.grow_tree
+    monkeypatch.setattr(module, "grow_tree", lambda parts, table, *a, **k: seen.append(table) or grow(parts, table, *a, **k))
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    TreeClassifier(max_depth=1).fit(X, X[:, 0] > 0)
+    values = [column.values for column in seen[0].columns]
+    assert all(v.dtype == np.float32 for v in values)
+    assert len({v.base.base.ctypes.data if v.base.base is not None else v.base.ctypes.data for v in values}) == 1
+
+
+def test_importing_the_package_loads_no_scikit_learn():
+    code = "import sys, arboretum; before = 'sklearn' in sys.modules; arboretum.TreeClassifier; print(before, 'sklearn' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+    assert found.stdout.split() == ["False", "True"]
