@@ -6,16 +6,12 @@ distinct spellings, so that a column of a million rows costs one look at each of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
 
 from arboretum.api import DataError
-
-_NOT_A_NUMBER = re.compile(r"_|nan", re.IGNORECASE)  # float() accepts both; a table should not
-
 
 @attrs.frozen(eq=False)
 class Cells:
@@ -24,6 +20,7 @@ class Cells:
     values : the distinct spellings.   codes : int32[n_rows] into ``values``, −1 = missing.
     numbers : float64[n_rows], NaN = missing, where the format is typed (Parquet); then ``values`` and ``codes`` are unused.
     declared : the values of a nominal attribute in the order the file declares them (ARFF), or ().
+    parsed : float64[len(values)], the values as numbers, where the reader has them at hand.
     """
 
     name: str
@@ -31,6 +28,7 @@ class Cells:
     codes: np.ndarray | None = None
     numbers: np.ndarray | None = None
     declared: tuple[str, ...] = ()
+    parsed: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -40,7 +38,7 @@ class Cells:
         """float64[n_rows] with NaN = missing, or None when some value is not a number."""
         if self.numbers is not None:
             return self.numbers
-        parsed = parse_numbers(self.values)
+        parsed = parse_numbers(self.values) if self.parsed is None else self.parsed
         if parsed is None:
             return None
         return np.append(parsed, np.nan)[self.codes]
@@ -57,13 +55,12 @@ class Cells:
 
 
 def parse_numbers(values: Sequence[str]) -> np.ndarray | None:
-    """float64[len(values)], or None when some value is not a number ("1_000" and "nan" are not)."""
-    if any(_NOT_A_NUMBER.search(value) for value in values):
-        return None
+    """float64[len(values)], or None when some value is not a number ("1_000" and "nan", which float() takes, are not)."""
     try:
-        return np.array([float(value) for value in values], dtype=np.float64)
+        parsed = np.array([float(value) for value in values], dtype=np.float64)
     except ValueError:
         return None
+    return None if np.isnan(parsed).any() or any("_" in value for value in values) else parsed
 
 
 def natural_order(values: Iterable[str]) -> list[str]:

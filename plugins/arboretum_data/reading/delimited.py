@@ -20,6 +20,7 @@ from arboretum_data.reading.cells import Cells, checked_header, factorise, text_
 
 LARGE = 4_000_000
 """Bytes (uncompressed) from which pyarrow's reader pays its import of about 0.2 s."""
+MANY_SPELLINGS = 100_000
 SEPARATORS = (",", ";", "\t", "|")
 MISSING_WORDS = ("", "?", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL")
 """Spellings of a missing value in a file of unknown origin; a data home knows only the empty cell."""
@@ -138,5 +139,30 @@ def _from_dictionary(name: str, column, missing: Sequence[str]) -> Cells:
     array = column.unify_dictionaries().combine_chunks()
     if hasattr(array, "num_chunks"):
         array = array.chunk(0)
+    return arrow_text_cells(name, array, missing)
+
+
+def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
+    """Cells of a pyarrow dictionary array of strings.
+
+    A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a loop over them takes
+    a second per million.  It falls back to the loop where stripping makes two spellings equal.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
     codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return text_cells(name, array.dictionary.to_pylist(), codes, missing)
+    spellings = array.dictionary
+    if len(spellings) < MANY_SPELLINGS or not compute.utf8_trim_whitespace(spellings).equals(spellings):
+        return text_cells(name, spellings.to_pylist(), codes, missing)
+    known = compute.invert(compute.is_in(spellings, value_set=pa.array(list(missing), spellings.type)))
+    kept = known.to_numpy(zero_copy_only=False)
+    values = spellings.filter(known)
+    lookup = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
+    try:
+        parsed = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        parsed = None  # some value is no number to pyarrow; Cells asks again
+    if parsed is not None and np.isnan(parsed).any():
+        parsed = None
+    return Cells(name, tuple(values.to_pylist()), lookup[codes], parsed=parsed)

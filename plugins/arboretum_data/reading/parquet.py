@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from arboretum.api import DataError
-from arboretum_data.reading.cells import Cells, checked_header, text_cells
+from arboretum_data.reading.cells import Cells, checked_header
+from arboretum_data.reading.delimited import arrow_text_cells
 
 
 def read_parquet(path: Path, *, missing: Sequence[str] = ()) -> list[Cells]:
@@ -44,5 +45,4 @@ def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
     array = column.cast(pa.string()).combine_chunks().dictionary_encode()
     if hasattr(array, "num_chunks"):
         array = array.chunk(0)
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return text_cells(name, array.dictionary.to_pylist(), codes, missing)
+    return arrow_text_cells(name, array, missing)

@@ -121,7 +121,9 @@ class TestReading:
         assert spelled(table) == [[2.5, 0.0, 0.0], ["u", "u", "v"]]
         assert table.target.codes.tolist() == [1, 0, 0]
 
-    def test_a_large_file_is_read_as_a_small_one(self, write, monkeypatch):
+    @pytest.mark.parametrize("many", [1, 100_000])
+    def test_a_large_file_is_read_as_a_small_one(self, write, monkeypatch, many):
+        monkeypatch.setattr(delimited, "MANY_SPELLINGS", many)
         generator = np.random.default_rng(0)
         rows = "\n".join(f"{a},{w},{'?' if a > 0.9 else a},{k}" for a, w, k in zip(
             generator.normal(size=500).round(3), generator.choice(["a b", '"x, y"', "", " c"], 500),
