@@ -24,7 +24,7 @@ MOST_CORNERS = 6
 """Bins with more classes than this are not bounded by their corners (2⁶ of them), but searched."""
 
 
-@jit
+@jit(inline=True)
 def put_table(t, weights, counts, left_w, left_c, all_w, all_c):
     """Write a two-outcome table: left, and all − left (0 where no row is left)."""
     for k in range(len(left_w)):
@@ -88,7 +88,10 @@ def score_edges(w, c, many, min_leaf, side, price, batch, node, block, scores, b
             continue
         inside = many[b] and here > 1 and left + here > min_leaf and total - left > min_leaf
         if inside and classes <= MOST_CORNERS:
-            for mask in range(1, (1 << classes) - 1):
+            # no and all objects of the bin are corners, too: cuts between bins, but for the missing rows alone on a side
+            lowest = 0 if side == 0 and left == lost else 1
+            highest = (1 << classes) - (0 if side == 1 and b == last else 1)
+            for mask in range(lowest, highest):
                 for k in range(n_classes):
                     corner_w[k] = left_w[k]
                     corner_c[k] = left_c[k]
@@ -262,7 +265,7 @@ def best_bounded(
                 highest[f] = max(highest[f], bounds[f, s, b])
     # look first where the bound is highest: what is found there spares other bins
     found_f, found_b, found_low, found_high, found_side, found = NOTHING, -1, np.nan, np.nan, NO_SIDE, -np.inf
-    members = np.empty(len(rows), np.int32)
+    members = np.empty(len(rows) + 1, np.int32)
     keys = np.empty(len(rows), values.dtype)
     while True:
         f = np.argmax(highest)
@@ -309,17 +312,21 @@ def search_bins(
     """  # fmt: skip
     block_w, block_c, block_e, block_p, out = block
     n_classes = w.shape[1]
-    wanted = np.empty(BINS, np.bool_)
+    wanted = np.empty(BINS, np.uint8)
     for b in range(BINS):
-        wanted[b] = max(bounds[0, b], bounds[1, b]) >= least
-    m = 0
-    start = np.uintp(f) * np.uintp(column_stride)
-    for j in range(len(rows)):
+        bound = max(bounds[0, b], bounds[1, b])
+        wanted[b] = 1 if bound >= least and bound > -np.inf else 0
+    m = np.uintp(0)
+    width, column = np.uintp(codes.shape[1]), np.uintp(f)
+    flat = codes.reshape(codes.size)
+    for j in range(len(rows)):  # without a branch: which rows are wanted cannot be predicted
         i = rows[j]
-        if wanted[codes[i, f]]:
-            members[m] = i
-            keys[m] = values[start + np.uintp(i) * np.uintp(row_stride)]
-            m += 1
+        members[m] = i
+        m += np.uintp(wanted[flat[np.uintp(i) * width + column]])
+    start = column * np.uintp(column_stride)
+    for j in range(m):
+        keys[j] = values[start + np.uintp(members[j]) * np.uintp(row_stride)]
+    m = np.int64(m)
     sort_run(keys, members, 0, m)
     first = f * BINS
     all_w, all_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)

@@ -78,7 +78,7 @@ def list_tests(
     return n
 
 
-@jit
+@jit(inline=True)
 def _contains(values, value):
     for v in values:
         if v == value:
@@ -155,14 +155,14 @@ def fill_tables(
             _add_bin(weights, counts, extra, stop, out_weights[t, side[t]], out_counts[t, side[t]], out_extra[t, side[t]])
 
 
-@jit
+@jit(inline=True)
 def _clear(weights, counts, extra):
     weights[:] = 0.0
     counts[:] = 0
     extra[:] = 0.0
 
 
-@jit
+@jit(inline=True)
 def complete(left_w, left_c, left_e, all_w, all_c, all_e, out_w, out_c, out_e):
     """Write outcome 0 (``left``) and outcome 1 (``all − left``) of a two-outcome table.
 
@@ -183,7 +183,7 @@ def complete(left_w, left_c, left_e, all_w, all_c, all_e, out_w, out_c, out_e):
         out_e[1, k] = 0.0 if rest == 0 else all_e[k] - left_e[k]
 
 
-@jit
+@jit(inline=True)
 def _add_bin(weights, counts, extra, b, to_weights, to_counts, to_extra):
     for k in range(weights.shape[1]):
         to_weights[k] += weights[b, k]

@@ -46,7 +46,7 @@ def find_cuts(values, rows, count, min_leaf, gap, position, side):
     return n, known
 
 
-@jit
+@jit(inline=True)
 def add_row(i, label, y, weight, count, extra, to_weights, to_counts, to_extra):
     """Add one object to a table's outcome: class weights, or moments where ``label`` is empty."""
     w = weight[i]

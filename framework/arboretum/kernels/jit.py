@@ -25,15 +25,17 @@ def _house_stamp() -> tuple[tuple[str, int, int], ...]:
     return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(folder.glob("*.py")))
 
 
-def jit(function: Callable | None = None, *, signature: Any = None, stamp: Any = None) -> Any:
+def jit(function: Callable | None = None, *, inline: bool = False, signature: Any = None, stamp: Any = None) -> Any:
     """Decorate a kernel (see the module's docstring for the policy).
 
+    inline : merge it into its callers, for helpers called once per table or row: as a call, passing the dozen words of
+        each array argument costs more than what such a helper does.
     signature : numba signature; with one, compilation happens now, so only :mod:`arboretum.kernels.pointers` gives it.
     stamp : what else, besides the kernel's own file, makes a cached version stale; by default all files of this folder.
     """
     if function is None:
-        return lambda f: jit(f, signature=signature, stamp=stamp)
-    options = {"nogil": True, "error_model": "numpy"}
+        return lambda f: jit(f, inline=inline, signature=signature, stamp=stamp)
+    options = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     dispatcher = numba.njit(**options)(function)
     try:
         dispatcher.enable_caching()

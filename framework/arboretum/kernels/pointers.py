@@ -91,8 +91,9 @@ def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SI
     The loop's source pretends to lie in the kernel's file, so that numba caches it beside the plugin and drops it when
     the plugin changes; a change of the loop itself changes its name.
     """
-    inner = kernel if isinstance(kernel, numba.core.dispatcher.Dispatcher) else numba.njit(nogil=True, error_model="numpy")(kernel)
-    python = inner.py_func
+    python = getattr(kernel, "py_func", kernel)
+    # inlined by force: as a call, passing a dozen words per array costs five times what the kernel itself does
+    inner = numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
     # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and imported by its test
     tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[:8]
     name = f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arboretum.api import Context, Prices, Task, grow
+from arboretum.engine.search import bounded
 from arboretum.testing.naive import check_tree
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Misclassification, Variance
@@ -104,3 +105,23 @@ class PerPrice:
 
     def score(self, tables, node):
         return Reduction().score(tables, node) / (1.0 + tables.price)
+
+
+@pytest.mark.parametrize("impurity", [Gini(), Entropy(), Misclassification()], ids=lambda i: i.name)
+@EXAMPLES
+@given(
+    objects=encodeds(raw_only=True, max_rows=24), edges=st.lists(st.sampled_from([-2.0, 0.1, 0.3, 1.0]), max_size=2),
+    min_leaf=st.integers(1, 4),
+)  # fmt: skip
+def test_no_bin_that_is_not_searched_hides_a_better_threshold(impurity, objects, edges, min_leaf):
+    """Few wide bins instead of 254, so that small tables have bins worth searching."""
+
+    def few(raw):
+        found = np.full((raw.shape[1], 256), np.inf, raw.dtype)
+        found[:, : len(set(edges))] = sorted(set(edges))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounded, "bin_edges", few)
+        check(objects, Reduction(), impurity, "depth", min_leaf)
+        check(objects, GainRatio(), impurity, "depth", min_leaf)
