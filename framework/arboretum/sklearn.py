@@ -3,8 +3,8 @@
 >>> from arboretum import TreeClassifier
 >>> TreeClassifier(method="cart", max_depth=3).fit(X, y).predict(X)      # doctest: +SKIP
 
-Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical columns,
-ordered categories ordinal ones.  Everything the laboratory knows of the tree is in ``tree_``.
+Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical
+columns, ordered categories ordinal ones.  Everything the laboratory knows of the tree is in ``tree_``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from sklearn.utils.validation import (
 )
 
 from arboretum.engine import check
-from arboretum.engine.run import Fit
+from arboretum.engine.run import Fit, measure
 from arboretum.engine.run import fit as grow_tree
 from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.split import Division
-from arboretum.measure import impurity_decrease
 from arboretum.model.frame import read_numbers, spelled, table_like
+from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import assemble
@@ -71,7 +71,7 @@ def _registry() -> Any:
 
 
 def _assembled(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
-    """The components, kept by their JSON text: they are frozen, and an ensemble asks for the same ones thousands of times."""
+    """The components, kept by their JSON text: they are frozen, and an ensemble asks for the same ones often."""
     try:
         text = json.dumps(overrides)
     except (TypeError, ValueError):  # a value that JSON does not know, such as an enum
@@ -232,7 +232,7 @@ class _BaseTree(BaseEstimator):
         return csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(at), self.tree_.n_nodes))
 
     def prices_paid(self, X: Any) -> np.ndarray:
-        """float64[n_rows]: what each row pays for the tests on its path (price 1 each, unless ``cost`` is overridden)."""
+        """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost`` is overridden)."""
         return self.tree_.prices_paid(self._table(X))
 
     def _refusing(self, use: Any, X: Any) -> Any:
@@ -246,7 +246,7 @@ class _BaseTree(BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """float64[n_features_in_]: impurity decrease by the tests on each column, normalised to sum 1 (0 without tests)."""
+        """float64[n_features_in_]: impurity decrease by the tests on each column, as shares (0 without tests)."""
         check_is_fitted(self, "tree_")
         gain = impurity_decrease(self.tree_)
         found = np.array([gain.get(name, 0.0) for name in self._names()])
@@ -278,11 +278,12 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
 
     method : a preset or recipe (``arboretum plugins`` lists them).   max_depth : tests on a path, at most.
     min_samples_leaf : rows per branch, at least.   class_weight : None, "balanced", or {class: weight}.
-    random_state : seed of methods that draw.   overrides : further choices and fields, as on the command line, a mapping
-    such as ``{"criterion": "gain_ratio", "cost": "table", "cost.prices": {"x0": 3}}`` or a list of "key=value".
+    random_state : seed of methods that draw.   overrides : further choices and fields, as on the command line, a
+    mapping such as ``{"criterion": "gain_ratio", "cost": "table", "cost.prices": {"x0": 3}}`` or a list of "key=value".
     verify : replay the tree by the slow reference after growing (VerificationError on a mismatch).
 
-    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``, ``feature_names_in_``.
+    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``,
+    ``feature_names_in_``.
     """
 
     _task = Task.classification
@@ -385,9 +386,9 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 def _without_negligible(table: Table) -> Table:
     """The rows that weigh something.
 
-    A row of weight 0 is no row, and one that weighs less than a millionth of the average cannot change a prediction unless
-    a branch is grown for it alone.  Weight trimming: Friedman, Hastie & Tibshirani (2000), "Additive logistic regression",
-    section 9.
+    A row of weight 0 is no row, and one that weighs less than a millionth of the average cannot change a prediction
+    unless a branch is grown for it alone.  Weight trimming: Friedman, Hastie & Tibshirani (2000), "Additive logistic
+    regression", section 9.
     """
     weights = table.weights
     heavy = weights > NEGLIGIBLE * weights.mean()
@@ -411,7 +412,7 @@ def _numeric_columns(X: np.ndarray, names: Sequence[str]) -> tuple[Column, ...]:
 
 
 def _frame_column(name: str, series: Any) -> Column:
-    """A column of a mixed frame: ordered categories → ordinal, other text and categories → categorical, else numbers."""
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers."""
     if getattr(series.dtype, "kind", "O") in "biuf":
         return Column(name, ColumnKind.continuous, read_numbers(name, series))
     categories, codes = spelled(series)
@@ -446,9 +447,6 @@ def _classes_and_codes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _verify(fitted: Fit) -> None:
     """Replay the tree over its training objects by the slow reference."""
     from arboretum.engine.verify import verify
-    from arboretum.measure import complexities, evaluate
-
-    tree = fitted.solution.tree
-    metrics = complexities(tree) | evaluate(tree, fitted.train, "train")
-    problem = fitted.problem
+    tree, problem = fitted.solution.tree, fitted.problem
+    metrics = measure(tree, fitted, fitted.train)
     verify(tree, problem.objects, problem.prices, fitted.train, metrics, fitted.solution, problem.parts)

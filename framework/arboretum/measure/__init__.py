@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arboretum.measure.complexity import complexities, costs_of_rows, impurity_decrease, node_impurity
+from arboretum.measure.complexity import complexities, costs_of_rows
 from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, better, direction, evaluate
 
 __all__ = [
@@ -14,6 +14,4 @@ __all__ = [
     "costs_of_rows",
     "direction",
     "evaluate",
-    "impurity_decrease",
-    "node_impurity",
 ]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 
 def complexities(tree: Tree) -> dict[str, float]:
     """Every complexity of the tree over its training objects, by weight.
 
-    depth : most tests on a path.   total_path_length : Σ over objects of tests asked.   average_depth : that per object.
+    depth : most tests on a path.   total_path_length : Σ over objects of tests asked.   average_depth : that per
+        object.
     n_nodes, n_leaves, n_internal : nodes that exist (an outcome without objects has no node).
     expected_cost : price paid per object.   max_cost : largest price of a path.
 
@@ -37,8 +38,8 @@ def complexities(tree: Tree) -> dict[str, float]:
 def costs_of_rows(tree: Tree, table: Table, rest: np.ndarray | None = None) -> dict[str, float]:
     """The complexities that depend on rows, over the rows of ``table`` by weight.
 
-    Same names as :func:`complexities`, without the counts of nodes.  A row that is split over branches asks and pays the
-    average over its shares.  An empty table has NaN.
+    Same names as :func:`complexities`, without the counts of nodes.  A row that is split over branches asks and pays
+    the average over its shares.  An empty table has NaN.
     """
     weights = table.row_weights()
     if len(weights) == 0:
@@ -52,30 +53,3 @@ def costs_of_rows(tree: Tree, table: Table, rest: np.ndarray | None = None) -> d
         "expected_cost": cost / weights.sum(),
         "max_cost": float(paid.max()),
     }
-
-
-def node_impurity(tree: Tree) -> np.ndarray:
-    """float64[n_nodes]: gini (classification) or variance (regression) of each node, whatever the tree was grown with."""
-    mass = np.maximum(tree.mass, np.finfo(np.float64).tiny)
-    if tree.task is Task.classification:
-        return 1.0 - ((tree.weights / mass[:, None]) ** 2).sum(axis=1)
-    return np.maximum(tree.weights[:, 2] / mass - (tree.weights[:, 1] / mass) ** 2, 0.0)
-
-
-def impurity_decrease(tree: Tree) -> dict[str, float]:
-    """Column → Σ over the nodes that ask it of mass · impurity, minus the same of their children; as share of the mass.
-
-    The impurity is gini or variance (:func:`node_impurity`), so that trees of different methods compare.  What stops at a
-    node for want of an answer decreases nothing.  A test on several columns is shared equally among them.
-    Breiman, Friedman, Olshen & Stone (1984), section 5.3.4, without surrogates.
-    """
-    impurity, mass = node_impurity(tree), tree.mass
-    gain = np.zeros(tree.n_nodes)
-    parent = tree.parent[1:]
-    np.add.at(gain, parent, mass[1:] * (impurity[parent] - impurity[1:]))
-    found: dict[str, float] = {}
-    for node in np.flatnonzero(~tree.is_leaf):
-        columns = tree.rule(node).columns
-        for name in columns:
-            found[name] = found.get(name, 0.0) + max(float(gain[node]), 0.0) / (len(columns) * float(mass[0]))
-    return found

@@ -56,7 +56,7 @@ def direction(name: str) -> str:
 
 
 def better(name: str, a: float, b: float) -> bool:
-    """Whether the value ``a`` of a metric is better than ``b``; NaN is never better, and any number is better than NaN."""
+    """Whether the value ``a`` of a metric is better than ``b``; any number is better than NaN."""
     if np.isnan(a):
         return False
     return bool(np.isnan(b) or (a > b if direction(name) == HIGHER else a < b))
@@ -66,10 +66,11 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
     """Measure the tree's predictions, and what they cost, on the rows of a table.
 
     table : its columns must be those the tree reads, its classes begin with the tree's (see
-        :func:`arboretum.model.frame.table_like`).   prefix : "test" names the metrics "test_error", "test_expected_cost".
+        :func:`arboretum.model.frame.table_like`).   prefix : "test" names the metrics "test_error",
+        "test_expected_cost".
 
-    Classification: error, accuracy, balanced_accuracy, log_loss, roc_auc.  Regression: mse, mae, r2.  Both: expected_cost,
-    max_cost, average_depth, total_path_length, depth over these rows.  Nothing for an empty table.
+    Classification: error, accuracy, balanced_accuracy, log_loss, roc_auc.  Regression: mse, mae, r2.  Both:
+    expected_cost, max_cost, average_depth, total_path_length, depth over these rows.  Nothing for an empty table.
     """
     if table.n_rows == 0:
         return {}
@@ -97,7 +98,7 @@ def _quality(tree: Tree, table: Table, rest: np.ndarray) -> dict[str, float]:
 
 
 def _roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray, rest: np.ndarray) -> float:
-    """As :func:`metrics.roc_auc`, but rows that rest at one node share one score: 300 classes then cost no 300 sorts of rows."""
+    """As :func:`metrics.roc_auc`; rows at one node share one score, 300 classes then cost no 300 sorts of rows."""
     n_classes = proba.shape[1]
     place = rest.copy()
     split = np.flatnonzero(rest < 0)

@@ -19,9 +19,9 @@ def table_like(tree: Tree, X: Any, name: str = "rows") -> Table:
     X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of the tree), a list
         of mappings from column name to value, or a Table.  None and NaN (and pandas' NA) are missing values.
 
-    Categories are matched by spelling (``str``); a value that the tree has never seen gets the code −2.  A column that no
-    test of the tree reads may be absent: its values are then missing.  The target is unknown (code −1, or NaN) unless X is
-    a Table, whose target is kept, its classes put into the tree's order and unknown ones appended.
+    Categories are matched by spelling (``str``); a value that the tree has never seen gets the code −2.  A column that
+    no test of the tree reads may be absent: its values are then missing.  The target is unknown (code −1, or NaN)
+    unless X is a Table, whose target is kept, its classes put into the tree's order and unknown ones appended.
 
     Raises DataError: absent columns (all of them named), text where the tree compares numbers, infinite values, a wrong
     number of columns, no rows to speak of.
@@ -104,7 +104,7 @@ def read_numbers(name: str, values: Any) -> np.ndarray:
 
 
 def read_codes(values: Any, categories: tuple[str, ...]) -> np.ndarray:
-    """int32[n]: position of each value's spelling in ``categories``, −1 where missing, −2 where it is not among them."""
+    """int32[n]: position of each value's spelling in ``categories``, −1 where missing, −2 where it is none of them."""
     position = {category: i for i, category in enumerate(categories)}
     found, codes = spelled(values)
     lookup = np.array([*(position.get(word, UNSEEN_CODE) for word in found), MISSING_CODE], np.int32)

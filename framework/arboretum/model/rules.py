@@ -3,8 +3,8 @@
 A test sends a row to one of ``arity`` outcomes.  It is written against raw values, never against codes of one encoding,
 so that a tree can be read ("age ≤ 26.5") and applied to rows that no encoder has seen.
 
-Every rule answers twice: :meth:`TestRule.outcomes` for many rows with NumPy, and :meth:`TestRule.outcome_of` for one row
-in plain Python.  The second is the slow truth that verification replays.
+Every rule answers twice: :meth:`TestRule.outcomes` for many rows with NumPy, and :meth:`TestRule.outcome_of` for one
+row in plain Python.  The second is the slow truth that verification replays.
 """
 
 from __future__ import annotations

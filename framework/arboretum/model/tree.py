@@ -45,8 +45,8 @@ class Tree:
     classes : class names (classification), empty for regression.
     rules : the distinct tests used.
     test : int32[n_nodes], index into ``rules``; −1 at a leaf.
-    child_offset : int64[n_nodes + 1]; the children of node v are ``child[child_offset[v]:child_offset[v + 1]]``, one per
-        outcome of its test.
+    child_offset : int64[n_nodes + 1]; the children of node v are ``child[child_offset[v]:child_offset[v + 1]]``, one
+        per outcome of its test.
     child : int32[n_edges], node number, or −1 for an outcome that no training object had.
     missing_child : int32[n_nodes], the outcome that a row without one follows, or MISSING_STOPS, or MISSING_SPLITS.
     weights : float64[n_nodes, n_classes], class weights of the training objects; for regression the moments
@@ -149,15 +149,15 @@ class Tree:
     # -- use -----------------------------------------------------------------------------------------------------
 
     def distribution(self) -> np.ndarray:
-        """float64[n_nodes, n_classes]: class shares of each node (classification); its label alone where it is empty."""
+        """float64[n_nodes, n_classes]: class shares of each node (classification); its label where it is empty."""
         mass = self.mass[:, None]
         return np.divide(self.weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
 
     def flow(self, table: Table, rows: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield (node, rows, shares) where ``rows`` of ``table`` (int64; all unless given) come to rest.
 
-        rows : int64[k]; shares : float64[k], 1 unless missing values are split over branches.  A row rests at a leaf, or
-        at an inner node whose test has no branch for it.
+        rows : int64[k]; shares : float64[k], 1 unless missing values are split over branches.  A row rests at a leaf,
+        or at an inner node whose test has no branch for it.
         """
         return walk.flow(self, table, rows)
 
@@ -194,8 +194,8 @@ class Tree:
     def predict(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
         """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.   rest : from :meth:`rest`.
 
-        A row gets the label of the node where it rests; a row that is split over several gets the class with the largest
-        share (ties: smallest index).
+        A row gets the label of the node where it rests; a row that is split over several gets the class with the
+        largest share (ties: smallest index).
         """
         rest = self.rest(table) if rest is None else rest
         if self.task is Task.regression:

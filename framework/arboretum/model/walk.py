@@ -1,6 +1,6 @@
 """How rows travel through a tree.
 
-:func:`rest` is the fast way: all rows advance one level at a time, a block of rows at once, whatever the number of nodes.
+:func:`rest` is the fast way: a block of rows advances one level at a time, whatever the number of nodes.
 :func:`flow` is the general way: node by node, for any test, and for rows that missing values split over branches.
 """
 
@@ -47,8 +47,8 @@ def policies(tree: Tree) -> np.ndarray:
 def flow(tree: Tree, table: Table, rows: np.ndarray | None = None) -> Iterator[Resting]:
     """Yield (node, rows, shares) where ``rows`` of the table (all, unless given: int64) come to rest.
 
-    A row rests at a leaf, or at an inner node whose test has no branch for it.  A node is yielded at most once, with its
-    rows in ascending order if they were given so.
+    A row rests at a leaf, or at an inner node whose test has no branch for it.  A node is yielded at most once, with
+    its rows in ascending order if they were given so.
     """
     policy, mass = policies(tree), tree.mass
     rows = np.arange(table.n_rows) if rows is None else rows
@@ -196,7 +196,7 @@ def _walk(plan: _Plan, part: slice) -> np.ndarray:
 
 
 def _outcomes(plan: _Plan, numbers, codes, at, cell, gaps: bool) -> np.ndarray:
-    """int64[active]: outcome of the test at each row's node; ``cell``: where the node's column holds the row's value."""
+    """int64[active]: outcome of each row's test; ``cell``: where the node's column holds the row's value."""
     if not plan.coded:
         return _compare(plan, numbers, at, cell, gaps)
     if not plan.numeric:

@@ -1,8 +1,8 @@
 """Where the nodes of a picture go: a tidy layout for nodes of different sizes.
 
 Parents stand over the middle of their children, subtrees are pushed together until their outlines touch, and a subtree
-looks the same wherever it stands.  Reingold & Tilford (1981), "Tidier drawings of trees"; outlines kept per level, which
-costs O(nodes · depth), here at most a few hundred.
+looks the same wherever it stands.  Reingold & Tilford (1981), "Tidier drawings of trees"; outlines kept per level,
+which costs O(nodes · depth), here at most a few hundred.
 """
 
 from __future__ import annotations

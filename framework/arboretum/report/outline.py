@@ -89,9 +89,10 @@ def _opened(tree: Tree, depth, below, max_depth: int | None, max_leaves: int | N
         children = children[children >= 0]
         if tree.is_leaf[node] or (max_depth is not None and depth[node] >= max_depth):
             continue
-        if max_leaves is not None and below[0] > max_leaves and shown + len(children) - 1 > max(max_leaves, len(children)):
+        after = shown + len(children) - 1
+        if max_leaves is not None and below[0] > max_leaves and after > max(max_leaves, len(children)):
             continue
-        shown += len(children) - 1
+        shown = after
         opened[node] = True
         for child in children:
             heapq.heappush(queue, (-mass[child], int(child)))
@@ -110,7 +111,8 @@ def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: 
             continue
         item, mark = built.pop(int(child)), edge_label(rule, outcome, labels)
         joins = merge and rule.arity > MERGE_ABOVE and tree.is_leaf[child]
-        key = (tree.label[child], tree.value[child] if tree.task is Task.regression else 0) if joins else ("own", outcome)
+        answer = tree.label[child] if tree.task is Task.classification else tree.value[child]
+        key = ("same", answer) if joins else ("own", outcome)
         if key in place:
             branches[place[key]][0].append(mark)
             branches[place[key]][1].append(item)

@@ -1,4 +1,4 @@
-"""Colours of classes and numbers; distinct also for readers who see few of them (first eight after Okabe & Ito, 2008)."""
+"""Colours of classes and numbers, distinct also for readers who see few of them."""
 
 from __future__ import annotations
 

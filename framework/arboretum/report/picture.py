@@ -40,7 +40,7 @@ PADDING = 9.0
 LEVEL_GAP = 58.0
 SIBLING_GAP = 16.0
 SIDEWAYS_ABOVE = 12
-"""Pictures with more shown leaves than this grow to the right: sixty rows of text are readable, sixty columns are not."""
+"""Pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not."""
 LEAF_BUDGET = 60
 
 
@@ -173,7 +173,7 @@ def _mark(edge: str, curve: Curve, siblings: int) -> Label:
 def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = _lines(tree, item)
     colour = node_colour(tree, item.node)
-    ground = "#ffffff" if item.children else mix(colour, "#ffffff", 0.62) if tree.task is Task.regression else tint(colour)
+    ground = mix(colour, "#ffffff", 0.62) if tree.task is Task.regression else tint(colour)
     inside = place.width - 2 * PADDING
     upper = _fit_upper(tree, item, upper, inside)
     frame = Box(
@@ -181,23 +181,23 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
         place.y,
         place.width,
         BOX_HEIGHT,
-        ground,
+        "#ffffff" if item.children else ground,
         stroke=LINE if item.children else colour,
         radius=7,
         dashed=bool(item.folded) or item.stays,
         hint=_hint(tree, item),
     )
-    x, middle = place.x + PADDING, place.x + place.width / 2
+    x, middle, ink = place.x + PADDING, place.x + place.width / 2, FAINT if item.children else INK
     return [
         frame,
         Label(middle, place.y + 18, upper, 12, bold=True, anchor="middle"),
         *_bar(tree, item, x, place.y + 25, inside),
-        Label(middle, place.y + 45, fit_text(lower, inside, 10.5), 10.5, fill=FAINT if item.children else INK, anchor="middle"),
+        Label(middle, place.y + 45, fit_text(lower, inside, 10.5), 10.5, fill=ink, anchor="middle"),
     ]
 
 
 def _fit_upper(tree: Tree, item: Item, text: str, room: float) -> str:
-    """The upper line in ``room`` pixels; of a question the column's name is cut, never the number it is compared with."""
+    """The upper line in ``room`` pixels; of a question the column's name is cut, never what it is compared with."""
     whole = text_width(text, 12, bold=True) <= room + 0.01
     if whole or not item.children or len(tree.rule(item.node).columns) != 1:
         return fit_text(text, room, 12, bold=True)
@@ -250,9 +250,8 @@ def _hint(tree: Tree, item: Item) -> str:
 
 def _header(tree: Tree, root: Item, title: str | None, width: float) -> tuple[list[Box | Label], float]:
     """Title, what is shown, legend; returns the shapes and the height they take."""
-    shapes: list[Box | Label] = [
-        Label(MARGIN, MARGIN + 12, fit_text(title or "Decision tree", max(width - 2 * MARGIN, 300), 17, bold=True), 17, True)
-    ]
+    name = fit_text(title or "Decision tree", max(width - 2 * MARGIN, 300), 17, bold=True)
+    shapes: list[Box | Label] = [Label(MARGIN, MARGIN + 12, name, 17, bold=True)]
     folded = sum(item.folded for item in root.walk())
     merged = sum(item.merged for item in root.walk() if item.merged > 1)
     said = headline(tree)

@@ -14,8 +14,10 @@ from arboretum.model.walk import policies
 def tree_sql(tree: Tree) -> str:
     """Write the prediction of a row as a CASE expression: ``SELECT <it> FROM rows``.
 
-    Categories are compared as text, a missing value is NULL.  A row that no branch takes gets the prediction of the node
-    where it stops.  Numbers are written in full, so that the database decides as the tree does (in double precision).
+    Categories are compared as text, a missing value is NULL.  A row that no branch takes gets the prediction of the
+    node where it stops.  Numbers are written in full, so that the database decides as the tree does (in double
+    precision).
+
     Raises CapabilityError: a tree that splits rows with missing values over branches, a test that SQL cannot ask.
     """
     policy = policies(tree)
@@ -25,8 +27,10 @@ def tree_sql(tree: Tree) -> str:
     depth = tree.depth_of
     text: dict[int, str] = {}
     for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
-        lost = int(policy[node])
-        text[node] = _answer(tree, node) if tree.is_leaf[node] else _case(tree, node, lost, text, "  " * int(depth[node]))
+        if tree.is_leaf[node]:
+            text[node] = _answer(tree, node)
+        else:
+            text[node] = _case(tree, node, int(policy[node]), text, "  " * int(depth[node]))
     return text[0]
 
 

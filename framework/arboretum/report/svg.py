@@ -24,8 +24,8 @@ def tree_svg(
 ) -> str:
     """Draw the tree: tests, rows, class shares as bars, branches as thick as their rows, a legend.
 
-    title : headline of the picture.   max_depth, max_leaves : what lies beyond is folded into dashed boxes, and the line
-    under the title says how much (None: show all).   sideways : grow to the right instead of down (None: by size).
+    title : headline of the picture.   max_depth, max_leaves : what lies beyond is folded into dashed boxes, and the
+    line under the title says how much (None: show all).   sideways : grow to the right instead of down (None: by size).
     Pointing at a node in a browser shows it in full.
     """
     return scene_svg(tree_scene(tree, title=title, max_depth=max_depth, max_leaves=max_leaves, sideways=sideways))

@@ -18,9 +18,9 @@ def text_table(
 ) -> str:
     """Align rows under their headings; numbers to the right, text to the left.
 
-    rows : mappings from column to value.   columns : which to show, in order (all, as first met, unless given); a mapping
-    also gives the headings.   width : columns of the terminal; the widest text column gives way.   absent : stands for
-    a missing value, None and NaN.  Ends with a newline.
+    rows : mappings from column to value.   columns : which to show, in order (all, as first met, unless given); a
+    mapping also gives the headings.   width : columns of the terminal; the widest text column gives way.   absent :
+    stands for a missing value, None and NaN.  Ends with a newline.
     """
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))

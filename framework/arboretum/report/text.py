@@ -28,8 +28,8 @@ def tree_text(
 ) -> str:
     """Draw the tree with one line per node: the test on the way to it, rows, share and counts of the classes.
 
-    max_depth, max_leaves : more is folded, and the line says how much.   width : columns of the terminal; long tests are
-    cut with "…".   colour : ANSI colours per class.  Ends with a newline.
+    max_depth, max_leaves : more is folded, and the line says how much.   width : columns of the terminal; long tests
+    are cut with "…".   colour : ANSI colours per class.  Ends with a newline.
     """
     root = outline(tree, max_depth, max_leaves, empty=True, labels=True)
     lines = [_Line(*pair) for pair in _branches(tree, root)]

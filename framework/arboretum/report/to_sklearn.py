@@ -20,15 +20,16 @@ from arboretum.model.walk import policies
 
 
 CONSTANT = "(constant)"
-"""A column of zeros, for a tree that asks nothing of a table without numbers: scikit-learn wants at least one column."""
+"""A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants a column."""
 
 
 def to_sklearn(tree: Tree) -> Any:
     """A fitted DecisionTreeClassifier or DecisionTreeRegressor with the same predictions on :func:`sklearn_matrix`.
 
-    ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as its parent.  The impurity
-    is gini or variance, computed from the node weights, whatever the tree was grown with.
-    Raises CapabilityError: multiway tests; a label that is not the heaviest class of its leaf (scikit-learn has no other).
+    ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as its parent.  The
+    impurity is gini or variance, computed from the node weights, whatever the tree was grown with.
+    Raises CapabilityError: multiway tests; a label that is not the heaviest class of its leaf (scikit-learn has no
+    other).
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import Tree as Core
@@ -63,8 +64,8 @@ def sklearn_features(tree: Tree) -> list[str]:
 def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
     """float32[n_rows, n_features]: the rows as the scikit-learn tree reads them, NaN = missing.
 
-    X : a raw table, or whatever :func:`arboretum.model.frame.table_like` reads.  scikit-learn compares in float32: a double
-    that would be rounded across a threshold is moved to the neighbouring float32 on its own side.
+    X : a raw table, or whatever :func:`arboretum.model.frame.table_like` reads.  scikit-learn compares in float32: a
+    double that would be rounded across a threshold is moved to the neighbouring float32 on its own side.
     Raises DataError when a row stops at an inner node or is split over branches: scikit-learn's trees know neither.
     """
     _refuse(tree)
@@ -131,7 +132,7 @@ def _features(tree: Tree) -> list[str | TestRule]:
 
 @attrs.frozen
 class _Node:
-    """A node of the scikit-learn tree.   source : the node whose prediction it makes.   made : a leaf for an absent branch."""
+    """A node of the scikit-learn tree.   source : the node that predicts.   made : a leaf for an absent branch."""
 
     source: int
     depth: int

@@ -1,7 +1,7 @@
 """Hypothesis strategies: small mixed tables and honest trees over them, for authors' property tests and our own.
 
-The tables are small and nasty: ties, one row, one class, missing values, categories that no row shows.  The trees are grown
-by random tests, row by row with ``outcome_of``, so that their weights are those of their training rows.
+The tables are small and nasty: ties, one row, one class, missing values, categories that no row shows.  The trees are
+grown by random tests, row by row with ``outcome_of``, so that their weights are those of their training rows.
 """
 
 from __future__ import annotations

@@ -130,7 +130,8 @@ def test_the_exported_tree_equals_a_fitted_one_node_by_node():
     y = (X[:, 0] > 0.3).astype(int)
     fitted = DecisionTreeClassifier().fit(X, y)
     threshold = float(fitted.tree_.threshold[0])
-    weights = np.array([np.bincount(part, minlength=2) for part in (y, y[X[:, 0] <= threshold], y[X[:, 0] > threshold])])
+    low = X[:, 0] <= threshold
+    weights = np.array([np.bincount(part, minlength=2) for part in (y, y[low], y[~low])])
     tree = one_test(
         Threshold("age", threshold), AGE, weights=weights, counts=weights.sum(axis=1), label=weights.argmax(axis=1)
     )
@@ -154,19 +155,22 @@ def test_a_label_that_is_not_the_heaviest_class_is_refused():
         tree.to_sklearn()
 
 
+def ages(values) -> Table:
+    target = Target("", Task.classification, np.zeros(len(values)), ("no", "yes"))
+    return Table("", (Column("age", ColumnKind.continuous, values),), target)
+
+
 def test_a_double_that_float32_would_round_across_a_threshold_stays_on_its_side():
     cut = 1.0 + 2.0**-30
     values = np.array([1.0 + 2.0**-31, 1.0 + 2.0**-29])  # both are 1.0 in float32
     tree = one_test(Threshold("age", cut), AGE)
-    rows = Table("", (Column("age", ColumnKind.continuous, values),), Target("", Task.classification, [0, 0], ("no", "yes")))
+    rows = ages(values)
     assert to_sklearn(tree).predict(sklearn_matrix(tree, rows)).tolist() == ["no", "yes"]
 
 
 def test_missing_values_follow_the_branch_the_tree_sends_them_down():
     for outcome, answer in ((0, "no"), (1, "yes")):
         tree = one_test(Threshold("age", 3), AGE, missing_child=[outcome, -1, -1])
-        rows = Table(
-            "", (Column("age", ColumnKind.continuous, np.array([np.nan])),), Target("", Task.classification, [0], ("no", "yes"))
-        )
+        rows = ages(np.array([np.nan]))
         assert to_sklearn(tree).predict(sklearn_matrix(tree, rows)).tolist() == [answer]
         assert attrs.evolve(tree).predict(rows).tolist() == [outcome]

@@ -157,7 +157,15 @@ def test_no_rows_are_still_a_table():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(3.0, "3"), (0.12345, "0.1235"), (12.345, "12.35"), (1e-5, "1e-05"), (None, "–"), (float("nan"), "–"), (float("inf"), "inf")],
+    [
+        (3.0, "3"),
+        (0.12345, "0.1235"),
+        (12.345, "12.35"),
+        (1e-5, "1e-05"),
+        (None, "–"),
+        (float("nan"), "–"),
+        (float("inf"), "inf"),
+    ],
 )
 def test_cells_are_spelled_for_readers(value, text):
     assert spell_cell(value) == text

@@ -238,7 +238,12 @@ def test_float32_rows_reach_the_engine_as_float32_without_a_copy_per_column(monk
 
     seen = []
     grow = module.grow_tree
-    monkeypatch.setattr(module, "grow_tree", lambda parts, table, *a, **k: seen.append(table) or grow(parts, table, *a, **k))
+
+    def watched(parts, table, *rest, **options):
+        seen.append(table)
+        return grow(parts, table, *rest, **options)
+
+    monkeypatch.setattr(module, "grow_tree", watched)
     X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
     TreeClassifier(max_depth=1).fit(X, X[:, 0] > 0)
     values = [column.values for column in seen[0].columns]
@@ -247,6 +252,7 @@ def test_float32_rows_reach_the_engine_as_float32_without_a_copy_per_column(monk
 
 
 def test_importing_the_package_loads_no_scikit_learn():
-    code = "import sys, arboretum; before = 'sklearn' in sys.modules; arboretum.TreeClassifier; print(before, 'sklearn' in sys.modules)"
+    loaded = "print('sklearn' in sys.modules)"
+    code = f"import sys, arboretum; {loaded}; arboretum.TreeClassifier; {loaded}"
     found = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
     assert found.stdout.split() == ["False", "True"]
