@@ -6,6 +6,7 @@ test fails when it is out of date.
 
 from __future__ import annotations
 
+import ast
 import enum
 import types
 import typing
@@ -21,6 +22,7 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
 
 PAGE = Path(__file__).with_name("components.md")
+PLUGINS = PAGE.parents[2] / "plugins"
 FIRST_PARTY = "arboretum"
 MANY_ALIKE = 5
 """So many components with the same fields are listed in one table."""
@@ -52,9 +54,20 @@ def first_party(registry: Registry) -> Registry:
 def render(registry: Registry) -> str:
     """The whole page."""
     many = " and ".join(f"`{kind}`" for kind in KINDS if kind in MANY)
-    parts = [HEAD.format(many=many), matrix(registry)]
+    parts = [HEAD.format(many=many), plugins(), matrix(registry)]
     parts += [section(registry, kind, question) for kind, question in KINDS.items()]
     return "\n".join(parts)
+
+
+def plugins() -> str:
+    """The first-party plugins and the pages they bring."""
+    lines = ["## Plugins", "", "| plugin | what it brings | pages |", "|---|---|---|"]
+    for folder in sorted(path.parent for path in PLUGINS.glob("*/plugin.py")):
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        pages = [f"[{page.stem}](../../plugins/{folder.name}/docs/{page.name})" for page in sorted(folder.glob("docs/*.md"))]
+        summary = cell(text.split("\n")[0].removeprefix("First-party plugin: "))
+        lines.append(f"| `{folder.name}` | {summary[:1].upper()}{summary[1:]} | {', '.join(pages)} |")
+    return "\n".join(lines) + "\n"
 
 
 def matrix(registry: Registry) -> str:
