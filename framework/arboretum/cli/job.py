@@ -16,7 +16,7 @@ from arboretum.cli.goal import check_goal, goal_of, worst
 from arboretum.cli.terminal import DEBUG, error_text
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
-from arboretum.errors import StoreError
+from arboretum.errors import ConfigError, StoreError
 from arboretum.runs.folder import ERROR, remove_if_empty, write_files
 from arboretum.runs.index import Index
 from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note, Notes
@@ -86,9 +86,13 @@ class Job:
         label, notes = " ".join(task), Notes(self.notes)
         try:
             outcome = self._run(here, config, hydra, folder)
-            goal = goal_of(self.resolved.settings.goal, outcome.record.metrics)
         except Exception as error:
             return self._failed(here, hydra.job.num, label, folder, error)
+        goal, warnings = self.resolved.settings.goal, outcome.warnings
+        try:
+            goal = goal_of(goal, outcome.record.metrics)
+        except ConfigError as error:
+            warnings = (*warnings, str(error))
         value = outcome.record.metrics.get(goal)
         notes.write(
             Note(
@@ -99,7 +103,7 @@ class Job:
                 goal=goal,
                 value=value,
                 tracker_error=outcome.tracker_error,
-                warnings=outcome.warnings,
+                warnings=warnings,
             )
         )
         return worst(goal) if value is None else value

@@ -94,17 +94,28 @@ class Application:
         """Compose, check, and hand over to Hydra."""
         from hydra._internal.hydra import Hydra
         from hydra.core.global_hydra import GlobalHydra
-        from hydra.types import RunMode
 
-        from arboretum.config.bridge import PRIMARY, store_for_process
+        from arboretum.config.bridge import PRIMARY, stored
         from arboretum.config.compose import Loader, search_path
 
+        path = search_path(self.arguments.config_dir)
+        state = GlobalHydra.instance()
+        before = state.hydra
+        with stored(self.registry, self.start):
+            loader = Loader(path, self.registry)
+            hydra = Hydra(PRIMARY, loader)
+            state.hydra = hydra
+            try:
+                return self._run(hydra, loader)
+            finally:
+                state.hydra = before
+
+    def _run(self, hydra: Any, loader: Any) -> int:
+        from hydra.types import RunMode
+
+        from arboretum.config.bridge import PRIMARY
+
         arguments = self.arguments
-        path = search_path(arguments.config_dir)
-        store_for_process(self.registry, self.start)
-        loader = Loader(path, self.registry)
-        hydra = Hydra(PRIMARY, loader)
-        GlobalHydra.instance().initialize(hydra)
         if arguments.hydra_help or arguments.cfg or arguments.info or arguments.shell_completion:
             return _show(hydra, arguments, PRIMARY)
         mode = RunMode.MULTIRUN if arguments.multirun else RunMode.RUN
@@ -157,7 +168,7 @@ def _parse(words: Sequence[str]) -> Any:
             from arboretum.errors import unknown
 
             raise ConfigError(unknown("option", option, [*known, "--plugin", "--from"]))
-    return parser.parse_args(list(words))
+    return parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
 
 
 def _show(hydra: Any, arguments: Any, name: str) -> int:

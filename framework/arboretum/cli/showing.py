@@ -72,7 +72,8 @@ def comparison(records: Iterable[Record]) -> str:
     first = records[0].metrics if records else {}
     judged = next((name for name in JUDGES if name in first), "")
     missed = next((name for name in ERRORS if name in first), "")
-    headings = {**{name: name for name in varied}, **{k: COMPARED[k] or k for k in list(COMPARED)[2:]}}
+    short = [name.rpartition(".")[2] for name in varied]
+    headings = {**{n: s if short.count(s) == 1 else n for n, s in zip(varied, short, strict=True)}, **{k: COMPARED[k] or k for k in list(COMPARED)[2:]}}
     headings |= {"quality": judged.replace("_", " "), "error": missed.replace("_", " ")}
     rows = []
     for key, group in sorted(groups.items()):

@@ -9,16 +9,17 @@ from arboretum.cli import terminal
 from arboretum.cli.finding import OVERRIDES_HELP, tracker_from
 from arboretum.cli.terminal import Parser
 from arboretum.config.execute import tracker_fields
-from arboretum.errors import ArboretumError, ConfigError, StoreError, TrackerError
+from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import Registry
+from arboretum.plugin.registry import NONE, Registry
 from arboretum.runs.folder import TRACKED, read_run, run_folders
 from arboretum.runs.tracking import guarded, track_folder
 
 DESCRIPTION = """\
 Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default: outputs and multirun
-here).  Each run goes to the tracker it was meant for, or to the one named here; what a tracker has is not sent again."""
+here).  Each run goes to the tracker it was meant for, or to the one named here; what a tracker has is not sent again.
+Runs that asked for no tracker (tracker=none) are left alone unless a tracker is named here."""
 
 DEFAULT_FOLDERS = ("outputs", "multirun")
 
@@ -36,23 +37,27 @@ def main(argv: list[str]) -> int:
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in _roots(named) for folder in run_folders(root)]
     waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
-    sent, failures = 0, 0
+    sent, failures, alone = 0, 0, 0
     trackers: dict[Any, Any] = {}
     for folder in waiting:
         try:
             component = chosen or recorded_tracker(folder, registry)
+            if component is None:
+                alone += 1
+                continue
             if component not in trackers:
                 guarded(component, component.prepare)
                 trackers[component] = component
             sent += bool(track_folder(trackers[component], folder, tracker_fields(component)))
         except TrackerError as error:  # the store itself is in trouble: the next run would meet the same
             terminal.report_error(error)
-            failures += len(waiting) - sent
+            failures = len(waiting) - sent - alone
             break
         except ArboretumError as error:
             terminal.report_error(error)
             failures += 1
-    terminal.say(f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent")
+    untouched = f", {alone} asked for no tracker (name one: tracker=mlflow)" if alone else ""
+    terminal.say(f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}")
     return 1 if failures else 0
 
 
@@ -67,12 +72,7 @@ def _roots(named: list[str]) -> list[Path]:
 
 
 def recorded_tracker(folder: Path, registry: Registry) -> Any:
-    """The tracker that the run was meant for; a run that wanted none goes to the default one."""
+    """The tracker that the run was meant for, None for none.  Raises StoreError, ConfigError."""
     fields = dict(read_run(folder).config.get("tracker") or {})
-    name = fields.pop("name", "")
-    if name in registry.names("tracker"):
-        return build(registry.get("tracker", name), fields)
-    default = tracker_from([], registry)
-    if default is None:
-        raise ConfigError(f"no tracker is installed to send {str(folder)!r} to; install one or say tracker=NAME")
-    return default
+    name = fields.pop("name", NONE)
+    return None if name == NONE else build(registry.get("tracker", name), fields)

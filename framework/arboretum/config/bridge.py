@@ -73,12 +73,6 @@ def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
             base.version_base = base_before
 
 
-def store_for_process(registry: Registry, start: Start | None = None) -> None:
-    """Put the nodes into Hydra's store for good: what the command does, whose workers inherit the store."""
-    version.setbase(VERSION_BASE)
-    fill(ConfigStore.instance().repo, registry, start or Start())
-
-
 def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
     """Add the primary configuration, a node per component and per preset, and ``none`` per optional group."""
     _put(repo, None, PRIMARY, primary(start), None)

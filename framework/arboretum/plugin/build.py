@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import ConfigError, PluginError, unknown
+from arboretum.interfaces.component import MANY
 from arboretum.plugin.registry import Entry
 
 
@@ -20,20 +21,23 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
     values : field → value; a field that is absent keeps its default, or follows the ``shared`` value it declares.
     """
     types_of = field_types(entry.cls)
+    where = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
     known = {f.name: f for f in attrs.fields(entry.cls) if f.init}
     arguments: dict[str, Any] = {}
     for name, field in known.items():
         follows = field.metadata.get("shared")
         if follows and shared and follows in shared:
-            arguments[name] = coerce(shared[follows], types_of[name], f"{entry.kind}.{name}")
+            arguments[name] = coerce(shared[follows], types_of[name], f"{where}.{name}")
     for name, value in values.items():
         if name not in known:
             raise ConfigError(f"{entry.kind} {entry.name!r}: " + unknown("parameter", name, known))
-        arguments[name] = coerce(value, types_of[name], f"{entry.kind}.{name}")
+        arguments[name] = coerce(value, types_of[name], f"{where}.{name}")
     try:
         return entry.cls(**arguments)
     except (ValueError, TypeError) as error:
         text = " ".join(str(error).split())
+        if text.startswith(f"{entry.kind}."):  # the class knows its kind; where several live together, say which one
+            text = where + text.removeprefix(entry.kind)
         raise ConfigError(text if entry.kind in text else f"{entry.kind} {entry.name!r}: {text}") from error
 
 

@@ -23,7 +23,7 @@ from arboretum.errors import ConfigError, PluginError
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS
 from arboretum.plugin.presets import read_presets
-from arboretum.plugin.registry import Failure, Owner, Registry, check_component
+from arboretum.plugin.registry import ONE_FILE, Failure, Owner, Registry, check_component
 
 GROUP = "arboretum"
 DISABLE = "ARBORETUM_DISABLE"
@@ -80,7 +80,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     if not path.is_file():
         msg = f"plugin file {str(file)!r} does not exist; give the path of a .py file"
         raise ConfigError(msg)
-    owner = Owner(plugin=path.stem, distribution="(file)", path=str(path))
+    owner = Owner(plugin=path.stem, distribution=ONE_FILE, path=str(path))
     try:
         module = import_file(path)
     except KeyboardInterrupt:

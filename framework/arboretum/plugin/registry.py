@@ -18,6 +18,10 @@ NONE = "none"
 """The option that leaves an optional group empty."""
 
 
+ONE_FILE = "(file)"
+"""Distribution of a plugin that is a file given on the command line."""
+
+
 @attrs.frozen
 class Owner:
     """Who brought a component: plugin name, the distribution it came in, its version, its folder or file."""
@@ -102,9 +106,10 @@ class Registry:
     def _claim(self, kind: str, name: str, owner: Owner) -> None:
         taken = self._entries[kind].get(name) or self._presets[kind].get(name)
         if taken is not None:
+            installed = taken.owner if owner.distribution == ONE_FILE else owner
             msg = (
                 f"{kind} {name!r} is claimed by two plugins: {taken.owner.plugin} and {owner.plugin}; "
-                f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={owner.plugin}"
+                f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={installed.plugin}"
             )
             raise PluginError(msg)
 

@@ -1,0 +1,163 @@
+"""Bad input: one line that names the rule, the value and the way out; status 1; nothing left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+REFUSED = {
+    # unknown names, with the closest match
+    "dataset=tyo": "unknown dataset 'tyo'; did you mean 'toy' (toy)? installed:",
+    "method=crat": "unknown method 'crat'; did you mean 'cart' (arboretum_classic)?",
+    "criterion=reductin": "did you mean 'reduction' (arboretum_classic)?",
+    "stopping=[standard,pur]": "unknown stopping 'pur'; did you mean 'pure' (arboretum_basics)?",
+    "sed=1": "unknown key 'sed'; did you mean 'seed'?",
+    "criteron.lam=1": "unknown key 'criteron.lam'; did you mean 'criterion'?",
+    "method.ordr=best": "method 'greedy': unknown parameter 'ordr'; did you mean 'order'?",
+    "+method.ordr=best": "method 'greedy': unknown parameter 'ordr'; did you mean 'order'?",
+    "stopping.standard.max_dept=3": "stopping 'standard': unknown parameter 'max_dept'; did you mean 'max_depth'?",
+    "budget.second=3": "unknown parameter 'budget.second'; did you mean 'budget.seconds'?",
+    "goal=valid_eror": "goal: unknown metric 'valid_eror'; did you mean 'valid_error'?",
+    "hydra/launcher=joblob": "unknown hydra/launcher 'joblob'",
+    # wrong types and bounds: field, rule, value
+    "seed=abc": "seed must be a whole number; got 'abc'",
+    "seed=1.5": "seed must be a whole number; got 1.5",
+    "seed=null": "seed must be a whole number; got None",
+    "seed=-1": "seed must be ≥ 0; got -1",
+    "theta=2": "theta must be ≥ 0 and ≤ 1; got 2.0",
+    "budget.seconds=0": "budget.seconds must be > 0; got 0.0",
+    "certify=perhaps": "certify must be true or false; got 'perhaps'",
+    "goal=[a]": "goal must be text; got ['a']",
+    "dataset.seconds=-1": "dataset.seconds must be ≥ 0; got -1.0",
+    "stopping.standard.max_depth=-1": "stopping.standard.max_depth must be ≥ 0; got -1",
+    "stopping.standard.min_leaf=many": "stopping.standard.min_leaf must be a whole number; got 'many'",
+    "method.order=bset": "method.order: unknown value 'bset'; did you mean 'best'? known: best, breadth, depth",
+    # grammar
+    "seed": "cannot read 'seed'",
+    "seed=[1": "cannot read 'seed=[1'",
+    "seed=1,2": "seed=1,2 names several values; add -m to run each",
+    "criterion=[reduction,random]": "criterion takes one option, not a list; got [reduction,random]",
+    "stopping.max_depth=3": "a field lives under its rule's name; say stopping.standard.max_depth=VALUE",
+    "stopping.mass.theta=0.1": "mass is not among stopping=[standard]; add stopping=[standard,mass]",
+    "pruner.alpha=1": "pruner.alpha has nothing to belong to: pruner=none; choose pruner=NAME",
+    "criterion.name=random": "criterion.name is no parameter; choose a criterion with criterion=random",
+    "method=null": "a run needs a method",
+    "dataset=null": "a run needs a dataset",
+    "dataset.fails_at=???": "dataset.fails_at has no value; say dataset.fails_at=VALUE",
+    # arbitrary code
+    "+x._target_=os.system": "x._target_='os.system' is refused",
+    "+criterion._target_=os.system": "criterion._target_='os.system' is refused",
+    "+hydra.callbacks.x._target_=os.system": "hydra.callbacks.x._target_='os.system' is refused",
+    "hydra.sweeper._target_=os.system": "hydra.sweeper._target_='os.system' is refused",
+    "+hydra.callbacks.x._target_=hydra.utils.get_object": "is refused",
+    "+hydra.callbacks.x._target_=arboretum.plugin.discovery.import_file": "is refused",
+    "+hydra.job_logging.handlers.x={class:os.system}": "is refused",
+    # combinations
+    "criterion=none": "method greedy needs a criterion; add criterion=NAME",
+    "dataset=diabetes method=id3": "impurity entropy does classification, but the target 'progression' of diabetes",
+}
+
+
+@pytest.mark.parametrize("overrides", REFUSED)
+def test_it_is_refused_in_one_line_with_the_way_out_and_leaves_nothing_behind(overrides, toy, here):
+    before = sorted(here.rglob("*"))
+    result = toy(*overrides.split(" "))
+    assert (result.status, result.out) == (1, "")
+    assert REFUSED[overrides] in result.error
+    assert [path for path in sorted(here.rglob("*")) if path not in before and path.is_file()] == []
+
+
+def test_no_code_named_by_a_configuration_is_executed(toy, here):
+    """Not even while Hydra starts: its callbacks are made before any job."""
+    victim = here / "victim"
+    toy("+hydra.callbacks.x._target_=os.mkdir", f"+hydra.callbacks.x.path={victim}")
+    toy("-m", "seed=1,2", "+hydra.callbacks.x._target_=os.mkdir", f"+hydra.callbacks.x.path={victim}")
+    toy("-m", "seed=1,2", "+x._target_=os.mkdir,os.makedirs", f"+x.path={victim}")
+    assert not victim.exists()
+
+
+def test_a_folder_of_choices_cannot_name_code_either(call, here):
+    (here / "conf" / "experiment").mkdir(parents=True)
+    (here / "conf" / "experiment" / "evil.yaml").write_text(
+        "# @package _global_\nhydra:\n  callbacks:\n    x:\n      _target_: os.mkdir\n      path: victim\n"
+    )
+    result = call("run", "--plugin", "toy.py", "--config-dir", "conf", "+experiment=evil", "dataset=toy", "tracker=none")
+    assert result.status == 1
+    assert "hydra.callbacks.x._target_='os.mkdir' is refused" in result.error
+    assert not (here / "victim").exists()
+
+
+def test_a_run_without_a_data_set_says_how_to_name_one(call):
+    result = call("run")
+    assert "a run needs a dataset; say dataset=iris (or dataset=file dataset.path=PATH" in result.error
+
+
+def test_a_run_folder_that_cannot_be_written_is_found_before_the_fit(toy, here):
+    (here / "file").write_text("in the way")
+    result = toy("dataset.seconds=30", "hydra.run.dir=file/run")
+    assert "run folder 'file/run' cannot be written" in result.error.replace(f"{here}/", "")
+    assert "hydra.run.dir=FOLDER" in result.error
+    result = toy("-m", "seed=1,2", "dataset.seconds=30", "hydra.sweep.dir=file/sweep")
+    assert "sweep folder 'file/sweep' cannot be written" in result.error
+    assert "hydra.sweep.dir=FOLDER" in result.error
+
+
+def test_a_full_disk_leaves_nothing_half_written(command, here):
+    """A limit on the size of files stands for the disk: the probe, or the largest of the run's files, does not fit."""
+    arguments = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "hydra.run.dir=full")
+    result = command.run(*arguments, before="ulimit -f 20")
+    assert result.status == 1
+    assert "run folder" in result.error and "cannot be written" in result.error
+    assert not (here / "full").exists()
+
+
+def test_what_does_not_exist_is_named(call, here):
+    (here / "broken.py").write_text("import no_such_module\n")
+    (here / "empty.py").write_text("x = 1\n")
+    assert "nope.py' does not exist; give the path of a .py file" in call("run", "--plugin", "nope.py", "dataset=iris").error
+    assert "does not import: ModuleNotFoundError: No module named 'no_such_module'" in (
+        call("run", "--plugin", "broken.py", "dataset=iris").error
+    )
+    assert "defines no component" in call("run", "--plugin", "empty.py", "dataset=iris").error
+    assert "--plugin needs a value" in call("run", "--plugin").error
+    assert "configuration folder 'nope' does not exist" in call("run", "--config-dir", "nope", "dataset=iris").error
+    assert "unknown option '--plugins'; did you mean '--plugin'?" in call("run", "--plugins", "x", "dataset=iris").error
+    assert "there is no run folder './nope'" in call("run", "--from", "./nope").error
+    assert "plugins names" in call("run", "--config-dir", str(_config_with_plugin(here)), "+extra=p", "dataset=iris").error
+
+
+def _config_with_plugin(here):
+    """A configuration file is no consent: only the command line loads a plugin file."""
+    (here / "conf" / "extra").mkdir(parents=True)
+    (here / "conf" / "extra" / "p.yaml").write_text("# @package _global_\nplugins: [toy.py]\n")
+    return here / "conf"
+
+
+def test_two_plugins_that_claim_one_name_are_both_named(call, here):
+    (here / "mine.py").write_text(
+        "import attrs\n@attrs.frozen\nclass Gini:\n    kind, name, paper, capabilities = 'impurity', 'gini', '', ()\n"
+    )
+    error = call("run", "--plugin", "mine.py", "dataset=iris").error
+    assert "impurity 'gini' is claimed by two plugins: arboretum_classic and mine" in error
+    assert "ARBORETUM_DISABLE=arboretum_classic" in error
+
+
+def test_an_installed_plugin_that_fails_to_import_is_named_and_the_rest_keeps_working(command, here):
+    (here / "broken_one.py").write_text("raise RuntimeError('no licence')\n")
+    info = here / "broken_one-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-one\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[arboretum]\nbroken_one = broken_one\n")
+    result = command.run(
+        "run", "--plugin", "toy.py", "dataset=toy", "tracker=none", env={"PYTHONPATH": str(here)}
+    )
+    assert result.status == 0
+    warning = "arboretum: warning: plugin broken_one is left out: does not import: RuntimeError: no licence"
+    assert warning in result.err.splitlines()
+
+
+def test_a_bug_in_a_plugin_is_one_line_unless_asked_for_more(toy, monkeypatch):
+    error = toy("dataset.crashes_at=0").error
+    assert error == "unexpected RuntimeError: a bug (ARBORETUM_DEBUG=1 shows where)"
+    monkeypatch.setenv("ARBORETUM_DEBUG", "1")
+    result = toy("dataset.crashes_at=0")
+    assert "Traceback" in result.err and "in load" in result.err

@@ -1,0 +1,237 @@
+"""Sweeps: one line of progress, failures at the end, nothing lost, nothing done twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+import pytest
+
+from arboretum.runs.folder import read_run, run_folders
+
+
+def lines_of(here) -> list[dict]:
+    return [json.loads(line) for line in (here / "lines.jsonl").read_text().splitlines()]
+
+
+def test_a_sweep_ends_with_one_table_and_says_where_it_is_kept(toy, here):
+    result = toy("-m", "method=cart,random", "seed=1,2,3", "hydra.sweep.dir=s")
+    assert result.status == 0
+    table = result.out.splitlines()
+    assert table[0].split()[:3] == ["method", "dataset", "runs"]
+    assert [line.split()[:3] for line in table[2:4]] == [["cart", "toy", "3"], ["random", "toy", "3"]]
+    assert "6 of 6" in result.out and "kept in s" in result.out
+    assert [folder.name for folder in run_folders(here / "s")] == ["0", "1", "2", "3", "4", "5"]
+    assert not list((here / "s").glob(".notes-*")), "what jobs leave for the parent is taken away"
+
+
+def test_the_table_averages_over_seeds(toy, here):
+    result = toy("-m", "seed=1,2", "split=none", "hydra.sweep.dir=s")
+    depths = [read_run(folder).metrics["depth"] for folder in run_folders(here / "s")]
+    header, row = result.out.splitlines()[0].split("  "), result.out.splitlines()[2].split()
+    heading = [word.strip() for word in header if word.strip()]
+    assert float(row[heading.index("depth")]) == pytest.approx(sum(depths) / 2, abs=5e-4)
+
+
+def test_what_varies_besides_method_and_data_gets_a_column_of_its_own(toy):
+    result = toy("-m", "stopping.standard.max_depth=1,2", "seed=1,2")
+    assert result.out.splitlines()[0].split()[2] == "max_depth"
+    assert [line.split()[2:4] for line in result.out.splitlines()[2:4]] == [["1", "2"], ["2", "2"]]
+
+
+def test_a_failing_run_does_not_stop_the_others_and_is_named_at_the_end(toy, here):
+    result = toy("-m", "seed=1,2,3", "dataset.fails_at=2", "hydra.sweep.dir=s")
+    assert result.status == 1
+    assert "3 of 3, 1 failed" in result.out
+    assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err.splitlines()
+    assert [folder.name for folder in run_folders(here / "s")] == ["0", "2"]
+    assert (here / "s" / "1" / "error.txt").read_text() == "seed 2 was told to fail\n"
+
+
+def test_a_bug_in_one_run_is_one_line_too(toy):
+    result = toy("-m", "seed=1,2", "dataset.crashes_at=2")
+    assert result.status == 1
+    assert "arboretum: failed: seed=2: unexpected RuntimeError: a bug (ARBORETUM_DEBUG=1 shows where)" in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("sweep", "rule"),
+    [
+        ("stopping.standard.max_depth=1,2,-1", "stopping.standard.max_depth must be ≥ 0; got -1"),
+        ("dataset=toy,iirs", "unknown dataset 'iirs'; did you mean 'iris'"),
+        ("method=cart,crat", "unknown method 'crat'; did you mean 'cart'"),
+        ("+method.nothing=1,2", "unknown parameter 'nothing'"),
+        ("goal=nothing seed=1,2", "goal: unknown metric 'nothing'"),
+    ],
+)
+def test_a_configuration_that_is_wrong_anywhere_fails_the_sweep_before_its_first_run(sweep, rule, toy, here):
+    result = toy("-m", "dataset.seconds=20", *sweep.split(" "), "hydra.sweep.dir=s")
+    assert (result.status, result.out) == (1, "")
+    assert rule in result.error
+    assert not (here / "s").exists()
+
+
+def test_progress_is_a_line_every_few_seconds_where_no_terminal_rewrites_it(command):
+    result = command.run("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=range(0,30)", "dataset.seconds=0.05")
+    shown = [line for line in result.err.splitlines() if " of 30" in line]
+    assert result.status == 0
+    assert 1 <= len(shown) <= 8, "one line now and then, not one per run"
+    assert " left, best valid_error" in shown[0] and "seed=" in shown[0]
+
+
+def test_finished_runs_are_not_repeated_and_it_says_so(toy, here):
+    first = toy("-m", "seed=1,2", "skip_finished=true")
+    assert "finished before" not in first.out
+    start = time.monotonic()
+    again = toy("-m", "seed=1,2,3", "skip_finished=true", "hydra.sweep.dir=s")
+    assert "3 of 3, 2 finished before" in again.out
+    assert again.out.splitlines()[2].split()[2] == "3", "they are in the table all the same"
+    assert len(run_folders(here / "s")) == 3, "and in the new folder"
+    assert time.monotonic() - start < 60
+    alone = toy("seed=2", "skip_finished=true", "hydra.run.dir=r")
+    assert "finished before, not repeated; kept in r" in alone.out.replace(f"{here}/", "")
+
+
+def test_other_seeds_settings_or_code_are_other_runs(toy, here):
+    toy("seed=1", "skip_finished=true")
+    for change in ("seed=2", "stopping.standard.max_depth=1", "split=none"):
+        assert "not repeated" not in toy("seed=1", "skip_finished=true", change).out
+    assert "not repeated" in toy("seed=1", "skip_finished=true", "goal=valid_accuracy").out, "the goal changes no tree"
+    source = (here / "toy.py").read_text()
+    (here / "toy.py").write_text(source + "\n# another version\n")
+    assert "not repeated" not in toy("seed=1", "skip_finished=true").out
+
+
+def test_a_sweep_folder_moved_elsewhere_still_counts_as_finished(toy, here, monkeypatch):
+    toy("-m", "seed=1,2", "hydra.sweep.dir=s")
+    monkeypatch.setenv("ARBORETUM_RUNS", str(here / "another_index"))
+    assert "2 of 2, 2 finished before" in toy("-m", "seed=1,2", "skip_finished=true", "hydra.sweep.dir=s").out
+
+
+def test_ctrl_c_keeps_the_finished_runs_closes_the_parent_and_ends_with_130(command, here):
+    process = command.start(
+        "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=range(0,40)",
+        "dataset.seconds=0.2", "hydra.sweep.dir=s",
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while len(run_folders(here / "s")) < 2 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    result = command.finish(process)
+    assert result.status == 130, result.err
+    assert "Traceback" not in result.err
+    last = result.err.splitlines()[-1]
+    kept = run_folders(here / "s")
+    assert 2 <= len(kept) < 40
+    assert f"interrupted; {len(kept)} of 40 runs are finished and kept in s" in last
+    assert all(read_run(folder).verified for folder in kept)
+    assert lines_of(here)[-1]["call"] == "close_sweep" and lines_of(here)[-1]["status"] == "KILLED"
+
+
+def test_the_tracker_sees_a_parent_its_children_and_the_best_metrics(call, here):
+    result = call(
+        "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=1,2,3",
+        "dataset.fails_at=3", "hydra.sweep.dir=s", "goal=train_error",
+    )  # fmt: skip
+    assert result.status == 1
+    seen = lines_of(here)
+    assert [line["call"] for line in seen] == ["prepare", "open_sweep", "store", "store", "store_failure", "close_sweep"]
+    assert {line["sweep"] for line in seen if "sweep" in line} == {"parent"}
+    assert seen[2]["name"] == "cart toy seed=1"
+    assert seen[2]["files"] == ["record.json", "tree.json", "tree.svg", "tree.txt"]
+    assert seen[4]["error"] == "seed 3 was told to fail"
+    best = min((read_run(folder) for folder in run_folders(here / "s")), key=lambda record: record.metrics["train_error"])
+    assert seen[5]["best"]["train_error"] == best.metrics["train_error"]
+    assert seen[5]["status"] == "FINISHED"
+
+
+@pytest.mark.parametrize("fails", ["prepare", "open_sweep", "store", "close_sweep"])
+def test_a_tracker_that_fails_loses_no_run_of_a_sweep_and_the_status_is_3(fails, call, here):
+    result = call(
+        "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", f"tracker.fails={fails}",
+        "-m", "seed=1,2", "hydra.sweep.dir=s",
+    )  # fmt: skip
+    assert result.status == 3
+    assert len(run_folders(here / "s")) == 2
+    assert f"no {fails} today" in result.err and "arboretum sync s" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_two_sweeps_at_once_in_one_folder_of_work_disturb_nobody(command, here):
+    arguments = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1,2,3", "skip_finished=true")
+    results = [command.finish(process) for process in [command.start(*arguments) for _ in range(2)]]
+    assert [result.status for result in results] == [0, 0], [result.err for result in results]
+    folders = run_folders(here / "multirun")
+    assert len(folders) == 6
+    assert all(read_run(folder).verified for folder in folders)
+    assert "3 finished before" in command.run(*arguments).out
+
+
+LAUNCHER = '''
+"""Runs each job in a fresh process, as joblib and submitit do: everything is pickled (with cloudpickle), nothing is inherited."""
+import subprocess, sys, tempfile
+import cloudpickle as pickle
+from dataclasses import dataclass
+from pathlib import Path
+from hydra.core.config_store import ConfigStore
+from hydra.core.singleton import Singleton
+from hydra.core.utils import JobReturn, JobStatus, run_job, setup_globals
+from hydra.plugins.launcher import Launcher
+from omegaconf import open_dict
+
+
+@dataclass
+class FreshConf:
+    _target_: str = "hydra_plugins.fresh_launcher.FreshLauncher"
+
+
+ConfigStore.instance().store(group="hydra/launcher", name="fresh", node=FreshConf, provider="fresh")
+
+
+class FreshLauncher(Launcher):
+    def setup(self, *, hydra_context, task_function, config):
+        self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
+
+    def launch(self, job_overrides, initial_job_idx):
+        returns = []
+        for i, overrides in enumerate(job_overrides):
+            job = (self.hydra_context, self.task_function, self.config, list(overrides), initial_job_idx + i, Singleton.get_state())
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "job").write_bytes(pickle.dumps(job))
+                subprocess.run([sys.executable, "-c", f"from hydra_plugins.fresh_launcher import work; work({folder!r})"], check=True)
+                value = pickle.loads(Path(folder, "value").read_bytes())
+            done = JobReturn(status=JobStatus.COMPLETED)
+            done.return_value = value
+            returns.append(done)
+        return returns
+
+
+def work(folder):
+    setup_globals()
+    context, function, config, overrides, number, state = pickle.loads(Path(folder, "job").read_bytes())
+    Singleton.set_state(state)
+    sweep_config = context.config_loader.load_sweep_config(config, overrides)
+    with open_dict(sweep_config):
+        sweep_config.hydra.job.id = sweep_config.hydra.job.num = number
+    done = run_job(hydra_context=context, task_function=function, config=sweep_config,
+                   job_dir_key="hydra.sweep.dir", job_subdir_key="hydra.sweep.subdir")
+    Path(folder, "value").write_bytes(pickle.dumps(done.return_value))
+'''
+
+
+def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(command, here):
+    package = here / "path" / "hydra_plugins"
+    package.mkdir(parents=True)
+    (package / "fresh_launcher.py").write_text(LAUNCHER)
+    result = command.run(
+        "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=1,2",
+        "dataset.fails_at=2", "hydra/launcher=fresh", "hydra.sweep.dir=s", env={"PYTHONPATH": str(here / "path")},
+    )  # fmt: skip
+    assert result.status == 1, result.err
+    assert "2 of 2, 1 failed, best valid_error" in result.out
+    assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err
+    assert [line["call"] for line in lines_of(here) if line["call"] != "prepare"] == [
+        "open_sweep", "store", "store_failure", "close_sweep",
+    ]  # fmt: skip
