@@ -166,6 +166,7 @@ def _mark(edge: str, curve: Curve, siblings: int) -> Label:
     if siblings == 2:
         x, y = curve.at(0.72)
         side = -1 if curve.x2 < curve.x1 else 1
+        y -= 2 + curve.width / 2
         return Label(x + side * (5 + curve.width / 2), y, edge, 10.5, anchor="end" if side < 0 else "start", halo=True)
     return Label(curve.x2, curve.y2 - 11, fit_text(edge, BOX_WIDTH[1], 10.5), 10.5, anchor="middle", halo=True)
 
