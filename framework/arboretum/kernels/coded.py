@@ -120,77 +120,115 @@ def fill_tables(
     out_weights : float64[tests, outcomes, classes], outcomes ≥ the largest arity; out_counts, out_extra alike.
     out_price : float64[tests].   free : bool per feature, its column has been paid for.
     """  # fmt: skip
-    n_outcomes = out_weights.shape[1]
-    acc_w = np.zeros(weights.shape[1])
-    acc_c = np.zeros(counts.shape[1], np.int64)
-    acc_e = np.zeros(extra.shape[1])
-    all_w, all_c, all_e = np.zeros_like(acc_w), np.zeros_like(acc_c), np.zeros_like(acc_e)
+    n_outcomes, n_classes = out_weights.shape[1], weights.shape[1]
+    n_counts, n_extra = counts.shape[1], extra.shape[1]
+    by_class = n_counts == n_classes
+    left_w, all_w = np.zeros(n_classes), np.zeros(n_classes)
+    left_c, all_c = np.zeros(n_counts, np.int64), np.zeros(n_counts, np.int64)
+    left_e, all_e = np.zeros(n_extra), np.zeros(n_extra)
     at_feature, at_bin = -1, 0
     for t in range(len(feature)):
         f = feature[t]
         start = offset[f]
         stop = offset[f + 1] - (1 if has_missing[f] else 0)
         out_price[t] = 0.0 if free[f] else prices[price_offset[f] + index[t]]
-        out_weights[t] = 0.0
-        out_counts[t] = 0
-        out_extra[t] = 0.0
         if family[f] == MULTIWAY:
-            for b in range(start, min(stop, start + n_outcomes)):
-                _add_bin(weights, counts, extra, b, out_weights[t, b - start], out_counts[t, b - start], out_extra[t, b - start])
+            bins = min(n_outcomes, stop - start)
+            for o in range(bins):
+                for k in range(n_classes):
+                    out_weights[t, o, k] = weights[start + o, k]
+                for k in range(n_counts):
+                    out_counts[t, o, k] = counts[start + o, k]
+                for k in range(n_extra):
+                    out_extra[t, o, k] = extra[start + o, k]
+            _clear_outcomes(out_weights, out_counts, out_extra, t, bins)
         else:
             if f != at_feature:
                 at_feature, at_bin = f, start
-                _clear(acc_w, acc_c, acc_e)
-                _clear(all_w, all_c, all_e)
-                for b in range(start, stop):
-                    _add_bin(weights, counts, extra, b, all_w, all_c, all_e)
+                left_w[:] = 0.0
+                left_c[:] = 0
+                left_e[:] = 0.0
+                for k in range(n_classes):
+                    all_w[k] = 0.0
+                    for b in range(start, stop):
+                        all_w[k] += weights[b, k]
+                for k in range(n_counts):
+                    all_c[k] = 0
+                    for b in range(start, stop):
+                        all_c[k] += counts[b, k]
+                for k in range(n_extra):
+                    all_e[k] = 0.0
+                    for b in range(start, stop):
+                        all_e[k] += extra[b, k]
             if family[f] == EQUALS:
-                _clear(acc_w, acc_c, acc_e)
+                left_w[:] = 0.0
+                left_c[:] = 0
+                left_e[:] = 0.0
                 at_bin = start + index[t]
+            if by_class and n_extra == 0 and n_outcomes == 2:
+                # the common case in one loop: with two or three classes the loops cost more than what they do
+                while at_bin < start + index[t]:
+                    for k in range(n_classes):
+                        left_w[k] += weights[at_bin, k]
+                        left_c[k] += counts[at_bin, k]
+                    at_bin += 1
+                for k in range(n_classes):
+                    w, c = left_w[k], left_c[k]
+                    if at_bin == start + index[t]:
+                        w, c = w + weights[at_bin, k], c + counts[at_bin, k]
+                    left_w[k], left_c[k] = w, c
+                    c_rest = all_c[k] - c
+                    out_weights[t, 0, k], out_counts[t, 0, k] = w, c
+                    out_weights[t, 1, k], out_counts[t, 1, k] = all_w[k] - w if c_rest > 0 else 0.0, c_rest
+                at_bin = max(at_bin, start + index[t] + 1)
+                s = side[t]
+                if s >= 0:
+                    for k in range(n_classes):
+                        out_weights[t, s, k] += weights[stop, k]
+                        out_counts[t, s, k] += counts[stop, k]
+                continue
             while at_bin <= start + index[t]:
-                _add_bin(weights, counts, extra, at_bin, acc_w, acc_c, acc_e)
+                for k in range(n_classes):
+                    left_w[k] += weights[at_bin, k]
+                for k in range(n_counts):
+                    left_c[k] += counts[at_bin, k]
+                for k in range(n_extra):
+                    left_e[k] += extra[at_bin, k]
                 at_bin += 1
-            complete(acc_w, acc_c, acc_e, all_w, all_c, all_e, out_weights[t], out_counts[t], out_extra[t])
-        if side[t] >= 0:
-            _add_bin(weights, counts, extra, stop, out_weights[t, side[t]], out_counts[t, side[t]], out_extra[t, side[t]])
+            # where no row is left the difference is set to 0, so that rounding cannot leave 1e-17 of a class behind
+            rest = np.int64(0)
+            for k in range(n_counts):
+                c = all_c[k] - left_c[k]
+                out_counts[t, 0, k], out_counts[t, 1, k] = left_c[k], c
+                rest += c
+            for k in range(n_classes):
+                gone = out_counts[t, 1, k] == 0 if by_class else rest == 0
+                out_weights[t, 0, k] = left_w[k]
+                out_weights[t, 1, k] = 0.0 if gone else all_w[k] - left_w[k]
+            for k in range(n_extra):
+                out_extra[t, 0, k] = left_e[k]
+                out_extra[t, 1, k] = 0.0 if rest == 0 else all_e[k] - left_e[k]
+            if n_outcomes > 2:
+                _clear_outcomes(out_weights, out_counts, out_extra, t, 2)
+        s = side[t]
+        if s >= 0:
+            for k in range(n_classes):
+                out_weights[t, s, k] += weights[stop, k]
+            for k in range(n_counts):
+                out_counts[t, s, k] += counts[stop, k]
+            for k in range(n_extra):
+                out_extra[t, s, k] += extra[stop, k]
 
 
-@jit(inline=True)
-def _clear(weights, counts, extra):
-    weights[:] = 0.0
-    counts[:] = 0
-    extra[:] = 0.0
-
-
-@jit(inline=True)
-def complete(left_w, left_c, left_e, all_w, all_c, all_e, out_w, out_c, out_e):
-    """Write outcome 0 (``left``) and outcome 1 (``all − left``) of a two-outcome table.
-
-    Where no row is left the difference is set to 0 exactly, so that rounding cannot leave 1e-17 of a class behind.
-    """
-    rest = np.int64(0)
-    for k in range(len(all_c)):
-        out_c[0, k] = left_c[k]
-        out_c[1, k] = all_c[k] - left_c[k]
-        rest += out_c[1, k]
-    by_class = len(all_c) == len(all_w)
-    for k in range(len(all_w)):
-        out_w[0, k] = left_w[k]
-        gone = out_c[1, k] == 0 if by_class else rest == 0
-        out_w[1, k] = 0.0 if gone else all_w[k] - left_w[k]
-    for k in range(len(all_e)):
-        out_e[0, k] = left_e[k]
-        out_e[1, k] = 0.0 if rest == 0 else all_e[k] - left_e[k]
-
-
-@jit(inline=True)
-def _add_bin(weights, counts, extra, b, to_weights, to_counts, to_extra):
-    for k in range(weights.shape[1]):
-        to_weights[k] += weights[b, k]
-    for k in range(counts.shape[1]):
-        to_counts[k] += counts[b, k]
-    for k in range(extra.shape[1]):
-        to_extra[k] += extra[b, k]
+@jit
+def _clear_outcomes(weights, counts, extra, t, first):
+    for o in range(first, weights.shape[1]):
+        for k in range(weights.shape[2]):
+            weights[t, o, k] = 0.0
+        for k in range(counts.shape[2]):
+            counts[t, o, k] = 0
+        for k in range(extra.shape[2]):
+            extra[t, o, k] = 0.0
 
 
 @jit
@@ -245,13 +283,13 @@ def best_test(
 @jit
 def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out):
     """Outcome of each row under a test; rows in the missing bin (code ``n_bins``) follow ``side``."""
+    down, start = np.uintp(row_stride), np.uintp(base)
     for j in range(len(rows)):
-        code = np.int64(codes[base + np.int64(rows[j]) * row_stride])
-        if code >= n_bins:
-            out[j] = side
-        elif family == MULTIWAY:
-            out[j] = code
+        code = np.int64(codes[start + np.uintp(rows[j]) * down])
+        if family == MULTIWAY:
+            outcome = code
         elif family == THRESHOLDS:
-            out[j] = 0 if code <= index else 1
+            outcome = np.int64(code > index)
         else:
-            out[j] = 0 if code == index else 1
+            outcome = np.int64(code != index)
+        out[j] = side if code >= n_bins else outcome

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arboretum.kernels.coded import BLOCK, NAN_SCORE, NO_SIDE, NOTHING, complete
+from arboretum.kernels.coded import BLOCK, NAN_SCORE, NO_SIDE, NOTHING
 from arboretum.kernels.jit import jit
 from arboretum.kernels.pointers import batch_at, make_node, prefix_at
 
@@ -46,22 +46,6 @@ def find_cuts(values, rows, count, min_leaf, gap, position, side):
     return n, known
 
 
-@jit(inline=True)
-def add_row(i, label, y, weight, count, extra, to_weights, to_counts, to_extra):
-    """Add one object to a table's outcome: class weights, or moments where ``label`` is empty."""
-    w = weight[i]
-    if len(label) == 0:
-        to_weights[0] += w
-        to_weights[1] += w * y[i]
-        to_weights[2] += w * y[i] * y[i]
-        to_counts[0] += count[i]
-    else:
-        to_weights[label[i]] += w
-        to_counts[label[i]] += count[i]
-    for k in range(extra.shape[1]):
-        to_extra[k] += extra[i, k]
-
-
 @jit
 def fill_cuts(rows, known, label, y, weight, count, extra, position, side, state_w, state_c, state_e, at, out_w, out_c, out_e):
     """Write the contingency tables of the listed cuts.
@@ -70,25 +54,60 @@ def fill_cuts(rows, known, label, y, weight, count, extra, position, side, state
     at : int64[1], rows added so far; −1 before the first call.  Successive calls continue with later positions.
     out_w : float64[cuts, 2, classes]; out_c, out_e alike.
     """
-    if at[0] < 0:
-        for j in range(len(rows)):
-            to = 1 if j < known else 2
-            add_row(rows[j], label, y, weight, count, extra, state_w[to], state_c[to], state_e[to])
-        at[0] = 0
-    done = at[0]
-    for t in range(len(position)):
-        while done <= position[t]:
-            add_row(rows[done], label, y, weight, count, extra, state_w[0], state_c[0], state_e[0])
-            done += 1
-        complete(state_w[0], state_c[0], state_e[0], state_w[1], state_c[1], state_e[1], out_w[t], out_c[t], out_e[t])
-        s = side[t]
-        if s >= 0:
-            for k in range(out_w.shape[2]):
-                out_w[t, s, k] += state_w[2, k]
-            for k in range(out_c.shape[2]):
-                out_c[t, s, k] += state_c[2, k]
-            for k in range(out_e.shape[2]):
-                out_e[t, s, k] += state_e[2, k]
+    n_classes, n_counts, n_extra = out_w.shape[2], out_c.shape[2], out_e.shape[2]
+    moments = len(label) == 0
+    first = 0 if at[0] < 0 else 2
+    done = max(np.int64(0), at[0])
+    for turn in range(first, 3):
+        # turn 0: rows with a value, turn 1: missing rows, turn 2: the cuts
+        if turn < 2:
+            to = turn + 1
+            for j in range(0 if turn == 0 else known, known if turn == 0 else len(rows)):
+                i = rows[j]
+                w = weight[i]
+                if moments:
+                    state_w[to, 0] += w
+                    state_w[to, 1] += w * y[i]
+                    state_w[to, 2] += w * y[i] * y[i]
+                    state_c[to, 0] += count[i]
+                else:
+                    state_w[to, label[i]] += w
+                    state_c[to, label[i]] += count[i]
+                for k in range(n_extra):
+                    state_e[to, k] += extra[i, k]
+            continue
+        for t in range(len(position)):
+            while done <= position[t]:
+                i = rows[done]
+                w = weight[i]
+                if moments:
+                    state_w[0, 0] += w
+                    state_w[0, 1] += w * y[i]
+                    state_w[0, 2] += w * y[i] * y[i]
+                    state_c[0, 0] += count[i]
+                else:
+                    state_w[0, label[i]] += w
+                    state_c[0, label[i]] += count[i]
+                for k in range(n_extra):
+                    state_e[0, k] += extra[i, k]
+                done += 1
+            for k in range(n_counts):
+                out_c[t, 0, k], out_c[t, 1, k] = state_c[0, k], state_c[1, k] - state_c[0, k]
+            for k in range(n_classes):
+                # a cut always leaves rows on the right; where none of a class, its weight is 0 and not 1e-17
+                gone = not moments and out_c[t, 1, k] == 0
+                out_w[t, 0, k] = state_w[0, k]
+                out_w[t, 1, k] = 0.0 if gone else state_w[1, k] - state_w[0, k]
+            for k in range(n_extra):
+                out_e[t, 0, k], out_e[t, 1, k] = state_e[0, k], state_e[1, k] - state_e[0, k]
+            s = side[t]
+            if s >= 0:
+                for k in range(n_classes):
+                    out_w[t, s, k] += state_w[2, k]
+                for k in range(n_counts):
+                    out_c[t, s, k] += state_c[2, k]
+                for k in range(n_extra):
+                    out_e[t, s, k] += state_e[2, k]
     at[0] = done
 
 
@@ -197,25 +216,41 @@ def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
     """0 where value ≤ threshold, else 1; missing rows follow ``side``.   values : flat memory of a matrix."""
     for j in range(len(rows)):
         v = values[np.uintp(base) + np.uintp(rows[j]) * np.uintp(row_stride)]
-        out[j] = 1 if v > threshold else (0 if v <= threshold else side)
+        outcome = np.int32(v > threshold)
+        out[j] = outcome if v == v else np.int32(side)
 
 
 @jit
-def partition_order(order, low, high, outcome_of_object, start, spare):
+def partition_order(order, low, high, rows, start, owner, spare):
     """Divide the sorted runs of a node stably by outcome, in every column.
 
-    outcome_of_object : int32[n].   start : int64[arity], first position of each outcome relative to ``low``.
-    spare : int32[≥ high − low].
+    rows : int32[n], the permutation, divided already: outcome k has ``rows[low + start[k] : low + start[k + 1]]``.
+    start : int64[arity + 1].   owner : uint32[n], scratch by object.   spare : int32[≥ high − low + 1], scratch.
     """
-    arity = len(start)
+    arity = len(start) - 1
+    for k in range(arity):
+        for j in range(low + start[k], low + start[k + 1]):
+            owner[np.uintp(rows[j])] = k
     at = np.empty(arity, np.int64)
     for f in range(len(order)):
         run = order[f, low:high]
+        if arity == 2:
+            left, right = np.uintp(0), np.uintp(0)
+            for j in range(len(run)):
+                i = run[j]
+                goes = np.uintp(owner[np.uintp(i)])
+                spare[right] = i
+                run[left] = i
+                right += goes
+                left += np.uintp(1) - goes
+            for j in range(right):
+                run[left + np.uintp(j)] = spare[j]
+            continue
         for k in range(arity):
             at[k] = start[k]
         for j in range(len(run)):
             i = run[j]
-            k = outcome_of_object[i]
+            k = owner[i]
             spare[at[k]] = i
             at[k] += 1
         for j in range(len(run)):

@@ -96,7 +96,7 @@ class BoundedEngine(RawColumns):
         )  # fmt: skip
         return out
 
-    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         self._histograms.divide(cell, children)
 
     def close(self, cell: Cell) -> None:

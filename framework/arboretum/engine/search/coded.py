@@ -173,7 +173,7 @@ class CodedEngine:
         )  # fmt: skip
         return out
 
-    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if self._histograms is not None:
             self._histograms.divide(cell, children)
 

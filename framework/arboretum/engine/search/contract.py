@@ -118,11 +118,11 @@ class Engine(Protocol):
         """int32[cell.size]: the outcome of each object of the node, in the order of the permutation."""
         ...
 
-    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand on to the children what the engine keeps; the permutation has been divided already.
 
-        outcome_of_object : int32[n_objects], valid for the node's objects.   start : int64[arity], first position of each
-        outcome relative to ``cell.low``.  ``children`` holds all children that have objects.
+        start : int64[arity + 1], first position of each outcome relative to ``cell.low``, and the node's size.
+        ``children`` holds all children that have objects.
         """
         ...
 

@@ -77,7 +77,6 @@ class Growth:
     engines: tuple[Engine, ...]
     limits: Any
     total_mass: float
-    outcome_of_object: np.ndarray
     expanded: int = 0
     leaves: int = 1
     stopped: bool = False
@@ -99,9 +98,7 @@ class Growth:
         if objects.raw_features:
             engines.append(BoundedEngine(space) if serves(space, judge) else PresortedEngine(space))
         total = float(statistics.weight.sum())
-        return Growth(
-            problem, context, space, judge, tuple(engines), limits, total, np.zeros(objects.n_objects, np.int32)
-        )
+        return Growth(problem, context, space, judge, tuple(engines), limits, total)
 
     def run(self, order: str) -> Grown:
         """Grow from the root; returns it with its descendants."""
@@ -187,15 +184,13 @@ class Growth:
         grown.rule = engine.rule(cell, candidate)
         grown.price, grown.score = candidate.price, candidate.score
         arity = engine.arity(candidate.feature)
-        sizes = np.bincount(outcome, minlength=arity)
-        start = np.concatenate([[0], np.cumsum(sizes)])
-        self.outcome_of_object[rows] = outcome
-        partition(rows, outcome, start[:-1].copy(), space.spare)
+        start = np.empty(arity + 1, np.int64)
+        partition(rows, outcome, start, space.spare)
         below = self._child_cells(cell, candidate, start)
         children = [None if c is None else self.look(c) for c in below]
         present = [c for c in children if c is not None]
         for each in self.engines:
-            each.divide(cell, [c.cell for c in present], self.outcome_of_object, start[:-1])
+            each.divide(cell, [c.cell for c in present], start)
         grown.children = [None if c is None else c.grown for c in children]
         mass = [0.0 if c is None else c.node.mass for c in children]
         grown.missing_child = candidate.side if candidate.side >= 0 else int(np.argmax(mass))

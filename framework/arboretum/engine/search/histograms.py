@@ -28,9 +28,6 @@ class Histograms:
         self._bins = int(where[-1][-1])
         stats = workspace.statistics
         self._integers = stats.unit and not stats.moments
-        self._label = stats.label
-        if stats.n_classes <= 256 and not stats.moments:
-            self._label = frozen_array(stats.label.astype(np.uint8))
         self._kept_bytes = 0
 
     def tables(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
@@ -80,7 +77,7 @@ class Histograms:
         rows = space.rows[cell.low : cell.high]
         if self._integers:
             table = np.zeros((stats.n_classes, self._bins), np.int32)
-            counting.count_classes(*self.where, rows, self._label, table)
+            counting.count_classes(*self.where, rows, stats.short_label, table)
             return (table,)
         weights, counts = np.zeros((self._bins, stats.width)), np.zeros((self._bins, stats.count_width), np.int64)
         counting.count_weights(*self.where, rows, stats.label, stats.y, stats.weight, stats.count, weights, counts)

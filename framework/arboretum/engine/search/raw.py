@@ -62,6 +62,7 @@ class PresortedEngine(RawColumns):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self._values = frozen_array(workspace.objects.raw.T)
+        self._owner = np.empty(self._values.shape[1], np.uint32)
         self._order = np.empty(self._values.shape, np.int32)
         for f, column in enumerate(self._values):  # NaN last; stable, so that the order does not depend on the machine
             self._order[f] = np.argsort(column, kind="stable")
@@ -129,9 +130,10 @@ class PresortedEngine(RawColumns):
             out[np.isnan(values)] = candidate.side
         return out
 
-    def divide(self, cell: Cell, children: list[Cell], outcome_of_object: np.ndarray, start: np.ndarray) -> None:
+    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if any(child.wanted for child in children):
-            cuts.partition_order(self._order, cell.low, cell.high, outcome_of_object, start, self._space.spare)
+            space = self._space
+            cuts.partition_order(self._order, cell.low, cell.high, space.rows, start, self._owner, space.spare)
 
     def close(self, cell: Cell) -> None:
         """Nothing is kept per node."""

@@ -20,6 +20,7 @@ class Statistics:
     shift : mean of the target.  Moments are taken about it, because Σwy² − (Σwy)²/Σw would lose the digits of a small
         variance around a large mean; criteria see these centred moments, the tree gets the plain ones back.
     unit : every object weighs 1 and stands for one row, so that tables are integers.
+    short_label : ``label``, in one byte where the number of classes allows.
     """
 
     task: Task
@@ -30,6 +31,7 @@ class Statistics:
     n_classes: int
     shift: float
     unit: bool
+    short_label: np.ndarray
 
     @staticmethod
     def of(objects: Encoded) -> Statistics:
@@ -37,17 +39,18 @@ class Statistics:
         if objects.n_objects == 0:
             msg = "no object to learn from; does the split leave any training row?"
             raise DataError(msg)
-        n = objects.n_objects
         unit = bool((objects.weight == 1.0).all() and (objects.count == 1).all())
         if objects.task is Task.classification:
+            classes = max(objects.n_classes, int(objects.label.max()) + 1)
+            short = frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label
+            none = frozen_array(np.zeros(0))
             return Statistics(
-                objects.task, objects.label, frozen_array(np.zeros(0)), objects.weight, objects.count,
-                max(objects.n_classes, int(objects.label.max()) + 1), 0.0, unit,
-            )  # fmt: skip
+                objects.task, objects.label, none, objects.weight, objects.count, classes, 0.0, unit, short
+            )
         shift = float(np.average(objects.y, weights=objects.weight))
         none = frozen_array(np.zeros(0, np.int32))
         return Statistics(
-            objects.task, none, frozen_array(objects.y - shift), objects.weight, objects.count, 0, shift, unit and n > 0
+            objects.task, none, frozen_array(objects.y - shift), objects.weight, objects.count, 0, shift, unit, none
         )
 
     @property
@@ -66,6 +69,9 @@ class Statistics:
     def totals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(float64[width], int64[count_width]): the table of a set of objects as a whole."""
         weights, counts = np.zeros(self.width), np.zeros(self.count_width, np.int64)
+        if self.unit and not self.moments:
+            counting.class_totals(rows, self.short_label, counts)
+            return counts.astype(np.float64), counts
         counting.totals(rows, self.label, self.y, self.weight, self.count, weights, counts)
         return weights, counts
 

@@ -13,7 +13,7 @@ from arboretum.model.encoded import Encoded, Prices
 class Workspace:
     """The permutation of the objects, and what is added up over them.
 
-    rows : int32[n], the permutation; a node is a segment of it.   spare : int32[n], scratch.
+    rows : int32[n], the permutation; a node is a segment of it.   spare : int32[n + 1], scratch.
     extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0 without any.
     """
 
@@ -31,7 +31,7 @@ class Workspace:
         n = objects.n_objects
         rows = np.arange(n, dtype=np.int32)
         return Workspace(
-            objects, prices, statistics, min_leaf, allow_constant, rows, np.empty(n, np.int32), np.zeros((n, 0))
+            objects, prices, statistics, min_leaf, allow_constant, rows, np.empty(n + 1, np.int32), np.zeros((n, 0))
         )
 
     def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
