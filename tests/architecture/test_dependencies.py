@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "config": {"runs", "plugin", "engine", "interfaces", "model"},
     "cli": {"config", "runs", "plugin", "engine", "interfaces", "model", "report", "measure"},
     "sklearn": {"plugin", "engine", "interfaces", "model"},
-    "testing": {"api", "kernels"},
+    "testing": {"api", "engine", "interfaces", "model", "kernels"},
 }
 """Room → rooms it may import; a new room needs a line here, so that its place is decided and not drifted into."""
 
@@ -34,9 +34,14 @@ OUTSIDE = {
     "mlflow": {"arboretum_mlflow"},
     "sklearn": {"sklearn", "report", "arboretum_data", "arboretum_classic"},
     "pluggy": {"plugin", "interfaces"},
-    "numba": {"kernels", "arboretum_classic"},
+    "numba": {"kernels", "testing", "arboretum_classic"},
 }
 """Third-party package → rooms and plugins that may import it at all."""
+
+OUTSIDE_WAIVERS = {
+    ("framework/arboretum/engine/search/judge.py", "numba"): "its error class, to say in one line why a kernel does not compile",
+}
+"""(file, package) → reason; only for imports inside functions."""
 
 HEAVY = ("numba", "mlflow", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow", "hydra", "omegaconf", "playwright")
 FOR_PLUGINS = ("arboretum.api", "arboretum.kernels", "arboretum.testing")
@@ -56,7 +61,7 @@ def test_every_room_of_the_framework_imports_only_what_lies_below_it(house):
             # the package itself is a place only for its version: "from arboretum import __version__"
             if top == "arboretum" and room not in allowed | {"__version__"} and not waived:
                 wrong.append(f"{module.where}:{found.line} imports {found.target}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_waiver_is_still_needed(house):
@@ -73,7 +78,7 @@ def test_kernels_import_numpy_and_numba_only(house):
         for found in module.imports
         if found.target.split(".")[0] not in allowed
     ]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_plugins_import_the_api_the_kernels_and_the_suites_and_never_each_other(house):
@@ -86,7 +91,7 @@ def test_plugins_import_the_api_the_kernels_and_the_suites_and_never_each_other(
             inside = top == "arboretum" and not found.target.startswith(FOR_PLUGINS)
             if foreign or inside:
                 wrong.append(f"{module.where}:{found.line} imports {found.target}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_framework_knows_no_plugin(house):
@@ -97,7 +102,7 @@ def test_the_framework_knows_no_plugin(house):
         for found in module.imports
         if found.target.split(".")[0] in packages
     ]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_each_third_party_package_has_its_room(house):
@@ -106,29 +111,39 @@ def test_each_third_party_package_has_its_room(house):
         place = module.room if module.package == "arboretum" else module.package
         for found in module.imports:
             top = found.target.split(".")[0]
-            if top in OUTSIDE and place not in OUTSIDE[top]:
+            waived = (module.where, top) in OUTSIDE_WAIVERS and not found.at_import
+            if top in OUTSIDE and place not in OUTSIDE[top] and not waived:
                 wrong.append(f"{module.where}:{found.line} imports {found.target}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
-def test_heavy_packages_are_imported_inside_functions(house):
-    """Kernel modules import numba at the top, the scikit-learn face scikit-learn: they are loaded late as a whole."""
+LOADED_LATE = {
+    "numba": lambda m: m.room == "kernels" or m.path.name == "kernels.py" or m.name == "arboretum.testing.compiled",
+    "sklearn": lambda m: m.name == "arboretum.sklearn",
+    "hydra": lambda m: m.room == "config" or m.name in ("arboretum.cli.job", "arboretum.cli.sweep"),
+    "omegaconf": lambda m: m.room == "config" or m.name in ("arboretum.cli.job", "arboretum.cli.sweep"),
+    "mlflow": lambda m: m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py"),
+    "hypothesis": lambda m: m.room == "testing",
+}
+"""Package → modules that need it throughout, and are themselves imported only when they are needed (test_start holds it)."""
+
+
+def test_heavy_packages_are_imported_inside_functions_or_by_modules_that_are_loaded_late(house):
     wrong = []
     for module in house.modules:
-        own = {"numba"} if module.room == "kernels" or module.path.name == "kernels.py" else set()
-        own |= {"sklearn"} if module.name == "arboretum.sklearn" else set()
         for found in module.imports:
             top = found.target.split(".")[0]
-            if found.at_import and top in HEAVY and top not in own:
+            late = LOADED_LATE.get(top, lambda m: False)
+            if found.at_import and top in HEAVY and not late(module):
                 wrong.append(f"{module.where}:{found.line} imports {found.target} at module level")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
-def test_suites_are_the_only_framework_modules_that_import_pytest(house):
+def test_what_is_for_testing_is_the_only_room_that_imports_pytest_or_hypothesis(house):
     wrong = [
         f"{module.where}:{found.line}"
         for module in house.modules
         for found in module.imports
-        if found.target.split(".")[0] in ("pytest", "hypothesis") and not module.name.startswith("arboretum.testing.suites")
+        if found.target.split(".")[0] in ("pytest", "hypothesis") and module.room != "testing"
     ]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)

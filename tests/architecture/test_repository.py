@@ -24,11 +24,13 @@ def _offences(house, pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_nothing_tracked_names_a_path_of_one_machine(house):
-    assert _offences(house, MACHINE_PATHS) == []
+    offences = _offences(house, MACHINE_PATHS)
+    assert not offences, "\n".join(offences)
 
 
 def test_nothing_tracked_names_a_package_index(house):
-    assert _offences(house, REGISTRIES) == []
+    offences = _offences(house, REGISTRIES)
+    assert not offences, "\n".join(offences)
 
 
 def test_no_run_folder_store_or_environment_is_tracked(house):

@@ -36,6 +36,13 @@ def test_discovering_every_plugin_loads_nothing_heavy_and_compiles_nothing():
     assert _loaded_after(code) == []
 
 
+def test_the_verbs_that_only_tell_load_nothing_heavy():
+    for arguments in (["plugins"], ["explain", "criterion.reduction"], ["--version"]):
+        code = f"import contextlib, io\nfrom arboretum.cli.main import main\n"
+        code += f"with contextlib.redirect_stdout(io.StringIO()):\n    assert main({arguments!r}) == 0"
+        assert _loaded_after(code) == [], arguments
+
+
 def test_importing_any_kernel_module_compiles_nothing(house):
     """Marking is all that a decorator does at import: no dispatcher holds a signature afterwards."""
     names = [m.name for m in house.modules if m.room == "kernels" or "kernel" in m.path.stem]

@@ -15,6 +15,15 @@ LONG_MODULES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[str, str] = {}
 """"file:function" → why it is one piece although it is longer than the limit."""
 
+PRIVATE = {
+    ("framework/arboretum/cli/run.py", "_actions"): "argparse has no public list of a parser's options",
+    ("framework/arboretum/kernels/pointers.py", "_getvalue"): "how numba's documentation builds a struct in an intrinsic",
+    ("framework/arboretum/sklearn.py", "_check_sample_weight"): "what scikit-learn asks its own estimators to call",
+    ("plugins/arboretum_mlflow/schema.py", ""): "MLflow offers its migration as a command only; pinned and tested per version",
+}
+"""(file, name; "" for any) → why something private of another package is used."""
+PUBLIC_IN_SPITE_OF_THE_NAME = {"_exit", "_replace", "_asdict", "_fields", "_make"}
+
 MUTATORS = {"append", "add", "update", "setdefault", "extend", "insert", "pop", "clear", "remove", "discard", "popitem"}
 
 
@@ -58,7 +67,7 @@ def test_no_function_is_longer_than_two_screens_unless_a_reason_is_given(house):
 
 def test_every_module_says_what_it_is_for(house):
     silent = [m.where for m in house.modules if m.path.stat().st_size and not ast.get_docstring(m.tree)]
-    assert silent == []
+    assert not silent, "\n".join(silent)
 
 
 def test_no_module_keeps_a_registry_or_other_state_at_module_level(house):
@@ -78,7 +87,7 @@ def test_no_module_keeps_a_registry_or_other_state_at_module_level(house):
                 name = _mutated(node)
                 if isinstance(node, ast.Global) or (name in names and name not in local):
                     wrong.append(f"{module.where}:{node.lineno}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def _bound_in(function: ast.AST) -> set[str]:
@@ -97,16 +106,20 @@ def _mutated(node: ast.AST) -> str | None:
 
 def test_nobody_reaches_into_what_is_private_to_another_module(house):
     """``obj._x`` is for the module that defines ``_x``; the others ask for a public name."""
-    wrong = []
+    found = []
     for module in house.modules:
-        own = _defined(module.tree)
+        own = _defined(module.tree) | PUBLIC_IN_SPITE_OF_THE_NAME
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
                 if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
-                    wrong.append(f"{module.where}:{node.lineno} {ast.unparse(node)}")
+                    found.append((module.where, node.attr, f"{module.where}:{node.lineno} {ast.unparse(node)}"))
             if isinstance(node, ast.ImportFrom):
-                wrong += [f"{module.where}:{node.lineno} imports {a.name}" for a in node.names if _is_private(a.name)]
-    assert wrong == []
+                names = [alias.name for alias in node.names if _is_private(alias.name)]
+                found += [(module.where, name, f"{module.where}:{node.lineno} imports {name}") for name in names]
+    wrong = [text for where, name, text in found if (where, name) not in PRIVATE and (where, "") not in PRIVATE]
+    assert not wrong, "\n".join(wrong)
+    used = {(where, name) for where, name, _ in found} | {(where, "") for where, _, _ in found}
+    assert [waiver for waiver in PRIVATE if waiver not in used] == [], "waivers that nobody needs any more"
 
 
 def _is_private(name: str) -> bool:
@@ -134,4 +147,4 @@ def test_no_exception_is_swallowed_in_silence(house):
             if isinstance(node, ast.ExceptHandler) and all(isinstance(s, ast.Pass | ast.Continue) for s in node.body):
                 if not any("#" in lines[i] for i in range(node.lineno - 1, node.body[-1].end_lineno)):
                     wrong.append(f"{module.where}:{node.lineno}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
