@@ -112,8 +112,98 @@ def fill_cuts(rows, known, label, y, weight, count, extra, position, side, state
 
 
 @jit
+def _scan_column(
+    values, rows, label, y, weight, count, unit, min_leaf, gap, relative, floor, batch, node,
+    block_w, block_c, block_p, block_e, scores, position, nothing_yet, best,
+):
+    """Score all cuts of one sorted column in one pass, a block of tables at a time.
+
+    unit : every object has weight 1 and stands for one row: weights and counts are then not looked up.
+    nothing_yet, best : whether there is a test to beat, and its score.
+    Returns (position, side, score) of a cut that beats it; position −1 if there is none; side NAN_SCORE on NaN.
+    """  # fmt: skip
+    score_block = batch_at(batch)
+    n_classes, n_counts = block_w.shape[2], block_c.shape[2]
+    moments = len(label) == 0
+    known = len(rows)
+    lost_w, all_w, left_w = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes)
+    lost_c, all_c, left_c = np.zeros(n_counts, np.int64), np.zeros(n_counts, np.int64), np.zeros(n_counts, np.int64)
+    while known > 0 and np.isnan(values[rows[known - 1]]):
+        known -= 1
+    for j in range(len(rows)):
+        i = np.uintp(rows[j])
+        w, c = (1.0, np.int64(1)) if unit else (weight[i], count[i])
+        if moments:
+            target = all_w if j < known else lost_w
+            target[0] += w
+            target[1] += w * y[i]
+            target[2] += w * y[i] * y[i]
+            if j < known:
+                all_c[0] += c
+            else:
+                lost_c[0] += c
+        elif j < known:
+            all_w[label[i]] += w
+            all_c[label[i]] += c
+        else:
+            lost_w[label[i]] += w
+            lost_c[label[i]] += c
+    lost = lost_c.sum()
+    total = all_c.sum() + lost
+    found_at, found_side = np.int64(-1), np.int64(NO_SIDE)
+    for s in range(2 if known < len(rows) else 1):
+        left_w[:] = 0.0
+        left_c[:] = 0
+        left = lost if lost > 0 and s == 0 else np.int64(0)
+        n = 0
+        value = values[rows[0]] if known > 0 else values[0]
+        for j in range(known):
+            last = j == known - 1
+            if not last:
+                i = np.uintp(rows[j])
+                w, c = (1.0, np.int64(1)) if unit else (weight[i], count[i])
+                if moments:
+                    left_w[0] += w
+                    left_w[1] += w * y[i]
+                    left_w[2] += w * y[i] * y[i]
+                    left_c[0] += c
+                else:
+                    k = np.uintp(label[i])
+                    left_w[k] += w
+                    left_c[k] += c
+                left += c
+                following = values[np.uintp(rows[j + 1])]
+                if following > value + gap and left >= min_leaf and total - left >= min_leaf:
+                    for k in range(n_counts):
+                        block_c[n, 0, k], block_c[n, 1, k] = left_c[k], all_c[k] - left_c[k]
+                    for k in range(n_classes):
+                        # where no row of a class is left its weight is 0 and not 1e-17
+                        gone = not moments and left_c[k] == all_c[k]
+                        block_w[n, 0, k], block_w[n, 1, k] = left_w[k], 0.0 if gone else all_w[k] - left_w[k]
+                    if lost > 0:
+                        for k in range(n_counts):
+                            block_c[n, s, k] += lost_c[k]
+                        for k in range(n_classes):
+                            block_w[n, s, k] += lost_w[k]
+                    position[n] = j
+                    n += 1
+                value = following
+            if n == BLOCK or (last and n > 0):
+                score_block(block_w[:n], block_c[:n], block_p[:n], block_e[:n], node, scores[:n])
+                for t in range(n):
+                    found = scores[t]
+                    if np.isnan(found):
+                        return np.int64(position[t]), np.int64(NAN_SCORE), found
+                    if found > best and (nothing_yet or found > best + max(relative * abs(best), floor)):
+                        nothing_yet = False
+                        found_at, found_side, best = np.int64(position[t]), np.int64(s if lost > 0 else NO_SIDE), found
+                n = 0
+    return found_at, found_side, best
+
+
+@jit
 def best_cut(
-    order, low, high, values, label, y, weight, count, extra, price, min_leaf, gap,
+    order, low, high, values, label, y, weight, count, unit, extra, price, min_leaf, gap,
     batch, scalars, params, impurity, relative, floor, prefix,
 ):
     """Score every cut of every column through a function pointer; return (column, position, side, score).
@@ -138,9 +228,21 @@ def best_cut(
     state_c = np.empty((3, n_counts), np.int64)
     state_e = np.empty((3, n_extra))
     costs = np.empty((4, m if prefix != 0 else 0))
-    best_f, best_at, best_side, best = NOTHING, NOTHING, NO_SIDE, -np.inf
+    best_f, best_at, best_side, best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
+    simple = prefix == 0 and n_extra == 0
     for f in range(len(order)):
         rows = order[f, low:high]
+        if simple:
+            block_p[:] = price[f]
+            found = _scan_column(
+                values[f], rows, label, y, weight, count, unit, min_leaf, gap, relative, floor, batch, node,
+                block_w, block_c, block_p, block_e, scores, position, best_f < 0, best,
+            )  # fmt: skip
+            if found[1] == NAN_SCORE:
+                return f, found[0], np.int64(NAN_SCORE), np.nan
+            if found[0] >= 0:
+                best_f, best_at, best_side, best = f, found[0], found[1], found[2]
+            continue
         n, known = find_cuts(values[f], rows, count, min_leaf, gap, position, side)
         if n == 0:
             continue
@@ -167,7 +269,7 @@ def best_cut(
             for t in range(b):
                 s = scores[t]
                 if np.isnan(s):
-                    return f, np.int64(position[start + t]), NAN_SCORE, s
+                    return f, np.int64(position[start + t]), np.int64(NAN_SCORE), s
                 if s > best and (best_f < 0 or s > best + max(relative * abs(best), floor)):
                     best_f, best_at, best_side, best = f, np.int64(position[start + t]), np.int64(side[start + t]), s
     return best_f, best_at, best_side, best

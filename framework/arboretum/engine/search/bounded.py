@@ -61,7 +61,7 @@ class BoundedEngine(RawColumns):
         where = (self._codes, self._flat, self._row_stride, self._column_stride)
         while True:
             f, b, low, high, side, score = bounded.best_bounded(
-                weights, counts, *where, rows, stats.label, stats.weight, stats.count, self._many, dropped, price,
+                weights, counts, *where, rows, stats.short_label, stats.weight, stats.count, self._many, dropped, price,
                 space.min_leaf, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
                 TIE_TOLERANCE, judge.tie_floor(node),
             )  # fmt: skip

@@ -64,8 +64,11 @@ class PresortedEngine(RawColumns):
         self._values = frozen_array(workspace.objects.raw.T)
         self._owner = np.empty(self._values.shape[1], np.uint32)
         self._order = np.empty(self._values.shape, np.int32)
-        for f, column in enumerate(self._values):  # NaN last; stable, so that the order does not depend on the machine
-            self._order[f] = np.argsort(column, kind="stable")
+        # NaN last.  Equal values of weighted objects are put in the order of the table, so that sums are rounded alike on
+        # every machine; the sort that does so takes three times as long and makes no difference to unit objects.
+        kind = "quicksort" if workspace.statistics.unit and not workspace.statistics.moments else "stable"
+        for f, column in enumerate(self._values):
+            self._order[f] = np.argsort(column, kind=kind)
 
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
         return self._rule_at(cell, candidate.feature, candidate.index)
@@ -81,8 +84,8 @@ class PresortedEngine(RawColumns):
     def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         feature, index, side, score = cuts.best_cut(
-            self._order, cell.low, cell.high, self._values, stats.label, stats.y, stats.weight, stats.count, space.extra,
-            price, space.min_leaf, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
+            self._order, cell.low, cell.high, self._values, stats.short_label, stats.y, stats.weight, stats.count, stats.unit,
+            space.extra, price, space.min_leaf, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
             TIE_TOLERANCE, judge.tie_floor(node), judge.prefix,
         )  # fmt: skip
         if feature < 0:
