@@ -76,8 +76,8 @@ class Entry:
 
     @property
     def paper(self) -> str:
-        """The papers that use it, in words."""
-        return "; ".join(PAPERS[key] for key in self.papers)
+        """The first paper here that uses it; "" for none."""
+        return PAPERS[self.papers[0]] if self.papers else ""
 
 
 # fmt: off

@@ -20,7 +20,7 @@ from arboretum_data.encoding.encoder import (
     TestsEncoder,
 )
 from arboretum_data.encoding.rules import Known, OrdinalAtMost
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arboretum.api import CapabilityError, Column, ColumnKind, DataError, Family, Table, Target, Task, TestRule
@@ -73,7 +73,7 @@ def read(objects) -> list[str]:
     return [objects.rule(t).describe() for t in range(int(objects.test_offset[-1]))]
 
 
-@DRAWS
+@settings(DRAWS, max_examples=600)
 @given(table=strategies.tables(max_rows=14), component=st.sampled_from(SETTINGS))
 def test_tests_on_raw_rows_agree_with_codes_for_every_setting(table, component):
     found = encoded(component, table, raw_thresholds=False)
@@ -210,8 +210,9 @@ class TestMissingValues:
         assert [f.has_missing for f in objects.features] == [True, True]
         assert objects.rule(0).outcomes(self.table, np.arange(4)).tolist() == [0, -1, 1, 1]
 
-    def test_as_a_category_every_row_has_an_outcome(self):
-        objects = encode(MidpointsEncoder(missing=Missing.category), self.table)
+    @pytest.mark.parametrize("encoder", [MidpointsEncoder, OneHotEncoder, MultiwayEncoder])
+    def test_as_a_category_every_row_has_an_outcome(self, encoder):
+        objects = encode(encoder(missing=Missing.category), self.table)
         assert not any(f.has_missing for f in objects.features)
         outcomes = [objects.rule(t).outcomes(self.table, np.arange(4)) for t in range(objects.n_tests)]
         assert np.min(outcomes) == 0
@@ -262,7 +263,7 @@ class TestCoalescing:
         assert objects.y.tolist() == [(1 + 8 + 1 + 0) / 4.5, 4.0]
 
     def test_raw_rows_with_the_same_missing_values_and_zeros_are_identical(self):
-        table = table_of(numbers([0.0, -0.0, np.nan, np.nan, 1.0]))
+        table = table_of(numbers([0.0, -0.0, np.nan, -np.nan, 1.0]))
         objects = encode(AutoEncoder(coalesce=Coalesce.sum), table, raw=True)
         assert objects.object_of_row.tolist() == [0, 0, 1, 1, 2]
 
@@ -288,3 +289,13 @@ def test_three_hundred_classes_are_encoded_by_every_rule():
             assert rule is Numeric.mdl  # noise: no cut pays
         else:
             assert objects.n_classes == 300
+
+
+def test_bins_are_placed_on_the_training_rows_or_on_all():
+    whole = table_of(numbers([1, 2, 3, 4, 5, 6]), words(["a", "a", "a", "b", "b", "c"]))
+    train = whole.take(np.array([0, 3]))
+    on_train = encode(MidpointsEncoder(), train, whole)
+    on_all = encode(MidpointsEncoder(fit_on=FitOn.all), train, whole)
+    assert read(on_train) == ["x ≤ 2.5", "w = a"]
+    assert read(on_all) == ["x ≤ 1.5", "x ≤ 2.5", "x ≤ 3.5", "x ≤ 4.5", "x ≤ 5.5", "w = a", "w = b", "w = c"]
+    assert on_all.codes[:, 0].tolist() == [0, 3]

@@ -180,6 +180,10 @@ class TestKinds:
     def test_an_order_alone_makes_a_column_ordinal(self, write):
         assert write(PLAIN, orders={"size": ["small", "large"]}).load(0).column("size").kind is ColumnKind.ordinal
 
+    @pytest.mark.parametrize("word", ["1_000", "nan?", "0x10", "one"])
+    def test_what_is_no_number_makes_a_column_text(self, write, word):
+        assert write(f"a,y\n10,u\n{word},v\n2,u\n").load(0).columns[0].kind is ColumnKind.categorical
+
     def test_numeric_categories_are_ordered_as_numbers(self, write):
         table = write("a,y\n10,u\n9,v\n2,u\n", kinds={"a": "ordinal"}).load(0)
         assert table.column("a").categories == ("2", "9", "10")
@@ -194,6 +198,7 @@ class TestKinds:
             ("0 1 1 0", Task.classification),
             ("1 2 3 20", Task.classification),
             ("0.5 1 1 0", Task.regression),
+            (" ".join(map(str, range(20))), Task.classification),
             (" ".join(map(str, range(21))), Task.regression),
             ("a b a b", Task.classification),
         ],

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from arboretum_data.named import canonical, component_of, find_entry
-from arboretum_data.openml import Fetched, OpenMLDataset, adapt, canonical_form, fetch, match_columns, writable
+from arboretum_data.openml import Fetched, OpenMLDataset, adapt, canonical_form, fetch, match_columns, rename_classes, writable
 from arboretum_data.reading.cells import factorise
 
 from arboretum.api import ColumnKind, ConfigError, DataError, Task
@@ -267,6 +267,11 @@ class TestNamedSets:
         message = str(caught.value)
         assert "OpenML 37 (768 rows, 8 columns) is not the canonical 'pima'" in message
         assert "dataset=openml dataset.id=37" in message
+
+    def test_classes_that_neither_name_nor_size_tells_apart_are_refused(self):
+        form = {"classes": ["0", "1"], "class_counts": [2, 2]}
+        with pytest.raises(DataError, match="its classes p, q do not match 0, 1 by name or by size"):
+            rename_classes(factorise("y", ["p", "q", "q", "p"], ("",)), form)
 
     def test_a_set_of_another_shape_is_refused(self, site):
         site.add(37, "diabetes", FLOWERS, FEATURES)

@@ -134,3 +134,11 @@ def test_regression_targets_are_divided_without_strata():
     )
     division = Holdout().divide(table, 0)
     assert [len(division.train), len(division.valid), len(division.test)] == [70, 10, 20]
+
+
+def test_no_fold_is_empty_where_there_are_groups_enough():
+    groups = np.repeat(np.arange(12), [9, 8, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1])
+    table = table_of(np.arange(len(groups)) % 2, groups)
+    tests = [KFold(folds=10, fold=k).divide(table, 0).test for k in range(10)]
+    assert sorted(np.concatenate(tests).tolist()) == list(range(len(groups)))
+    assert Holdout().divide(table_of([0, 1, 0], [4, 5, 6]), 0).test.size == 1
