@@ -20,6 +20,7 @@ from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
+from arboretum.testing import SUITES
 
 PAGE = Path(__file__).with_name("components.md")
 PLUGINS = PAGE.parents[2] / "plugins"
@@ -86,7 +87,9 @@ def matrix(registry: Registry) -> str:
 
 def section(registry: Registry, kind: str, question: str) -> str:
     """One kind: its question, its components and presets."""
-    lines = [f"## {kind}", "", f"*{question[0].upper()}{question[1:]}*", ""]
+    contract = f"[contract](../../framework/arboretum/interfaces/{kind}.py)"
+    suite = f"[conformance suite](../../framework/arboretum/testing/suites/{kind}.py) `arboretum.testing.{SUITES[kind]}`"
+    lines = [f"## {kind}", "", f"*{question[0].upper()}{question[1:]}* Its {contract}, its {suite}.", ""]
     entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
     if not entries and not presets:
         return "\n".join([*lines, "Nothing of this kind is installed with Arboretum yet.", ""])

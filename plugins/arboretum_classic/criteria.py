@@ -43,12 +43,13 @@ class Reduction:
             return None
         if impurity.scale == "total":
             return kernels.reduction_total
-        moments = Capability.regression in impurity.capabilities and Capability.classification not in impurity.capabilities
+        declared = _names(impurity.capabilities)
+        moments = "regression" in declared and "classification" not in declared
         return None if moments else kernels.reduction_mean
 
     def bounded_by_corners(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
-        return getattr(impurity, "scale", "") == "mean" and Capability.concave in impurity.capabilities
+        return getattr(impurity, "scale", "") == "mean" and "concave" in _names(impurity.capabilities)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
@@ -65,6 +66,11 @@ class Reduction:
         else:
             after = (tables.mass * tables.impurity(tables.weights)).sum(axis=-1) / node.mass
         return {"impurity": before, "after": after, "decrease": (before - after) * (node.mass / node.total_mass)}
+
+
+def _names(capabilities: Any) -> set[str]:
+    """What a component declares, by name: members of Capability and their names mean the same."""
+    return {getattr(capability, "value", capability) for capability in capabilities}
 
 
 @attrs.frozen

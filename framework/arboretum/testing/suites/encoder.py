@@ -21,7 +21,11 @@ DRAWS = settings(
     max_examples=60,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.differing_executors,  # a suite is there to be inherited by several classes
+    ],
 )
 """The component is frozen, so that one instance may serve every draw."""
 
