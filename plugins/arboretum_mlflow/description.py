@@ -42,19 +42,19 @@ def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, An
     """
     failures = sum(child["status"] == "FAILED" for child in children)
     pieces = [f"**{len(children)} runs**" + (f", {failures} failed" if failures else "")]
-    if varied:
-        pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in varied.items()))
+    told = {name: count for name, count in varied.items() if name.partition(".")[0] == name or name.partition(".")[0] not in varied}
+    if told:
+        pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in told.items()))
     known = {name for child in children for name in child["metrics"]}
     columns = [name for name in (*FIRST_COLUMNS, *(n for n in best if n not in FIRST_COLUMNS)) if name in known]
     columns = columns[:MOST_COLUMNS]
     if columns:
         if columns[0] in FIRST_COLUMNS:
             children = sorted(children, key=lambda child: child["metrics"].get(columns[0], math.inf))
-        rows = [f"| run | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+        rows = [["run", *columns]]
         for child in children[:SHOWN_CHILDREN]:
-            cells = [_number(child["metrics"].get(name, math.nan)) for name in columns]
-            rows.append(f"| {child['name']} | {' | '.join(cells)} |")
-        pieces.append("\n".join(rows))
+            rows.append([child["name"], *(_number(child["metrics"].get(name, math.nan)) for name in columns)])
+        pieces.append(_table(rows))
         if len(children) > SHOWN_CHILDREN:
             pieces.append(f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed under this run.")
     return "\n\n".join(pieces)
@@ -67,6 +67,9 @@ def _headline(record: Record) -> str:
     if record.tree is not None:
         leaves, depth = record.tree.n_leaves, int(record.tree.depth_of.max())
         words.append(f"tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}")
+    errors = [f"{part} {_number(record.metrics[name])}" for part in PARTS if (name := f"{part}_error") in record.metrics]
+    if errors:
+        words.append(f"error: {', '.join(errors)}")
     if record.solution is not None:
         words.append(f"{record.solution.status.value}: value {_number(record.solution.value)}")
         words.append(f"proven gap {_number(record.solution.gap)}")
@@ -75,14 +78,21 @@ def _headline(record: Record) -> str:
 
 def _quality(metrics: Mapping[str, float]) -> str:
     """The metrics that exist per part of the data, one row per part."""
-    present = [part for part in PARTS if any(name.startswith(f"{part}_") for name in metrics)]
-    names = list(dict.fromkeys(n.split("_", 1)[1] for n in metrics if n.split("_", 1)[0] in PARTS and "_" in n))[:6]
-    if not present or not names:
+    names = list(dict.fromkeys(n.split("_", 1)[1] for n in metrics if n.startswith(tuple(f"{part}_" for part in PARTS))))
+    present = [part for part in PARTS if any(f"{part}_{name}" in metrics for name in names)]
+    names = names[:MOST_COLUMNS]
+    if not present:
         return ""
-    rows = [f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    for part in present:
-        rows.append(f"| {part} | {' | '.join(_number(metrics.get(f'{part}_{n}', math.nan)) for n in names)} |")
-    return "\n".join(rows)
+    return _table(
+        [["", *names], *([part, *(_number(metrics.get(f"{part}_{n}", math.nan)) for n in names)] for part in present)]
+    )
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Cells under each other (the UI sets Markdown tables without any space between the columns)."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+    return "```\n" + "\n".join(lines) + "\n```"
 
 
 def _tree(text: str) -> str:
@@ -94,4 +104,4 @@ def _tree(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "–"
+    return f"{value + 0.0:.4g}" if math.isfinite(value) else "–"  # + 0.0: no "-0"

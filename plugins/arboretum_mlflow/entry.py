@@ -149,7 +149,7 @@ def _tags(run: RunInfo, fingerprint: str) -> dict[str, str]:
     tags = {
         "mlflow.source.name": "arboretum run",
         "mlflow.source.type": "LOCAL",
-        "mlflow.user": _user(),
+        "mlflow.user": user(),
         "arboretum.role": "run",
         "arboretum.fingerprint": fingerprint,
         "arboretum.folder": str(Path(run.folder).absolute()) if run.folder else "",
@@ -178,7 +178,8 @@ def _short(tags: Mapping[str, str]) -> dict[str, str]:
     return {name: shorten(value, MAX_TAG) for name, value in sanitised(tags.items()) if value}
 
 
-def _user() -> str:
+def user() -> str:
+    """Name of the person who runs this, "" where the machine has none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user without a name

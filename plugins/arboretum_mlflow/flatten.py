@@ -30,7 +30,9 @@ def parameters(config: Mapping[str, Any], seed: int | None = None) -> dict[str, 
     if seed is not None:
         found["seed"] = str(seed)
     for name, value in _leaves({k: v for k, v in config.items() if k not in MACHINERY}, ""):
-        found.setdefault(name, text_of(value))
+        group, _, field = name.partition(".")
+        if field != "name" or found.get(group) != text_of(value):  # the chosen name is said already
+            found.setdefault(name, text_of(value))
     return {name: shorten(value, MAX_PARAM) for name, value in sanitised(found.items())}
 
 

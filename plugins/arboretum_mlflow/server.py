@@ -25,8 +25,11 @@ START_SECONDS = 120.0
 STOP_SECONDS = 10.0
 
 
-def serve(location: Location, experiment_id: str, host: str, port: int) -> None:
-    """Run the server until Ctrl-C (or SIGTERM).  Raises TrackerError when it cannot start or ends by itself."""
+def serve(location: Location, page: str, host: str, port: int) -> None:
+    """Run the server until Ctrl-C (or SIGTERM).   page : path of the page to open.
+
+    Raises TrackerError when it cannot start or ends by itself.
+    """
     if location.is_server:
         msg = f"MLflow store {location.shown} is a server already: open {location.shown} in a browser"
         raise TrackerError(msg)
@@ -36,7 +39,7 @@ def serve(location: Location, experiment_id: str, host: str, port: int) -> None:
         try:
             with _terminable():
                 _wait_until_up(server, address, said)
-                print(f"MLflow UI: {address}/#/experiments/{experiment_id}/runs  (Ctrl-C ends it)", flush=True)  # noqa: T201
+                print(f"MLflow UI: {address}/{page}  (Ctrl-C ends it)", flush=True)  # noqa: T201
                 server.wait()
         except KeyboardInterrupt:
             return

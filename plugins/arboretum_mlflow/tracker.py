@@ -68,6 +68,7 @@ class MLflowTracker:
         tags = {
             "mlflow.source.name": "arboretum run --multirun",
             "mlflow.source.type": "LOCAL",
+            "mlflow.user": entry.user(),
             "arboretum.role": "sweep",
             "mlflow.note.content": "This sweep is running, or was ended before it could say how it went.",
         }
@@ -105,6 +106,6 @@ class MLflowTracker:
         from arboretum_mlflow.server import serve
 
         self.prepare()
-        experiment_id = self._courier.ask("open")
+        page = self._courier.ask("share_view")
         self.close()
-        serve(self.location, experiment_id, host, port)
+        serve(self.location, page, host, port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,16 @@ from arboretum_mlflow.flatten import MAX_TAG, chunks, shorten
 from arboretum_mlflow.location import Location
 from arboretum_mlflow.trouble import WAY_OUT
 
+EXPERIMENT_TAGS = {
+    "mlflow.experimentKind": "custom_model_development",  # the UI opens on runs, not on traces of language models
+    "mlflow.note.content": "Decision trees grown by `arboretum run`; sweeps are the parents of their runs.",
+}
+VIEW = "arboretum"
+COLUMNS = (
+    *("params.`dataset`", "params.`method`", "params.`seed`"),
+    *("metrics.`valid_error`", "metrics.`test_error`", "metrics.`n_leaves`", "metrics.`depth`"),
+)
+"""What the list of runs shows besides name and time, under the address that ``arboretum ui`` prints."""
 MAX_PARAMS = 100
 MAX_METRICS = 500
 PAGE = 1000
@@ -41,7 +52,7 @@ class Writer:
         found = self.client.get_experiment_by_name(name)
         if found is None:
             try:
-                return self.client.create_experiment(name, artifact_location=self.location.artifacts or None)
+                return self.client.create_experiment(name, self.location.artifacts or None, EXPERIMENT_TAGS)
             except MlflowException:  # another process was faster
                 found = self.client.get_experiment_by_name(name)
                 if found is None:
@@ -51,6 +62,12 @@ class Writer:
             msg += f"(mlflow experiments restore -x {found.experiment_id}), or choose another with tracker.experiment=NAME"
             raise TrackerError(msg)
         return found.experiment_id
+
+    def share_view(self) -> str:
+        """Keep the choice of columns on the experiment, as the UI's "share" button does; returns the page's address."""
+        chosen = {"selectedColumns": ["attributes.`Created`", "attributes.`Duration`", *COLUMNS]}
+        self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", json.dumps(chosen))
+        return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
     # -- runs --------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ def template(tmp_path_factory) -> Path:
     tracker.close()
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
         # MLflow keeps an experiment's folder as an absolute path: each copy makes its own experiment
+        base.execute("DELETE FROM experiment_tags")
         base.execute("DELETE FROM experiments WHERE name = 'arboretum'")
     return tracker.location.database
 

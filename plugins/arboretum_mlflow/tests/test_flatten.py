@@ -32,6 +32,11 @@ def test_fields_are_flattened_under_the_name_of_their_component():
     assert parameters(config) == {"criterion": "regularized", "criterion.lam": "10", "criterion.inner.base": "2.5"}
 
 
+def test_the_name_of_a_component_is_said_once_unless_a_preset_has_another():
+    config = {"choices": {"method": "cart", "encoder": "auto"}, "method": {"name": "greedy"}, "encoder": {"name": "auto"}}
+    assert parameters(config) == {"method": "cart", "encoder": "auto", "method.name": "greedy"}
+
+
 def test_groups_that_are_switched_off_are_no_parameters():
     config = {"choices": {"pruner": "none", "coverage": [], "solver": None, "dataset": "", "stopping": ["pure", "mass"]}}
     assert parameters(config) == {"stopping": "pure, mass"}

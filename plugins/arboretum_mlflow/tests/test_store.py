@@ -101,7 +101,8 @@ def test_tags_say_which_code_and_whose_plugins_made_it(mlflow_tracker, query, tm
 def test_the_description_shows_the_quality_and_the_tree(mlflow_tracker, query, tmp_path):
     text = tags_of(query, store(mlflow_tracker, tmp_path))["mlflow.note.content"]
     assert "**iris**, verified" in text
-    assert "| valid | 0.02 |" in text
+    assert "error: train 0.01, valid 0.02" in text
+    assert "valid   0.02" in text
     assert "petal width ≤ 0.8" in text
 
 
@@ -169,7 +170,7 @@ def test_children_name_their_parent_and_the_parent_shows_the_best_and_what_is_co
     text = tags_of(query, sweep)["mlflow.note.content"]
     assert "**3 runs**, 1 failed" in text
     assert "seed (2 values)" in text
-    assert text.index("| cart iris seed=0 | 0.02 |") < text.index("| cart iris seed=1 | 0.03 |"), "best first"
+    assert text.index("cart iris seed=0         0.02") < text.index("cart iris seed=1         0.03"), "best first"
     assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
 
 

@@ -1,0 +1,165 @@
+"""A person opens the MLflow UI on a real sweep: finds the sweep and its runs, opens a run and the picture of its tree.
+
+The pictures of what that person sees are kept in the folder that ARBORETUM_SCREENSHOTS names (default: the test's own).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+UP_SECONDS = 120
+"""A start took more than 33 s on a busy machine."""
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
+]
+
+RUNS = ("cart iris seed=1", "cart iris seed=2", "cart wine seed=1", "cart wine seed=2")
+ARBORETUM = [sys.executable, "-m", "arboretum.cli"]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory) -> Path:
+    """A folder in which a sweep of four runs was done, as a user does it."""
+    folder = tmp_path_factory.mktemp("lab")
+    command = [*ARBORETUM, "run", "-m", "dataset=iris,wine", "method=cart", "seed=1,2"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(lab) -> Iterator[str]:
+    """The address that ``arboretum ui`` prints for the sweep; ends it with Ctrl-C, and it must end cleanly."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen([*ARBORETUM, "ui", "--port", str(port)], cwd=lab, stdout=subprocess.PIPE, text=True)
+    try:
+        _wait_until_up(server, f"http://127.0.0.1:{port}")
+        said = server.stdout.readline()
+        assert f"http://127.0.0.1:{port}/" in said, "the command says where the UI is"
+        yield next(word for word in said.split() if word.startswith("http://"))
+    finally:
+        server.send_signal(signal.SIGINT)
+        status = server.wait(30)
+        server.stdout.close()
+    assert status == 0
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the server has ended with its command"
+
+
+def _wait_until_up(server: subprocess.Popen, address: str) -> None:
+    deadline = time.monotonic() + UP_SECONDS
+    while time.monotonic() < deadline:
+        assert server.poll() is None, "the server ended before it was up"
+        try:
+            with urllib.request.urlopen(f"{address}/health", timeout=5):
+                return
+        except OSError:  # not up yet
+            time.sleep(0.5)
+    pytest.fail(f"the UI was not up after {UP_SECONDS} s")
+
+
+@pytest.fixture(scope="module")
+def album(tmp_path_factory) -> Path:
+    """Folder of the screenshots."""
+    chosen = os.environ.get("ARBORETUM_SCREENSHOTS")
+    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def page(address) -> Iterator[object]:
+    """A browser window; it may speak to the UI's own server only."""
+    sync = pytest.importorskip("playwright.sync_api", reason="Python's playwright drives the browser")
+    with sync.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        window = browser.new_page(viewport={"width": 1500, "height": 950})
+        window.set_default_timeout(60_000)
+        strangers: list[str] = []
+        window.on("request", lambda r: strangers.append(r.url) if _is_stranger(r.url, address) else None)
+        yield window
+        browser.close()
+    assert strangers == [], "the UI spoke to somebody outside this machine"
+
+
+def _is_stranger(url: str, address: str) -> bool:
+    return not url.startswith((address.partition("#")[0], "data:", "blob:", "about:"))
+
+
+def test_a_person_finds_the_sweep_a_run_and_the_picture_of_its_tree(page, address, album):
+    page.goto(address)
+    sweep = page.get_by_role("link", name="dataset=iris,wine").first
+    sweep.wait_for()
+    _close_the_assistant(page)
+    for column in ("valid_error", "test_error", "n_leaves", "method", "dataset"):
+        page.get_by_role("columnheader", name=column, exact=True).first.wait_for()
+    page.locator(".ag-row button").first.click()  # unfold the sweep
+    for name in RUNS:
+        page.get_by_role("link", name=name, exact=True).first.wait_for()
+    page.screenshot(path=album / "1-runs.png")
+
+    sweep.click()
+    page.get_by_role("heading", name="dataset=iris,wine").first.wait_for()
+    page.get_by_text("4 runs", exact=True).first.wait_for()  # the summary
+    page.get_by_text("valid_error").first.wait_for()  # the best results
+    page.screenshot(path=album / "2-sweep.png")
+
+    page.get_by_role("link", name="cart wine seed=2", exact=True).first.click()
+    page.get_by_role("heading", name="cart wine seed=2").first.wait_for()
+    page.get_by_text("wine, verified", exact=False).first.wait_for()
+    page.screenshot(path=album / "3-run.png")
+
+    page.get_by_role("tab", name="Artifacts").click()
+    page.get_by_text("tree.svg").first.click()
+    picture = page.locator("img[src^='blob:']").first
+    picture.wait_for()
+    page.wait_for_function("() => [...document.images].some(i => i.src.startsWith('blob:') && i.naturalWidth > 200)")
+    page.screenshot(path=album / "4-tree.png")
+
+
+def test_charts_compare_the_runs_of_the_sweep(page, address, album):
+    page.goto(f"{address}&compareRunsMode=CHART")
+    page.get_by_role("link", name="dataset=iris,wine").first.wait_for()
+    _close_the_assistant(page)
+    page.get_by_text("n_leaves").first.wait_for()
+    page.locator(".ag-row button").first.click()
+    page.get_by_role("link", name=RUNS[0], exact=True).first.wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
+    page.wait_for_timeout(1500)  # bars grow
+    page.screenshot(path=album / "5-charts.png")
+
+
+def _close_the_assistant(page) -> None:
+    """MLflow opens a chat panel at the first visit."""
+    panel = page.get_by_role("button", name="Close")
+    try:
+        panel.first.click(timeout=5000)
+    except Exception as error:  # only the wait's own error, whose class needs playwright
+        if type(error).__name__ != "TimeoutError":
+            raise
