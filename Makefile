@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run every test
 #
-# also: make setup, make lock (new pins), make docs (generated pages), make bench, make clean
+# also: make setup, make lock (new pins), make docs (generated pages), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=….
 
 SHELL := /bin/sh
