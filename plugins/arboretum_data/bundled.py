@@ -1,4 +1,4 @@
-"""Data sets that come with scikit-learn, read from its data folder without importing the package (which takes a second)."""
+"""Data sets that come with scikit-learn, read from its data folder without importing it (which takes a second)."""
 
 from __future__ import annotations
 

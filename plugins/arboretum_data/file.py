@@ -19,8 +19,8 @@ from arboretum_data.reading.parquet import read_parquet
 class FileDataset:
     """A table from a file: CSV (also gzip; separator and byte-order mark found), Parquet or ARFF.
 
-    Kinds are inferred (numbers: continuous; text: categorical) unless given.  A target is a class when it is text or holds
-    at most 20 distinct whole numbers, else a number to regress on; ``task`` or ``kinds`` decide otherwise.
+    Kinds are inferred (numbers: continuous; text: categorical) unless given.  A target is a class when it is text or
+    holds at most 20 distinct whole numbers, else a number to regress on; ``task`` or ``kinds`` decide otherwise.
     """
 
     kind = "dataset"
@@ -31,7 +31,7 @@ class FileDataset:
     path: str = param("", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff")
     target: str = param("", "column to predict")
     kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict)
-    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → its values, low to high", converter=dict)
+    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → values, low to high", converter=dict)
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)

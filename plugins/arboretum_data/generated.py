@@ -64,7 +64,7 @@ def winner(board: Sequence[str]) -> str:
 
 
 def tic_tac_toe() -> Table:
-    """The 958 end boards; positive where x has won.  Wins of x first, then of o, then draws, x before o before blank."""
+    """The 958 end boards; positive where x has won.  Wins of x first, then of o, then draws."""
     rows = [(*board, "positive" if winner(board) == "x" else "negative") for board in end_boards()]
     return table_of("tic-tac-toe", [*SQUARES, "target"], rows)
 

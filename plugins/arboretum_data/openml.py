@@ -52,7 +52,7 @@ class OpenMLDataset:
     version: int | None = param(None, "version of the name; the active one when not given", ge=1)
     target: str | None = param(None, "column to predict; OpenML's own target when not given")
     kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict)
-    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → its values, low to high", converter=dict)
+    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → values, low to high", converter=dict)
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
@@ -93,7 +93,7 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None) -> Fe
                 **asked,
                 target_column=target or "default-target",
                 data_home=str(writable(home)),
-                parser="liac-arff",  # keeps spellings; the one by pandas turns "01" into 1 and fails on numbered classes
+                parser="liac-arff",  # keeps spellings; the one by pandas turns "01" into 1 and fails on numbers
                 as_frame="auto",
                 n_retries=1,
                 delay=0.1,
@@ -167,8 +167,8 @@ def _series_cells(name: str, series: Any) -> Cells:
 def fetch_named(entry: Entry, home: Path) -> Table:
     """OpenML's copy of a named set, brought to the canonical names; only the canonical content is accepted.
 
-    Columns are matched by name, else by position, classes by spelling, else by their numbers of rows.  The checksum decides
-    whether that was right, so a wrong guess is refused, never returned.
+    Columns are matched by name, else by position, classes by spelling, else by their numbers of rows.  The checksum
+    decides whether that was right, so a wrong guess is refused, never returned.
     """
     try:
         fetched = fetch({"data_id": entry.openml}, home)

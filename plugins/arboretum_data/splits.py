@@ -1,7 +1,7 @@
 """Splits: which rows teach, which judge?
 
-``split=none`` is no component: without a split all rows teach.  Every division is drawn by NumPy's PCG64 from the run's seed, so that it is the same on every platform.  Rows of one group
-(``Table.groups``) stay on one side.
+``split=none`` is no component: without a split all rows teach.  Every division is drawn by NumPy's PCG64 from the run's
+seed, so that it is the same on every platform.  Rows of one group (``Table.groups``) stay on one side.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def _generator(*seed: int) -> np.random.Generator:
 def apportion(strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     """int64[n]: a part per row; each stratum is divided by ``fractions``, at random within it.
 
-    The parts' sizes add up over the strata: a stratum's share is the difference of rounded cumulative sums, so it is off by
-    less than one row, and so is the whole.  A stratum always keeps a row for part 0.
+    The parts' sizes add up over the strata: a stratum's share is the difference of rounded cumulative sums, so it is
+    off by less than one row, and so is the whole.  A stratum always keeps a row for part 0.
     """
     n = len(strata)
     order = draw.permutation(n)

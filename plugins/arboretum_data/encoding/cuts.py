@@ -1,8 +1,8 @@
 """Where is a numeric column cut?  Every rule returns edges; bin k holds ``edges[k−1] < value ≤ edges[k]``.
 
-A rule sees the distinct values in ascending order.  Formulas that put a value on an edge into the upper bin are translated:
-an edge always lies in ``[largest value of the lower bin, smallest of the upper bin)``, so codes and raw tests agree on
-every row to the last bit.
+A rule sees the distinct values in ascending order.  Formulas that put a value on an edge into the upper bin are
+translated: an edge always lies in ``[largest value of the lower bin, smallest of the upper bin)``, so codes and raw
+tests agree on every row to the last bit.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """A number in ``[low, high)`` for each pair, the mean where it can be had; same dtype as the arguments.
 
-    Raw tests compare in the dtype of the column, so the midpoint is taken in it: between neighbouring floats the mean may
-    round up to ``high``, and then ``low`` itself is the cut.
+    Raw tests compare in the dtype of the column, so the midpoint is taken in it: between neighbouring floats the mean
+    may round up to ``high``, and then ``low`` itself is the cut.
     """
     with np.errstate(over="ignore"):
         mean = low + (high - low) / 2
@@ -23,7 +23,7 @@ def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def edges_between(distinct: np.ndarray, bins: np.ndarray, nominal: np.ndarray) -> np.ndarray:
-    """Edges that separate ascending ``bins`` of the ``distinct`` values; a nominal edge where one fits, else a midpoint."""
+    """Edges that separate ascending ``bins`` of the values; a nominal edge where one fits, else a midpoint."""
     last = np.flatnonzero(np.diff(bins))
     low, high = distinct[last], distinct[last + 1]
     place = np.minimum(np.searchsorted(nominal, low, side="left"), len(nominal) - 1)

@@ -1,7 +1,7 @@
 """Coded features that say how each of their tests reads on the raw column.
 
-Bins are numbered from low to high, or in the order of the categories.  Where "missing" is a category of its own it is the
-last bin; otherwise a missing value has the code ``n_bins`` and no outcome (``has_missing``).
+Bins are numbered from low to high, or in the order of the categories.  Where "missing" is a category of its own it is
+the last bin; otherwise a missing value has the code ``n_bins`` and no outcome (``has_missing``).
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ NARROWEST_BIN = 1e-8
 def kmeans(distinct: np.ndarray, counts: np.ndarray, rows: np.ndarray, n_bins: int) -> np.ndarray:
     """Edges half-way between the centres; started from the centres of equal-width bins.
 
-    distinct : float[n], ascending.   counts : int64[n], rows per value.   rows : float[n_rows], the known values as they
-        stand: the last bit of their mean decides where a value lies half-way between two of the first centres, and their
-        order which of equally far rows fills an empty cluster.
+    distinct : float[n], ascending.   counts : int64[n], rows per value.   rows : float[n_rows], the known values as
+        they stand: the last bit of their mean decides where a value lies half-way between two of the first centres, and
+        their order which of equally far rows fills an empty cluster.
     """
     if len(distinct) <= n_bins:
         return all_midpoints(distinct)
@@ -62,8 +62,8 @@ def kmeans_centres(values: np.ndarray, weight: np.ndarray, rows: np.ndarray, n_b
 def assign(x: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """int64[n_bins + 1]: where each cluster's stretch of ``x`` starts; ``centres`` ascend.
 
-    A value half-way between two centres is decided by the distances as floating-point numbers, c² − 2xc, so that the choice
-    is scikit-learn's; equal distances go to the lower centre.
+    A value half-way between two centres is decided by the distances as floating-point numbers, c² − 2xc, so that the
+    choice is scikit-learn's; equal distances go to the lower centre.
     """
     cut = np.searchsorted(x, (centres[1:] + centres[:-1]) / 2, side="right")
     for k in range(len(cut) - 1, -1, -1):
@@ -98,8 +98,8 @@ def fill_empty(x, value_of_row, centres, owner, size, total) -> None:
 def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
     """float64[n_bins]: the new centres.
 
-    A cluster that is still empty takes the place of the largest one, as in scikit-learn 1.9, whose loop reaches clusters
-    before the largest when that one's sum is not yet divided; kept so, because published bins came from it.
+    A cluster that is still empty takes the place of the largest one, as in scikit-learn 1.9, whose loop reaches
+    clusters before the largest when that one's sum is not yet divided; kept so, because published bins came from it.
     """
     largest = int(np.argmax(size))
     moved = np.divide(total, size, out=total.copy(), where=size > 0)

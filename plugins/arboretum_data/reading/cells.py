@@ -1,7 +1,7 @@
 """One column as a file holds it, before its kind is known.
 
-Every reader hands over the same form: the distinct spellings of a column and a code per row.  Kinds are inferred from the
-distinct spellings, so that a column of a million rows costs one look at each of its values.
+Every reader hands over the same form: the distinct spellings of a column and a code per row.  Kinds are inferred from
+the distinct spellings, so that a column of a million rows costs one look at each of its values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Cells:
     """A raw column: text (``values`` and ``codes``) or numbers.
 
     values : the distinct spellings.   codes : int32[n_rows] into ``values``, −1 = missing.
-    numbers : float64[n_rows], NaN = missing, where the format is typed (Parquet); then ``values`` and ``codes`` are unused.
+    numbers : float64[n_rows], NaN = missing, where the format is typed (Parquet), instead of the two.
     declared : the values of a nominal attribute in the order the file declares them (ARFF), or ().
     parsed : float64[len(values)], the values as numbers, where the reader has them at hand.
     """
@@ -55,7 +55,7 @@ class Cells:
 
 
 def parse_numbers(values: Sequence[str]) -> np.ndarray | None:
-    """float64[len(values)], or None when some value is not a number ("1_000" and "nan", which float() takes, are not)."""
+    """float64[len(values)], or None when some value is not a number ("1_000" and "nan" are not)."""
     try:
         parsed = np.array([float(value) for value in values], dtype=np.float64)
     except ValueError:

@@ -145,8 +145,8 @@ def _from_dictionary(name: str, column, missing: Sequence[str]) -> Cells:
 def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
     """Cells of a pyarrow dictionary array of strings.
 
-    A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a loop over them takes
-    a second per million.  It falls back to the loop where stripping makes two spellings equal.
+    A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a loop over them
+    takes a second per million.  It falls back to the loop where stripping makes two spellings equal.
     """
     import pyarrow as pa
     from pyarrow import compute

@@ -131,10 +131,11 @@ def test_the_mdl_partition_is_that_of_the_plain_reading(seed):
 
 
 @pytest.mark.parametrize(
-    ("name", "column"), [("ilpd", "total_bilirubin"), ("spambase", "charHash"), ("spambase", "internet"), ("letter", "x_box")]
+    ("name", "column"),
+    [("ilpd", "total_bilirubin"), ("spambase", "charHash"), ("spambase", "internet"), ("letter", "x_box")],
 )
 def test_kmeans_bins_of_skewed_real_columns_are_those_of_scikit_learn(data_home, name, column):
-    """Where an emptied cluster takes the largest one's place, and where values lie half-way between starting centres."""
+    """Where clusters are emptied, and where values lie half-way between starting centres."""
     from arboretum_data.named import canonical
     from sklearn.preprocessing import KBinsDiscretizer
 
@@ -160,8 +161,11 @@ def test_midpoints_between_neighbouring_floats_stay_below_the_upper_one():
 
 
 def test_the_mdl_stop_at_its_border():
-    """One object against n of the other class, worked by hand: gain 0.6500 against (log2 5 + log2 7 − 2·0.6500)/6 = 0.6382
-    for n = 5, and 0.5917 against (log2 6 + log2 7 − 2·0.5917)/7 = 0.6013 for n = 6."""
+    """One object against n of the other class, worked by hand.
+
+    n = 5: gain 0.6500 > (log2 5 + log2 7 − 2·0.6500)/6 = 0.6382.  n = 6: 0.5917 < (log2 6 + log2 7 − 2·0.5917)/7 =
+    0.6013.
+    """
     values = np.array([1.0, 2.0])
     assert mdl(values, np.array([[0, 1], [5, 0]])).tolist() == [1.5]
     assert mdl(values, np.array([[0, 1], [6, 0]])).tolist() == []

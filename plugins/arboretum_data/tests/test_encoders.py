@@ -97,7 +97,8 @@ def test_bins_placed_on_all_rows_agree_on_the_training_rows(table, component):
 def test_midpoints_separate_any_two_neighbouring_floats(values):
     for dtype in (np.float32, np.float64):
         column = numbers(values, dtype=dtype)
-        column = attrs.evolve(column, values=np.append(column.values, np.nextafter(column.values[0], np.inf, dtype=dtype)))
+        neighbour = np.nextafter(column.values[0], np.inf, dtype=dtype)
+        column = attrs.evolve(column, values=np.append(column.values, neighbour))
         if not np.isfinite(column.values).all():
             return
         objects = encode(MidpointsEncoder(), table_of(column))
@@ -139,7 +140,8 @@ class TestTestsReadAloud:
         assert read(encode(AutoEncoder(missing=Missing.category), table))[-1] == "w = missing"
         ordinal = words(["a", "b", None, "c"], "o", ColumnKind.ordinal)
         assert read(encode(AutoEncoder(missing=Missing.category), table_of(ordinal)))[-1] == "o is known"
-        assert read(encode(AutoEncoder(missing=Missing.category), table_of(numbers([1, 2, np.nan]))))[-1] == "x is known"
+        gap = numbers([1, 2, np.nan])
+        assert read(encode(AutoEncoder(missing=Missing.category), table_of(gap)))[-1] == "x is known"
 
     @pytest.mark.parametrize("rule", [Known("o"), OrdinalAtMost("o", ("a", "b", "c"), 1)])
     def test_the_rules_of_this_plugin_survive_json(self, rule):

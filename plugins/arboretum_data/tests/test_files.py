@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from arboretum.api import ArboretumError, ColumnKind, ConfigError, DataError, Task
 from arboretum.testing import DatasetSuite
 
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=6)
 PLAIN = "age,job,size,y\n31,cook,small,no\n45,nurse,large,yes\n,cook,?,no\n52,,large,yes\n"
 
 
@@ -39,11 +40,8 @@ def spelled(table) -> list[list]:
     found = []
     for column in table.columns:
         known = ~column.missing
-        values = [
-            (column.values[i].item() if not column.categories else column.categories[column.values[i]]) if known[i] else None
-            for i in range(table.n_rows)
-        ]
-        found.append(values)
+        values = [column.categories[v] for v in column.values] if column.categories else column.values.tolist()
+        found.append([value if there else None for value, there in zip(values, known, strict=True)])
     return found
 
 
@@ -116,7 +114,8 @@ class TestReading:
         assert table.target.classes == ("yes", "no")
 
     def test_sparse_arff_rows_fill_in_zeros_and_first_values(self, write):
-        text = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute y {n,p}\n@data\n{0 2.5, 2 p}\n{}\n{1 v}\n"
+        head = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute y {n,p}\n@data\n"
+        text = head + "{0 2.5, 2 p}\n{}\n{1 v}\n"
         table = write(text, "t.arff").load(0)
         assert spelled(table) == [[2.5, 0.0, 0.0], ["u", "u", "v"]]
         assert table.target.codes.tolist() == [1, 0, 0]
@@ -142,7 +141,7 @@ class TestReading:
 
     @given(
         st.lists(
-            st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=6), min_size=3, max_size=3),
+            st.lists(TEXT, min_size=3, max_size=3),
             min_size=2,
             max_size=8,
         )
@@ -172,7 +171,8 @@ class TestKinds:
     """Numbers are continuous, text is categorical, unless the user says otherwise."""
 
     def test_given_kinds_and_orders_win(self, write):
-        table = write(PLAIN, kinds={"age": "categorical", "size": "ordinal"}, orders={"size": ["small", "large"]}).load(0)
+        orders = {"size": ["small", "large"]}
+        table = write(PLAIN, kinds={"age": "categorical", "size": "ordinal"}, orders=orders).load(0)
         assert table.column("age").categories == ("31", "45", "52")
         assert table.column("size").kind is ColumnKind.ordinal
         assert table.column("size").categories == ("small", "large")
@@ -240,10 +240,10 @@ REFUSED = {
     "blank file": ("\n\n", {}, "the file is empty"),
     "header only": ("a,y\n", {}, "there is a header but no row"),
     "ragged": ("a,b,y\n1,2,u\n1,2,3,4\n", {}, "line 3 has 4 cells, the header has 3"),
-    "absent target": ("age,y\n1,u\n2,v\n", {"target": "agee"}, "dataset.target: unknown column 'agee'; did you mean 'age'?"),
-    "unknown kind column": (PLAIN, {"kinds": {"jobb": "ordinal"}}, "dataset.kinds: unknown column 'jobb'; did you mean 'job'?"),
-    "unknown kind": (PLAIN, {"kinds": {"job": "nominal"}}, "dataset.kinds.job: unknown kind 'nominal'"),
-    "unknown ignored": (PLAIN, {"ignore": ("z",)}, "dataset.ignore: unknown column 'z'"),
+    "absent target": ("age,y\n1,u\n2,v\n", {"target": "agee"}, "dataset.target: unknown column 'agee'; did you mean
+    'age'"), "unknown kind column": (PLAIN, {"kinds": {"jobb": "ordinal"}}, "dataset.kinds: unknown column 'jobb'; did
+    you mean 'job'"), "unknown kind": (PLAIN, {"kinds": {"job": "nominal"}}, "dataset.kinds.job: unknown kind
+    'nominal'"), "unknown ignored": (PLAIN, {"ignore": ("z",)}, "dataset.ignore: unknown column 'z'"),
     "unknown weight": (PLAIN, {"weight": "z"}, "dataset.weight: unknown column 'z'"),
     "text as numbers": (PLAIN, {"kinds": {"job": "continuous"}}, "column 'job' is to be continuous, but 'cook' is not"),
     "incomplete order": (PLAIN, {"orders": {"size": ["small"]}}, "column 'size': unknown value 'large'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import json
@@ -10,7 +11,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from arboretum_data.named import canonical, component_of, find_entry
-from arboretum_data.openml import Fetched, OpenMLDataset, adapt, canonical_form, fetch, match_columns, rename_classes, writable
+from arboretum_data.openml import (
+    Fetched,
+    OpenMLDataset,
+    adapt,
+    canonical_form,
+    fetch,
+    match_columns,
+    rename_classes,
+    writable,
+)
 from arboretum_data.reading.cells import factorise
 
 from arboretum.api import ColumnKind, ConfigError, DataError, Task
@@ -252,9 +262,10 @@ class TestNamedSets:
         """monk1 on OpenML is the training part followed by the whole domain."""
         form = canonical_form("monk1")
         entry = find_entry("monk1")
-        parts = [gzip.decompress((data_home / f"{n}.csv.gz").read_bytes()).decode().splitlines() for n in ("monk1", "monk1-full")]
-        rows = [line.split(",") for line in parts[0][1:] + parts[1][1:]]
-        cells = [factorise(n, column, ("",)) for n, column in zip(parts[0][0].split(","), zip(*rows, strict=True), strict=True)]
+        files = [data_home / f"{name}.csv.gz" for name in ("monk1", "monk1-full")]
+        (header, *train), (_, *domain) = ([*csv.reader(gzip.decompress(file.read_bytes()).decode().splitlines())] for file in files)
+        columns = zip(header, zip(*train, *domain, strict=True), strict=True)
+        cells = [factorise(column, values, ("",)) for column, values in columns]
         table = adapt(Fetched(tuple(cells), "target", frozenset()), entry, form)
         assert (table.n_rows, table.sha256()) == (124, entry.sha256)
 

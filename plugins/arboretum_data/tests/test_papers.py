@@ -23,8 +23,8 @@ TABLE_1 = {
     "bank-marketing": 76,
     "electricity": 42,
 }
-"""Zhang & Gionis, Table 1, column m: tests after five k-means bins per numeric column and one-hot encoding.  musk (830),
-firewall (55) and covertype (94) agree too and are left out for their size."""
+"""Zhang & Gionis, Table 1, column m: tests after five k-means bins per numeric column and one-hot encoding.  musk
+(830), firewall (55) and covertype (94) agree too and are left out for their size."""
 
 
 def encode(component, name):
@@ -69,7 +69,9 @@ def test_bucketisation_leaves_nine_of_46_midpoints(data_home):
     assert encode(TestsEncoder(numeric=Numeric.bucketised), "gosdt-fig1").n_tests == 9
 
 
-@pytest.mark.parametrize(("name", "values"), [("compas-2016", 85), ("fico-1000", 1407), ("fourclass", 345), ("iris", 123)])
+@pytest.mark.parametrize(
+    ("name", "values"), [("compas-2016", 85), ("fico-1000", 1407), ("fourclass", 345), ("iris", 123)]
+)
 def test_distinct_values_that_the_paper_counts_as_binary_features(data_home, name, values):
     """Ibid.: the printed number is that of distinct values; thresholds are one less per column."""
     table = canonical(name)
