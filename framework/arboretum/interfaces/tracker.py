@@ -7,7 +7,10 @@ A tracker observes: it computes nothing, runs after the clock has stopped, and i
     open_sweep(sweep)                  multirun only
         store(run, record, files)      after each finished run        ┐ in the
         store_failure(run, error)      after each failed run          ┘ process that ran it
-    close_sweep(sweep, best)           multirun only
+    close_sweep(sweep, best, status)   multirun only
+
+A tracker may offer more, which is used where it is there: ``warm()`` starts loading in the background; ``close()`` lets go of
+processes and connections (they are reopened when needed); ``serve(host, port)`` shows the store in a browser until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ class Tracker(Component, Protocol):
     """A store of records."""
 
     def prepare(self) -> None:
-        """Make the store ready (schema migrated under a lock).  Raises TrackerError with the way out."""
+        """Make the store ready (schema migrated under a lock); safe for several processes at once.  Raises TrackerError."""
         ...
 
     def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
@@ -45,7 +48,11 @@ class Tracker(Component, Protocol):
         ...
 
     def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
-        """Keep one finished run and return its id.   files : artifact name → text.   Raises TrackerError."""
+        """Keep one finished run and return its id.   files : artifact name → text.   Raises TrackerError.
+
+        The same fingerprint in the same folder is kept once: its id is returned again, and a run that was half written is
+        completed.  ``arboretum sync`` relies on it.
+        """
         ...
 
     def store_failure(self, run: RunInfo, error: str) -> str:

@@ -59,3 +59,33 @@ def test_two_processes_that_write_at_once_lose_no_run(fresh_store, tmp_path):
 def test_preparing_leaves_mlflow_out_of_the_process(fresh_store):
     code = f"{PREPARE}\nimport sys; assert not {{'mlflow', 'sqlalchemy', 'alembic', 'pandas'}} & set(sys.modules)"
     together([[code, fresh_store]])
+
+
+MAKE_OLDER = """
+import logging, sys, warnings
+warnings.simplefilter("ignore"); logging.disable(logging.CRITICAL)
+from alembic import command
+from alembic.script import ScriptDirectory
+from mlflow.store.db.utils import InitialBase, _get_alembic_config, create_sqlalchemy_engine
+config = _get_alembic_config(sys.argv[1])
+script = ScriptDirectory.from_config(config)
+older = script.get_revision(script.get_current_head()).down_revision
+engine = create_sqlalchemy_engine(sys.argv[1])
+InitialBase.metadata.create_all(engine)
+with engine.begin() as connection:
+    config.attributes["connection"] = connection
+    command.upgrade(config, older)
+engine.dispose()
+"""
+
+
+def test_an_older_store_is_copied_and_then_migrated(template, tmp_path):
+    """The older store is made by MLflow's own scripts, all but the last."""
+    database = tmp_path / "mlflow.db"
+    subprocess.run([sys.executable, "-c", MAKE_OLDER, f"sqlite:///{database}"], check=True, capture_output=True, timeout=240)
+    ((older,),) = ask(database, "SELECT version_num FROM alembic_version")
+    ((newest,),) = ask(template, "SELECT version_num FROM alembic_version")
+    assert older != newest
+    together([[PREPARE, f"sqlite:///{database}"]] * 2)
+    assert ask(database, "SELECT version_num FROM alembic_version") == [(newest,)]
+    assert ask(tmp_path / f"mlflow.db.before-{older}", "SELECT version_num FROM alembic_version") == [(older,)]
