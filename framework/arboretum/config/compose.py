@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
 from hydra._internal.utils import create_config_search_path
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import setup_globals
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -18,8 +21,17 @@ from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import normalise, refuse_code
 from arboretum.config.messages import translate
 from arboretum.config.resolve import Resolved, resolve
+from arboretum.config.settings import SETTINGS
 from arboretum.errors import ConfigError
 from arboretum.plugin.registry import Registry
+
+
+_VALUE = re.compile(r"^(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r")=")
+"""An override that sets a value; the others choose options, or remove something, and may change what is composed."""
+
+
+KEPT = 1000
+"""Checked configurations kept for the launcher (0.13 MB each); what lies beyond is composed again."""
 
 
 @attrs.frozen(eq=False)
@@ -44,7 +56,7 @@ class Composed:
 class Loader(ConfigLoaderImpl):
     """Hydra's loader, with checks before anything is executed.
 
-    Every configuration is composed once: the launcher is handed what was composed when the sweep was checked.
+    A sweep's configurations are composed once: the launcher is handed what was composed when the sweep was checked.
     """
 
     def __init__(self, search_path: ConfigSearchPath, registry: Registry) -> None:
@@ -52,11 +64,12 @@ class Loader(ConfigLoaderImpl):
         self.registry: Registry | None = registry
         self.checked: Callable[[int], None] = _nobody
         self._ready: dict[tuple[str, ...], DictConfig] = {}
+        self._structures: dict[tuple[str, ...], DictConfig] = {}
         self._base: dict[tuple[tuple[str, ...], RunMode], DictConfig] = {}
         self._n_checked = 0
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
-        return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_base": {}}
+        return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_structures": {}, "_base": {}}
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Loader:
         return self  # Hydra copies its global state for workers: the loader in it is never changed there
@@ -100,13 +113,41 @@ class Loader(ConfigLoaderImpl):
         key = tuple(sweep_overrides)
         if key in self._ready:
             return self._ready.pop(key)
-        config = super().load_sweep_config(master_config, sweep_overrides)
+        config = self._job(master_config, list(sweep_overrides))
         if self.registry is not None:
             composed = Composed(config)
             resolve(composed.task, composed.choices, self.registry)
-            self._ready[key] = config
+            if len(self._ready) < KEPT:
+                self._ready[key] = config
             self._n_checked += 1
             self.checked(self._n_checked)
+        return config
+
+
+    def _job(self, master: DictConfig, overrides: list[str]) -> DictConfig:
+        """Hydra's own composition for the choices of options, once per combination; values are set on a copy of it.
+
+        A composition takes 0.1 s, a copy with its values 0.02 s, and a sweep repeats few choices with many values.
+        """
+        overrides = normalise(overrides)
+        choices = [text for text in overrides if not _VALUE.match(text)]
+        key = (*OmegaConf.to_container(master.hydra.overrides.hydra), *choices)
+        if key not in self._structures:
+            self._structures[key] = super().load_sweep_config(master, choices)
+        config = copy.deepcopy(self._structures[key])
+        parser = OverridesParser.create(config_loader=self)
+        try:
+            parsed = parser.parse_overrides(overrides)
+            self._apply_overrides_to_config([o for o in parsed if _VALUE.match(o.input_line)], config)
+        except Exception as error:
+            if self.registry is None:
+                raise
+            raise translate(error, overrides, self.registry) from error
+        words = master.hydra.job.config.override_dirname
+        dirname = get_overrides_dirname(parsed, words.exclude_keys, words.item_sep, words.kv_sep)
+        config.hydra.overrides.task, config.hydra.job.override_dirname = overrides, dirname
+        OmegaConf.copy_cache(from_config=master, to_config=config)
+        refuse_code(config)
         return config
 
 

@@ -9,8 +9,10 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.choose import listed, prepare_columns, scored
+from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Block, Cell
 from arboretum.engine.search.grow import Growth, Open
+from arboretum.engine.search.raw import PresortedEngine
 from arboretum.errors import CapabilityError, ContractError, DataError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.encoded import Node
@@ -62,12 +64,20 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
         msg = f"method {problem.parts.method.name} has no criterion; why explains greedy growth only"
         raise CapabilityError(msg)
     constant = bool(getattr(problem.parts.method, "allow_constant", False))
-    growth = Growth.of(problem, Context(seed=seed), constant)
+    growth = _listing(Growth.of(problem, Context(seed=seed), constant))
     item = growth.look(Cell(0, problem.objects.n_objects, 0))
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)
     return Reasons(item.node, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
+
+
+def _listing(growth: Growth) -> Growth:
+    """The growth with engines that list every candidate: bounds would skip those that cannot win."""
+    objects, space = growth.problem.objects, growth.space
+    coded = (CodedEngine(space),) if objects.features else ()
+    raw = (PresortedEngine(space),) if objects.raw_features else ()
+    return attrs.evolve(growth, engines=(*coded, *raw))
 
 
 def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:

@@ -1,0 +1,52 @@
+"""The folder conf/ holds choices only, and every file in it works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from arboretum.config.compose import compose
+from arboretum.plugin.discovery import load_registry
+
+CONF = Path(__file__).resolve().parents[2] / "conf"
+FILES = sorted(path.relative_to(CONF).as_posix() for path in CONF.rglob("*.yaml"))
+
+
+def leaves(values, prefix=""):
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def select(config, path):
+    for key in path.split("."):
+        config = config[key]
+    return config
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_line_repeats_a_default_and_every_key_is_one_of_a_schema(file):
+    group, name = file.removesuffix(".yaml").rsplit("/", 1)
+    values = yaml.safe_load((CONF / file).read_text())
+    values.pop("defaults", None)
+    choice = f"{group}={name}" if group == "dataset" else f"+{group}={name}"
+    data = [] if group == "dataset" else ["dataset=wine"]
+    composed = compose([*data, choice], load_registry(), config_dir=str(CONF)).config  # refuses a key of no schema
+    prefix = f"{group}." if group == "dataset" else ""
+    base = [f"dataset={composed.dataset.name}", f"split={composed.split.name}"]
+    plain = compose(base, load_registry()).config
+    for path, value in leaves(values, prefix):
+        if not path.startswith("hydra.sweeper.params"):
+            assert select(composed, path) == value
+            assert select(plain, path) != value, f"{file}: {path} repeats the default"
+
+
+@pytest.mark.parametrize(("experiment", "more", "runs"), [("small_trees", ["dataset=iris"], 4), ("first_look", [], 18)])
+def test_an_experiment_is_one_word_on_the_command_line(experiment, more, runs, call):
+    result = call("run", "--config-dir", str(CONF), f"+experiment={experiment}", *more, "-m", "tracker=none")
+    assert result.status == 0, result.err
+    assert f"{runs} of {runs}" in result.out

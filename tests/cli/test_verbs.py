@@ -1,0 +1,281 @@
+"""The other verbs, on runs made here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from arboretum import __version__
+from arboretum.cli.main import VERBS
+from arboretum.cli.new import KINDS_WITH_TEMPLATE
+from arboretum.runs.folder import read_run
+
+
+@pytest.fixture
+def run(toy, here):
+    """Folder of a finished run."""
+    assert toy("seed=7", "split=none", "stopping.standard.max_depth=2", "hydra.run.dir=r").status == 0
+    return here / "r"
+
+
+# -- the command itself ----------------------------------------------------------------------------------------------------
+
+
+def test_every_verb_is_there_and_has_a_help(call):
+    assert all(f"  {name} " in call().out for name in VERBS)
+    for name in VERBS:
+        with pytest.raises(SystemExit) if name != "run" else _nothing():
+            call(name, "--help")
+
+
+class _nothing:
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *error):
+        return False
+
+
+def test_the_version_and_an_unknown_verb(call):
+    assert call("--version").out == f"arboretum {__version__}\n"
+    result = call("rnu")
+    assert result.status == 1
+    assert result.error.startswith("unknown verb 'rnu'; did you mean 'run'? known: run, plugins")
+
+
+def test_an_unknown_option_of_a_verb_is_one_line_with_the_closest(call):
+    assert "did you mean '--numbers'?" in call("show", "x", "--number").error
+
+
+def test_the_help_of_run_lists_every_setting_and_every_group_with_its_default(call):
+    text = call("run", "--help").out
+    for words in ("budget.seconds", "skip_finished", "valid_error", "criterion: how good is this test here?", "holdout*"):
+        assert words in text
+
+
+# -- run and its record --------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_four_files_and_prints_its_numbers_its_tree_and_its_folder(toy, here):
+    result = toy("seed=1", "hydra.run.dir=r")
+    assert result.status == 0
+    assert "arboretum:" not in result.err, "no error, no warning; a first run may say that it compiles"
+    assert sorted(path.name for path in (here / "r").iterdir()) == ["record.json", "tree.json", "tree.svg", "tree.txt"]
+    assert "cart on toy" in result.out and "verified" in result.out and "≤" in result.out
+    assert "kept in r" in result.out.replace(f"{here}/", "")
+    record = json.loads((here / "r" / "record.json").read_text())
+    assert record["config"]["choices"]["method"] == "cart"
+    assert record["config"]["plugins"] == [str(here / "toy.py")]
+    assert record["seed"] == 1 and record["verified"] is True
+
+
+def test_the_same_command_twice_gives_the_same_record_but_for_times_and_folders(toy, here):
+    for name in "ab":
+        toy("seed=1", f"hydra.run.dir={name}")
+    one, two = (json.loads((here / name / "record.json").read_text()) for name in "ab")
+    for record in (one, two):
+        del record["timings"]
+    assert one == two
+    assert (here / "a" / "tree.json").read_text() == (here / "b" / "tree.json").read_text()
+
+
+def test_a_run_is_repeated_from_its_record_and_overrides_change_it(call, run, here):
+    assert call("run", "--from", "r", "hydra.run.dir=again").status == 0
+    old, new = read_run(run), read_run(here / "again")
+    assert new.fingerprint == old.fingerprint
+    assert new.tree.to_json() == old.tree.to_json()
+    assert call("run", "--from", "r", "seed=8", "hydra.run.dir=changed").status == 0
+    changed = read_run(here / "changed")
+    assert changed.seed == 8 and changed.config["stopping"] == old.config["stopping"]
+    assert call("run", "--from", "r", "method=random", "hydra.run.dir=other").status == 0
+    other = read_run(here / "other").config
+    assert other["criterion"]["name"] == "random" and other["dataset"] == old.config["dataset"] and "split" not in other
+
+
+def test_a_tracker_that_fails_leaves_the_run_and_status_3_and_sync_sends_it_later(call, here):
+    arguments = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "seed=7", "hydra.run.dir=r")
+    result = call(*arguments, "tracker=lines", "tracker.fails=store")
+    assert result.status == 3
+    assert "kept, but not tracked: tracker lines: RuntimeError: no store today" in result.err
+    assert read_run(here / "r").verified
+
+
+# -- reading runs --------------------------------------------------------------------------------------------------------------
+
+
+def test_show_draws_the_tree_and_numbers_its_nodes(call, run):
+    assert "cart on toy" in call("show", "r").out
+    listed = call("show", "r", "--numbers").out
+    tree = read_run(run).tree
+    assert [int(line.split()[0]) for line in listed.splitlines() if line[:5].strip().isdigit()] == list(range(tree.n_nodes))
+    assert "stopping.standard.max_depth" in call("show", "r", "--config").out
+
+
+def test_what_is_no_run_is_said_to_be_none(call, here):
+    (here / "empty").mkdir()
+    (here / "torn").mkdir()
+    (here / "torn" / "record.json").write_text('{"schema": "arboretum.rec')
+    assert "holds no record.json, so it is no run folder" in call("show", "empty").error
+    assert "torn: not a record" in call("show", "torn").error
+    assert "there is no run folder './nope'" in call("show", "./nope").error
+
+
+def test_why_lists_every_candidate_with_table_score_and_terms_and_marks_the_chosen(call, run):
+    text = call("why", "r", "0", "--top", "0").out
+    tree = read_run(run).tree
+    marked = [line for line in text.splitlines() if line.startswith("▸")]
+    assert len(marked) == 1 and tree.rule(0).describe() in marked[0]
+    for term in ("impurity", "after", "decrease", "score", "price", "by outcome"):
+        assert term in text
+    left, right = (tree.weights[child] for child in tree.children(0))
+    assert f"[{left[0]:.0f} {left[1]:.0f}] [{right[0]:.0f} {right[1]:.0f}]" in marked[0]
+    leaf = int(tree.is_leaf.nonzero()[0][0])
+    assert "a leaf: " in call("why", "r", str(leaf)).out
+    assert f"node must be 0 … {tree.n_nodes - 1}" in call("why", "r", "99").error
+    assert "NODE must be a whole number; got 'root'" in call("why", "r", "root").error
+
+
+def test_why_refuses_data_that_have_changed(call, run, here):
+    (here / "toy.py").write_text((here / "toy.py").read_text().replace("0.5 * x[:, 1]", "0.1 * x[:, 1]"))
+    # a module of that name is loaded in this process already: the true command sees the new file
+    done = subprocess.run(
+        [sys.executable, "-m", "arboretum.cli", "why", "r", "0"], cwd=here, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1
+    assert "the data set toy is not what it was" in done.stderr
+
+
+def test_predict_answers_for_every_row_whatever_the_separator(call, run, here):
+    tree = read_run(run).tree
+    (here / "rows.csv").write_text("\ufeffb;extra;a\n1.5;x;-2\n-1;y;?\n")
+    answer = list(csv.DictReader(io.StringIO(call("predict", "r", "rows.csv", "--proba", "--node").out)))
+    assert [set(row) for row in answer] == [{"prediction", "p(no)", "p(yes)", "node"}] * 2
+    node = 0
+    while not tree.is_leaf[node]:
+        node = int(tree.children(node)[tree.rule(node).outcome_of({"a": -2.0, "b": 1.5})])
+    assert (answer[0]["prediction"], answer[0]["node"]) == (tree.classes[tree.label[node]], str(node))
+    for row in answer:
+        assert float(row["p(no)"]) + float(row["p(yes)"]) == pytest.approx(1.0, abs=1e-5)  # six digits are written
+    assert call("predict", "r", "rows.csv", "--output", "out.csv").out == ""
+    assert (here / "out.csv").read_text().splitlines()[0] == "prediction"
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n1\n", "line 2: 1 cells where the header names 2"),
+        (b"a,a\n1,2\n", "the column 'a' occurs twice"),
+        (b"a,b\n1,two\n", "line 2: b must be a number; got 'two'"),
+        (b"a,b\n1,inf\n", "b must be finite; got 'inf'"),
+        (b"a,b\n1,\xff\n", "is not UTF-8 text (byte 6)"),
+        (b"c,d\n1,2\n", "a"),
+    ],
+)
+def test_predict_refuses_rows_that_it_cannot_read(content, rule, call, run, here):
+    (here / "rows.csv").write_bytes(content)
+    result = call("predict", "r", "rows.csv")
+    assert result.status == 1 and rule in result.error
+    assert "cannot be read" in call("predict", "r", "nope.csv").error
+
+
+# -- what is installed -----------------------------------------------------------------------------------------------------------
+
+
+def test_plugins_is_a_bibliography_with_a_command_for_each(call):
+    text = call("plugins").out
+    assert "1984  Breiman" in text and "arboretum run dataset=iris method=cart" in text
+    assert "criterion.reduction" in call("plugins", "--names").out.splitlines()
+    assert "tracker:" not in call("plugins", "criterion").out
+    assert "unknown kind 'criterium'; did you mean 'criterion'?" in call("plugins", "criterium").error
+
+
+def test_plugins_and_explain_load_nothing_heavy(here):
+    code = (
+        "import sys\nfrom arboretum.cli.main import main\n"
+        "main(['plugins']); main(['explain', 'criterion.reduction'])\n"
+        "heavy = [m for m in ('numba', 'mlflow', 'sklearn', 'hydra', 'pandas', 'scipy') if m in sys.modules]\n"
+        "print('heavy:', heavy)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"
+
+
+def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
+    text = call("explain", "stopping.standard").out
+    line = next(line for line in text.splitlines() if line.startswith("stopping.standard.max_depth"))
+    assert line.split()[1:] == ["int", "or", "null", "null", "≥", "0", "tests", "tests", "on", "a", "path,", "at", "most"]
+    assert "owner: arboretum_basics" in text
+    assert "follows theta" in call("explain", "stopping.mass").out
+    assert "order" in call("explain", "greedy").out and "depth | breadth | best" in call("explain", "greedy").out
+    assert "selects:" in call("explain", "method.cart").out
+    assert "unknown criterion 'reductoin'; did you mean 'reduction'" in call("explain", "criterion.reductoin").error
+    assert "unknown component 'criterio.reduction'; did you mean 'criterion.reduction'?" in (
+        call("explain", "criterio.reduction").error
+    )
+
+
+# -- new --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_plugin_of_every_kind_passes_its_own_tests(call, here):
+    for kind in KINDS_WITH_TEMPLATE:
+        assert call("new", f"brand-{kind}", "--kind", kind).status == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "--import-mode=importlib", here],
+        cwd=here, capture_output=True, text=True, timeout=240, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(here / f"brand-{kind}") for kind in KINDS_WITH_TEMPLATE)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_new_plugin_once_installed_runs_in_a_sweep(call, command, here):
+    assert call("new", "brand-new").status == 0
+    folder = here / "brand-new"
+    info = folder / "brand_new-0.1.0.dist-info"  # as an installer would leave it
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brand-new\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[arboretum]\nbrand_new = brand_new.plugin\n")
+    arguments = ("dataset=toy", "-m", "criterion=brand_new,reduction", "seed=1,2", "tracker=none", "hydra.sweep.dir=s")
+    result = command.run("run", "--plugin", "toy.py", *arguments, env={"PYTHONPATH": str(folder)})
+    assert result.status == 0, result.err
+    assert "4 of 4" in result.out
+    assert read_run(here / "s" / "0").versions["plugin brand_new"] == "brand-new 0.1.0"
+
+
+def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
+    (here / "mine").mkdir()
+    (here / "mine" / "thesis.txt").write_text("years of work")
+    assert "nothing is overwritten" in call("new", "mine").error
+    assert [path.name for path in (here / "mine").iterdir()] == ["thesis.txt"]
+    assert "impurity 'gini' is installed already" in call("new", "gini", "--kind", "impurity").error
+    assert "begin with a letter; got '2fast'" in call("new", "2fast").error
+    assert "got 'class'" in call("new", "class").error
+    assert "a Python package 'json' is installed already" in call("new", "json").error
+    assert "unknown template for the kind 'solver'" in call("new", "x", "--kind", "solver").error
+
+
+# -- ui and sync ------------------------------------------------------------------------------------------------------------------
+
+
+def test_ui_without_a_user_interface_says_so(call):
+    assert "tracker none has no user interface" in call("ui", "tracker=none").error
+    assert "'dataset' has no place here" in call("ui", "dataset=iris").error
+
+
+def test_sync_sends_what_the_tracker_does_not_have_and_nothing_twice(call, toy, here):
+    toy("seed=1", "hydra.run.dir=outputs/a")
+    assert "0 sent, 0 there already, 0 not sent, 1 asked for no tracker" in call("sync").out
+    uri = f"tracker.uri=sqlite:///{here / 'store.db'}"
+    assert call("sync", "outputs", uri).out.startswith("1 sent, 0 there already, 0 not sent")
+    assert call("sync", "outputs", uri).out.startswith("0 sent, 1 there already, 0 not sent")
+    run_id = json.loads((here / "outputs" / "a" / "tracked.json").read_text())["id"]
+    assert "cart on toy" in call("show", run_id, uri).out, "RUN is a tracker's run id, too"
+    assert "no run 'nothing'" in call("show", "nothing", uri).error
+    assert "there is no folder 'nope'" in call("sync", "nope").error

@@ -1,0 +1,315 @@
+"""Who is installed: discovery, the registry, presets, and building components without Hydra."""
+
+from __future__ import annotations
+
+import enum
+from importlib.metadata import EntryPoint
+
+import attrs
+import pytest
+
+from arboretum.api import ConfigError, PluginError, param
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.assemble import DEFAULT_CHOICES, assemble, expand
+from arboretum.plugin.build import build, coerce
+from arboretum.plugin.discovery import import_file, load_registry
+from arboretum.plugin.registry import Entry, Owner, Preset, Registry
+
+OWNER = Owner("shop")
+
+
+class Size(enum.Enum):
+    small = "S"
+    large = "L"
+
+
+@attrs.frozen
+class Thing:
+    """A criterion with a field of every type."""
+
+    kind, name, paper, capabilities = "criterion", "thing", "", ()
+
+    lam: float = param(1.0, "a number", ge=0.0, lt=10.0)
+    depth: int | None = param(None, "a whole number", ge=1)
+    size: Size = param(Size.small, "a size")
+    flag: bool = param(False, "yes or no")
+    word: str = param("", "text")
+    many: tuple[int, ...] = param((), "numbers", ge=0)
+    prices: dict[str, float] = param(attrs.Factory(dict), "numbers by name")
+    theta: float = param(0.1, "shared", shared="theta")
+
+
+ENTRY = Entry("criterion", "thing", Thing, OWNER)
+
+
+def class_of(**body):
+    stated = {"kind": "cost", "name": "a", "paper": "", "capabilities": (), **body}
+    return attrs.frozen(type("Made", (), stated))
+
+
+# -- the registry ------------------------------------------------------------------------------------------------------------
+
+
+def test_two_plugins_cannot_own_one_name_be_it_component_or_preset():
+    registry = Registry()
+    registry.add(class_of(), OWNER)
+    for claim in (
+        lambda: registry.add(class_of(), Owner("other")),
+        lambda: registry.add_preset(Preset("cost", "a", "unit", {}, Owner("other"))),
+    ):
+        with pytest.raises(PluginError, match="cost 'a' is claimed by two plugins: shop and other"):
+            claim()
+
+
+def test_one_name_may_stand_in_two_kinds():
+    registry = Registry()
+    registry.add(class_of(), OWNER)
+    registry.add(class_of(kind="split"), OWNER)
+    assert registry.names("cost") == registry.names("split") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("cls", "rule"),
+    [
+        (class_of(kind="criterium"), "kind is 'criterium'; it must be one of dataset"),
+        (class_of(name="a b"), "name is 'a b'; it must be a word"),
+        (class_of(name="none"), r"name is 'none'"),
+        (class_of(capabilities=("flying",)), "capabilities: 'flying' is not a valid Capability; known:"),
+        (type("Plain", (), {"kind": "cost", "name": "a"}), "is not an attrs class"),
+        (attrs.define(type("Loose", (), {"__annotations__": {"x": int}, "x": 1, "kind": "cost", "name": "a"})), "is not frozen"),
+        (attrs.frozen(type("Bare", (), {"__annotations__": {"x": int}, "kind": "cost", "name": "a"})), "x has no default"),
+    ],
+)
+def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):
+    with pytest.raises(PluginError, match=rule):
+        Registry().add(cls, OWNER)
+
+
+def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
+    registry = load_registry()
+    with pytest.raises(ConfigError, match=r"unknown criterion 'reductoin'; did you mean 'reduction' \(arboretum_classic\)\? installed:"):
+        registry.get("criterion", "reductoin")
+    with pytest.raises(ConfigError, match="unknown kind 'criterium'; did you mean 'criterion'"):
+        registry.get("criterium", "x")
+    assert "; installed: " in registry.unknown_option("criterion", "zzz"), "nothing comes near"
+
+
+def test_every_default_choice_is_installed():
+    registry = load_registry()
+    for kind, choice in DEFAULT_CHOICES.items():
+        for name in choice if isinstance(choice, tuple) else (choice,):
+            assert name in ("", "none") or name in registry.names(kind), f"{kind}={name}"
+    assert set(DEFAULT_CHOICES) == set(KINDS)
+
+
+# -- discovery -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Writes a module and returns its entry point."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(name: str, source: str) -> EntryPoint:
+        (tmp_path / f"{name}.py").write_text(source)
+        return EntryPoint(name, name, "arboretum")
+
+    return write
+
+
+GOOD = """
+import attrs
+from arboretum.api import hookimpl
+
+@attrs.frozen
+class Good:
+    kind, name, paper, capabilities = "cost", "good", "", ()
+
+@hookimpl
+def arboretum_components():
+    return [Good]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "reason"),
+    [
+        ("raises", "raise ValueError('no')", "does not import: ValueError: no"),
+        ("leaves", "import sys; sys.exit(3)", "does not import: SystemExit: 3"),
+        ("typo", "def arboretum_component(): ...", "arboretum_component"),
+        ("raising_hook", GOOD.replace("return [Good]", "return 1 / 0"), r"arboretum_components\(\) raised ZeroDivisionError"),
+        ("wrong_class", GOOD.replace('"cost"', '"kost"'), "kind is 'kost'"),
+    ],
+)
+def test_a_broken_plugin_is_named_and_the_rest_keeps_working(name, source, reason, module):
+    import re
+
+    if name == "typo":
+        source = "import pluggy\nhookimpl = pluggy.HookimplMarker('arboretum')\n@hookimpl\n" + source
+    registry = load_registry(entry_points=[module(f"broken_{name}", source), module("good_one", GOOD)])
+    assert registry.names("cost") == ["good"]
+    assert [failure.plugin for failure in registry.failures] == [f"broken_{name}"]
+    assert re.search(reason, registry.failures[0].reason), registry.failures[0].reason
+    assert "\n" not in registry.failures[0].reason
+
+
+def test_a_plugin_can_be_left_out_by_the_environment(module, monkeypatch):
+    monkeypatch.setenv("ARBORETUM_DISABLE", "good_two, another")
+    assert load_registry(entry_points=[module("good_two", GOOD)]).names("cost") == []
+
+
+def test_a_one_file_plugin_keeps_its_module_name_and_is_imported_once(tmp_path):
+    file = tmp_path / "my idea.py"
+    file.write_text(GOOD.replace('"good"', '"mine"'))
+    registry = load_registry([file], entry_points=[])
+    cls = registry.get("cost", "mine").cls
+    assert import_file(file).Good is cls
+    assert load_registry([file], entry_points=[]).get("cost", "mine").cls is cls
+    assert registry.owners[0].path == str(file)
+
+
+def test_a_one_file_plugin_needs_no_hook(tmp_path):
+    file = tmp_path / "bare.py"
+    file.write_text(GOOD.split("@hookimpl")[0].replace('"good"', '"bare"'))
+    assert load_registry([file], entry_points=[]).names("cost") == ["bare"]
+
+
+# -- presets -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("defaults: [greedy@method]\nx: 1\n", "holds a list 'defaults' and no values"),
+        ("defaults: []\n", "no recipe; expected a line '- NAME@method'"),
+        ("defaults: [greedy@method, criterion: x]\n", "expected 'override /GROUP: OPTION'"),
+        ("defaults:\n- greedy@method\n- override /criteria: x\n", "expected 'override /GROUP: OPTION'"),
+        ("defaults:\n- greedy@method\n- override /criterion: [a, b]\n", "criterion takes one option, not a list"),
+        ("a: [", "while parsing"),
+    ],
+)
+def test_a_preset_that_is_none_is_refused_with_its_file_and_the_rule(text, rule, tmp_path):
+    from arboretum.plugin.presets import read_preset
+
+    file = tmp_path / "method" / "mine.yaml"
+    file.parent.mkdir()
+    file.write_text(text)
+    with pytest.raises(PluginError, match="plugin shop: preset method/mine.yaml: ") as caught:
+        read_preset(file, OWNER)
+    assert rule in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_preset_states_recipe_selection_summary_and_paper(tmp_path):
+    from arboretum.plugin.presets import read_presets
+
+    (tmp_path / "method").mkdir()
+    (tmp_path / "method" / "mine.yaml").write_text(
+        "# @package _global_\n# My method.  paper: me2020\ndefaults:\n- greedy@method\n- override /stopping: [pure]\n- override /cost: unit\n"
+    )
+    (preset,) = read_presets(tmp_path, OWNER)
+    assert (preset.kind, preset.name, preset.recipe, preset.paper) == ("method", "mine", "greedy", "me2020")
+    assert preset.select == {"stopping": ("pure",), "cost": "unit"} and preset.summary == "My method."
+    assert read_presets(tmp_path / "nothing", OWNER) == []
+
+
+# -- building ------------------------------------------------------------------------------------------------------------------
+
+
+def test_plain_values_become_the_types_of_the_fields():
+    values = {"lam": "2.5", "depth": 3.0, "size": "L", "flag": "true", "word": 7, "many": [1, 2], "prices": {"a": 1}}
+    found = build(ENTRY, values)
+    assert found == Thing(2.5, 3, Size.large, True, "7", (1, 2), {"a": 1.0}, 0.1)
+    assert build(ENTRY, {"size": "small", "depth": None}) == Thing()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"lam": "much"}, "criterion.lam must be a number; got 'much'"),
+        ({"lam": True}, "criterion.lam must be a number; got True"),
+        ({"lam": -1}, "criterion.lam must be ≥ 0 and < 10; got -1.0"),
+        ({"lam": float("nan")}, "criterion.lam must be ≥ 0 and < 10; got nan"),
+        ({"depth": 1.5}, "criterion.depth must be a whole number; got 1.5"),
+        ({"depth": 0}, "criterion.depth must be ≥ 1; got 0"),
+        ({"lam": None}, "criterion.lam must be a number; got None"),
+        ({"size": "XL"}, "criterion.size: unknown value 'XL'"),
+        ({"flag": "perhaps"}, "criterion.flag must be true or false; got 'perhaps'"),
+        ({"flag": 1}, "criterion.flag must be true or false; got 1"),
+        ({"word": ["a"]}, "criterion.word must be text; got"),
+        ({"word": None}, "criterion.word must be text; got None"),
+        ({"many": 3}, "criterion.many must be a list"),
+        ({"many": "abc"}, "criterion.many must be a list"),
+        ({"many": [1, -2]}, "criterion.many must be ≥ 0; got"),
+        ({"prices": [1]}, "criterion.prices must be a mapping"),
+        ({"prices": {"a": "x"}}, "criterion.prices[a] must be a number; got 'x'"),
+        ({"lamb": 1}, "criterion 'thing': unknown parameter 'lamb'; did you mean 'lam'?"),
+    ],
+)
+def test_a_value_that_does_not_fit_names_field_rule_and_value(values, message):
+    with pytest.raises(ConfigError) as caught:
+        build(ENTRY, values)
+    assert str(caught.value).startswith(message)
+
+
+def test_where_several_components_live_together_the_message_says_which():
+    @attrs.frozen
+    class Rule:
+        """A rule."""
+
+        kind, name, paper, capabilities = "stopping", "rule", "", ()
+        depth: int = param(1, "a depth", ge=1)
+
+    entry = Entry("stopping", "rule", Rule, OWNER)
+    for value, message in ((0, "stopping.rule.depth must be ≥ 1; got 0"), ("x", "stopping.rule.depth must be a whole number")):
+        with pytest.raises(ConfigError, match=message):
+            build(entry, {"depth": value})
+
+
+def test_a_field_follows_the_shared_value_it_declares_unless_set():
+    assert build(ENTRY, {}).theta == 0.1
+    assert build(ENTRY, {}, {"theta": 0.3, "other": 1}).theta == 0.3
+    assert build(ENTRY, {"theta": 0.4}, {"theta": 0.3}).theta == 0.4
+
+
+def test_coercion_of_unions_takes_the_first_type_that_fits():
+    assert coerce("3", int | str, "x") == 3
+    assert coerce("three", int | str, "x") == "three"
+
+
+# -- assembling without Hydra --------------------------------------------------------------------------------------------------
+
+
+def test_what_is_chosen_wins_over_the_preset_which_wins_over_the_default():
+    registry = load_registry()
+    assert expand(registry, {})["criterion"] == "reduction"
+    assert expand(registry, {"method": "random"})["criterion"] == "random"
+    assert expand(registry, {"method": "random", "criterion": "gain_ratio"})["criterion"] == "gain_ratio"
+    assert expand(registry, {"method": "random"})["method"] == "greedy"
+    assert [expand(registry, {"stopping": value})["stopping"] for value in ("none", "pure", ["pure", "mass"])] == [
+        (), ("pure",), ("pure", "mass"),
+    ]  # fmt: skip
+
+
+def test_lists_and_mappings_of_overrides_mean_the_same():
+    registry = load_registry()
+    one = assemble(registry, {"dataset": "iris", "tracker": "none"}, {"stopping.standard.max_depth": 3, "cost": "random"})
+    two = assemble(registry, {"dataset": "iris", "tracker": "none"}, ["stopping.standard.max_depth=3", "cost=random"])
+    assert one == two and one.stopping[0].max_depth == 3 and one.cost.name == "random"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["criterium.x=1"], "unknown group 'criterium'"),
+        (["stopping.max_depth=3"], "must name the rule: stopping.RULE.max_depth"),
+        (["stopping.mass.theta=1"], "unknown stopping rule 'mass'"),
+        (["nonsense"], "cannot read override 'nonsense'; expected KEY=VALUE"),
+    ],
+)
+def test_an_override_that_fits_nowhere_is_refused(overrides, message):
+    with pytest.raises(ConfigError, match=message):
+        assemble(load_registry(), {"dataset": "iris", "tracker": "none"}, overrides)
+
+
+def test_groups_of_several_are_those_the_contract_names():
+    assert {kind for kind, choice in DEFAULT_CHOICES.items() if isinstance(choice, tuple)} == set(MANY)
