@@ -240,10 +240,10 @@ REFUSED = {
     "blank file": ("\n\n", {}, "the file is empty"),
     "header only": ("a,y\n", {}, "there is a header but no row"),
     "ragged": ("a,b,y\n1,2,u\n1,2,3,4\n", {}, "line 3 has 4 cells, the header has 3"),
-    "absent target": ("age,y\n1,u\n2,v\n", {"target": "agee"}, "dataset.target: unknown column 'agee'; did you mean
-    'age'"), "unknown kind column": (PLAIN, {"kinds": {"jobb": "ordinal"}}, "dataset.kinds: unknown column 'jobb'; did
-    you mean 'job'"), "unknown kind": (PLAIN, {"kinds": {"job": "nominal"}}, "dataset.kinds.job: unknown kind
-    'nominal'"), "unknown ignored": (PLAIN, {"ignore": ("z",)}, "dataset.ignore: unknown column 'z'"),
+    "absent target": ("age,y\n1,u\n2,v\n", {"target": "agee"}, "unknown column 'agee'; did you mean 'age'"),
+    "unknown kind column": (PLAIN, {"kinds": {"jobb": "ordinal"}}, "unknown column 'jobb'; did you mean 'job'"),
+    "unknown kind": (PLAIN, {"kinds": {"job": "nominal"}}, "dataset.kinds.job: unknown kind 'nominal'"),
+    "unknown ignored": (PLAIN, {"ignore": ("z",)}, "dataset.ignore: unknown column 'z'"),
     "unknown weight": (PLAIN, {"weight": "z"}, "dataset.weight: unknown column 'z'"),
     "text as numbers": (PLAIN, {"kinds": {"job": "continuous"}}, "column 'job' is to be continuous, but 'cook' is not"),
     "incomplete order": (PLAIN, {"orders": {"size": ["small"]}}, "column 'size': unknown value 'large'"),
