@@ -20,8 +20,27 @@ BLOCK = 128
 """Tables per call of the criterion."""
 
 BINS = 256
+BIG = np.int64(1) << 60
+"""Marks bins that may be cut inside."""
+
 MOST_CORNERS = 6
 """Bins with more classes than this are not bounded by their corners (2⁶ of them), but searched."""
+
+
+@jit(inline=True)
+def put_corner(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask):
+    """Write a two-outcome table: left and the classes of bin b that ``mask`` picks, against the rest.
+
+    bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.   One loop: with two classes
+    loops cost more than what they do.
+    """
+    for k in range(len(left_w)):
+        inside = mask >> bit[k] & 1
+        count = left_c[k] + inside * c[b, k]
+        weight = left_w[k] + (w[b, k] if inside else 0.0)
+        rest = all_c[k] - count
+        weights[t, 0, k], counts[t, 0, k] = weight, count
+        weights[t, 1, k], counts[t, 1, k] = all_w[k] - weight if rest > 0 else 0.0, rest
 
 
 @jit(inline=True)
@@ -36,110 +55,96 @@ def put_table(t, weights, counts, left_w, left_c, all_w, all_c):
 
 
 @jit
-def score_edges(w, c, many, min_leaf, side, price, batch, node, block, scores, bounds):
+def score_edges(w, c, all_w, all_c, many, min_leaf, side, price, batch, node, block, scores, bounds):
     """Score the cuts after every bin of one column, and bound the cuts inside every bin.
 
-    w : float64[256, classes], c : int64[256, classes], the column's bins.   side : where missing rows go, or −1.
-    many : bool[256], bins with more than one value in the training set.
+    w : float64[256, classes], c : int64[256, classes], the column's bins.   all_w, all_c : of the node.
+    many : bool[256], bins with more than one value in the training set.   side : where missing rows go, or −1.
     scores : float64[256], −inf where the cut is not admissible; bounds : float64[256], −inf where there is nothing to cut.
     Returns False if a score is NaN.
     """
     n_classes = w.shape[1]
-    all_w, all_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
     left_w, left_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
-    corner_w, corner_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
-    present = np.empty(n_classes, np.int64)
+    bit = np.empty(n_classes, np.int64)
     block_w, block_c, block_e, block_p, out = block
     target = np.empty(BLOCK, np.int64)  # bin; plus 256 for a corner
+    reached = np.full(BINS, -1, np.int64)  # rows left of the cut after each bin that has rows
     block_p[:] = price
-    total, known = np.int64(0), np.int64(0)
-    last = -1
-    for b in range(BINS):
-        if b == MISSING_BIN and side < 0:
-            continue
-        here = np.int64(0)
-        for k in range(n_classes):
-            all_w[k] += w[b, k]
-            all_c[k] += c[b, k]
-            here += c[b, k]
-        total += here
-        if b < MISSING_BIN:
-            known += here
-            if here > 0:
-                last = b
-    lost = total - known
-    left = np.int64(0)
-    if side == 0:
-        left = lost
-        for k in range(n_classes):
-            left_w[k] = w[MISSING_BIN, k]
-            left_c[k] = c[MISSING_BIN, k]
+    total, left = np.int64(0), np.int64(0)
+    for k in range(n_classes):
+        total += all_c[k]
+        if side == 0:
+            left_w[k], left_c[k] = w[MISSING_BIN, k], c[MISSING_BIN, k]
+            left += left_c[k]
+    first = left
+    last = MISSING_BIN - 1
+    while last >= 0 and _is_empty(c, last):
+        last -= 1
     n = 0
     ok = True
     for b in range(last + 1):
         here = np.int64(0)
         classes = 0
         for k in range(n_classes):
+            bit[k] = 63
             if c[b, k] > 0:
                 here += c[b, k]
-                present[classes] = k
+                bit[k] = classes
                 classes += 1
         if here == 0:
             continue
-        inside = many[b] and here > 1 and left + here > min_leaf and total - left > min_leaf
-        if inside and classes <= MOST_CORNERS:
-            # no and all objects of the bin are corners, too: cuts between bins, but for the missing rows alone on a side
-            lowest = 0 if side == 0 and left == lost else 1
-            highest = (1 << classes) - (0 if side == 1 and b == last else 1)
-            for mask in range(lowest, highest):
-                for k in range(n_classes):
-                    corner_w[k] = left_w[k]
-                    corner_c[k] = left_c[k]
-                for q in range(classes):
-                    if mask >> q & 1:
-                        k = present[q]
-                        corner_w[k] += w[b, k]
-                        corner_c[k] += c[b, k]
+        # no and all objects of the bin are corners, too: cuts between bins, but for the missing rows alone on a side
+        full = (1 << classes) - 1
+        if many[b] and here > 1 and left + here > min_leaf and total - left > min_leaf:
+            bounds[b] = np.inf if classes > MOST_CORNERS else -np.inf
+            lowest = 0 if side == 0 and left == first else 1
+            highest = full + 1 if side == 1 and b == last else full
+            for mask in range(lowest, highest if classes <= MOST_CORNERS else lowest):
                 if n == BLOCK:
                     ok = _flush(n, block, node, batch, target, scores, bounds) and ok
                     n = 0
-                put_table(n, block_w, block_c, corner_w, corner_c, all_w, all_c)
+                put_corner(n, block_w, block_c, left_w, left_c, all_w, all_c, w, c, b, bit, mask)
                 target[n] = b + BINS
                 n += 1
+            many_here = True
+        else:
+            many_here = False
+        if b < last:
+            if n == BLOCK:
+                ok = _flush(n, block, node, batch, target, scores, bounds) and ok
+                n = 0
+            put_corner(n, block_w, block_c, left_w, left_c, all_w, all_c, w, c, b, bit, full)
+            target[n] = b
+            n += 1
         for k in range(n_classes):
             left_w[k] += w[b, k]
             left_c[k] += c[b, k]
         left += here
-        if n == BLOCK:
-            ok = _flush(n, block, node, batch, target, scores, bounds) and ok
-            n = 0
-        if b < last:
-            put_table(n, block_w, block_c, left_w, left_c, all_w, all_c)
-            target[n] = b
-            n += 1
-        if inside:
-            bounds[b] = np.inf if classes > MOST_CORNERS else bounds[b]
+        reached[b] = left + (BIG if many_here else 0)
     if n > 0:
         ok = _flush(n, block, node, batch, target, scores, bounds) and ok
     # the corners that are cuts between bins; then the leaf rule for those cuts
     previous = -np.inf
-    left = lost if side == 0 else np.int64(0)
     for b in range(last + 1):
-        here = np.int64(0)
-        for k in range(n_classes):
-            here += c[b, k]
-        if here == 0:
+        left = reached[b]
+        if left < 0:
             continue
-        inside = many[b] and here > 1 and left + here > min_leaf and total - left > min_leaf
-        if inside:
-            bounds[b] = max(bounds[b], previous, scores[b])
-        else:
-            bounds[b] = -np.inf
-        previous = scores[b]
-        left += here
+        score = scores[b]
+        if left >= BIG:
+            left -= BIG
+            bounds[b] = max(bounds[b], max(previous, score))
+        previous = score
         if left < min_leaf or total - left < min_leaf:
             scores[b] = -np.inf
     return ok
+
+
+@jit(inline=True)
+def _is_empty(c, b):
+    for k in range(c.shape[1]):
+        if c[b, k] > 0:
+            return False
+    return True
 
 
 @jit
@@ -249,13 +254,18 @@ def best_bounded(
     highest = np.full(n_columns, -np.inf)
     lost = np.zeros(n_columns, np.int64)
     top = -np.inf
+    all_w, all_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
+    for b in range(BINS):  # every column has all objects, the missing ones in the last bin
+        for k in range(n_classes):
+            all_w[k] += w[b, k]
+            all_c[k] += c[b, k]
     for f in range(n_columns):
         first, last = f * BINS, (f + 1) * BINS
         lost[f] = c[f * BINS + MISSING_BIN].sum()
         for s in range(2 if lost[f] > 0 else 1):
             side = s if lost[f] > 0 else NO_SIDE
             if not score_edges(
-                w[first:last], c[first:last], many[f], min_leaf, side, price[f], batch, node, block, scores[f, s], bounds[f, s]
+                w[first:last], c[first:last], all_w, all_c, many[f], min_leaf, side, price[f], batch, node, block, scores[f, s], bounds[f, s]
             ):
                 return f, 0, np.nan, np.nan, NAN_SCORE, np.nan
             for b in range(BINS):
@@ -274,8 +284,8 @@ def best_bounded(
             break
         highest[f] = -np.inf
         ok, b, low, high, side, score = search_bins(
-            w, c, codes, values, row_stride, column_stride, rows, label, weight, count, f, bounds[f], lost[f] > 0, least,
-            price[f], min_leaf, gap, batch, node, block, keys, members, relative, floor,
+            w, c, all_w, all_c, codes, values, row_stride, column_stride, rows, label, weight, count, f, bounds[f],
+            lost[f] > 0, least, price[f], min_leaf, gap, batch, node, block, keys, members, relative, floor,
         )  # fmt: skip
         if not ok:
             return f, b, low, high, NAN_SCORE, np.nan
@@ -302,8 +312,8 @@ def best_bounded(
 
 @jit
 def search_bins(
-    w, c, codes, values, row_stride, column_stride, rows, label, weight, count, f, bounds, has_missing, least,
-    price, min_leaf, gap, batch, node, block, keys, members, relative, floor,
+    w, c, all_w, all_c, codes, values, row_stride, column_stride, rows, label, weight, count, f, bounds,
+    has_missing, least, price, min_leaf, gap, batch, node, block, keys, members, relative, floor,
 ):
     """Sort the objects of the bins of column f whose bound reaches ``least``, and score every cut inside those bins.
 
@@ -329,13 +339,7 @@ def search_bins(
     m = np.int64(m)
     sort_run(keys, members, 0, m)
     first = f * BINS
-    all_w, all_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
-    total = np.int64(0)
-    for b in range(BINS):
-        for k in range(n_classes):
-            all_w[k] += w[first + b, k]
-            all_c[k] += c[first + b, k]
-            total += c[first + b, k]
+    total = all_c.sum()
     left_w, left_c = np.empty(n_classes), np.empty(n_classes, np.int64)
     low, high = np.empty(BLOCK, keys.dtype), np.empty(BLOCK, keys.dtype)
     place = np.empty(BLOCK, np.int64)

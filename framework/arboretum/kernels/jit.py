@@ -19,7 +19,7 @@ from numba.core import event
 
 
 @lru_cache(maxsize=1)
-def _house_stamp() -> tuple[tuple[str, int, int], ...]:
+def house_stamp() -> tuple[tuple[str, int, int], ...]:
     """Modification times and sizes of all kernel modules of the house."""
     folder = Path(__file__).parent
     return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(folder.glob("*.py")))
@@ -42,7 +42,7 @@ def jit(function: Callable | None = None, *, inline: bool = False, signature: An
     except RuntimeError:  # no folder of the cache is writable, or the source is not in a file
         pass
     else:
-        _stamp(dispatcher, _house_stamp() if stamp is None else stamp)
+        _stamp(dispatcher, house_stamp() if stamp is None else stamp)
     if signature is not None:
         dispatcher.compile(signature)
     return dispatcher

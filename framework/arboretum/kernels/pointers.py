@@ -20,7 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import house_stamp, jit
 from arboretum.kernels.marks import KernelNode
 
 _F1 = types.Array(types.float64, 1, "C")
@@ -103,7 +103,7 @@ def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SI
         file = "<unknown>"
     scope: dict[str, Any] = {"__name__": python.__module__, "kernel": inner}
     exec(compile(template.format(name=name), file, "exec"), scope)  # noqa: S102 — our own template
-    return jit(scope[name], signature=signature, stamp=_folder_stamp(file))
+    return jit(scope[name], signature=signature, stamp=(_folder_stamp(file), house_stamp()))
 
 
 def _folder_stamp(file: str) -> Any:
