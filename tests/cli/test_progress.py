@@ -1,0 +1,101 @@
+"""One line of progress, rewritten on a terminal, repeated now and then elsewhere."""
+
+from __future__ import annotations
+
+import io
+import signal
+import time
+
+import pytest
+
+from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, RunProgress, Standing
+from arboretum.cli.terminal import duration
+from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def note(job: int, value: float | None = None, status: str = FINISHED, goal: str = "valid_error") -> Note:
+    return Note(job, status, f"seed={job}", goal=goal, value=value)
+
+
+def test_a_terminal_shows_one_line_that_is_rewritten_and_taken_away():
+    stream = Terminal()
+    line = Line(stream)
+    line.show("1 of 3")
+    line.show("2 of 3")
+    line.clear()
+    assert stream.getvalue() == "\r\x1b[K1 of 3\r\x1b[K2 of 3\r\x1b[K"
+
+
+def test_elsewhere_a_line_is_written_every_few_seconds_and_never_twice():
+    stream, clock = io.StringIO(), Clock()
+    line = Line(stream, clock)
+    for second in range(11):
+        clock.now = 100.0 + second
+        line.show(f"{second} of 10")
+    line.show("10 of 10")
+    assert LINE_SECONDS == 5.0
+    assert stream.getvalue().splitlines() == ["0 of 10", "5 of 10", "10 of 10"]
+
+
+def test_a_short_run_says_nothing_but_a_compilation_is_told_at_once():
+    stream, clock = io.StringIO(), Clock()
+    progress = RunProgress(Line(stream, clock), clock)
+    progress(0, None, "loading data")
+    clock.now += QUIET_SECONDS - 0.1
+    progress(5, 10, "growing")
+    assert stream.getvalue() == ""
+    progress(0, None, "compiling kernels")
+    clock.now += 10
+    progress(5, 10, "growing")
+    assert stream.getvalue().splitlines() == ["compiling kernels", "growing 50 %, 12 s left"]
+
+
+def test_a_sweep_says_how_many_how_long_and_what_is_best():
+    notes = [note(0, 0.2), note(1, status=FAILED), note(2, 0.04), note(3, status=SKIPPED, value=0.5)]
+    assert Standing.of(notes).text(10, seconds=30.0) == (
+        "4 of 10, 60 s left, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
+    )
+    assert Standing.of([note(0, 0.2, goal="valid_accuracy"), note(1, 0.9, goal="valid_accuracy")]).best.job == 1
+    assert Standing.of([note(0, float("nan")), note(1, 0.5)]).best.job == 1
+    assert Standing.of([]).best is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.042, "0.042 s"), (3.14, "3.1 s"), (37.4, "37 s"), (300, "5 min"), (7799, "2 h 10 min"), (3599, "1 h 00 min")],
+)
+def test_durations_are_short_and_carry_over(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_ctrl_c_in_a_single_run_leaves_nothing_and_ends_with_130(command, here):
+    process = command.start("run", "--plugin", "toy.py", "dataset=toy", "dataset.seconds=30", "tracker=none", "hydra.run.dir=r")
+    deadline = time.monotonic() + 60
+    while not (here / "r").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    result = command.finish(process)
+    assert (result.status, result.err) == (130, "arboretum: interrupted\n")
+    assert not (here / "r").exists()
+
+
+def test_two_runs_at_once_into_one_folder_leave_one_whole_record(command, here):
+    arguments = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "hydra.run.dir=r", "seed=1")
+    results = [command.finish(process) for process in [command.start(*arguments) for _ in range(2)]]
+    assert [result.status for result in results] == [0, 0], [result.err for result in results]
+    assert sorted(path.name for path in (here / "r").iterdir()) == ["record.json", "tree.json", "tree.svg", "tree.txt"]
+    assert "cart on toy" in command.run("show", "r").out
