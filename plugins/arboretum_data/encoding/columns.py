@@ -61,10 +61,23 @@ class BinTests(enum.Enum):
 
 @attrs.frozen(eq=False)
 class Coded:
-    """One column of codes with its feature.   codes : integers[n_rows]."""
+    """One column of codes with its feature.
+
+    codes : uint8, uint16 or uint32[n_rows], as narrow as the feature's bins allow: all columns wait side by side until
+        the matrix is put together.
+    """
 
     feature: Feature
     codes: np.ndarray
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "codes", self.codes.astype(code_type(self.feature)))
+
+
+def code_type(*features: Feature) -> type:
+    """The narrowest unsigned type for the codes of all the features, the missing code included."""
+    highest = max((f.n_bins - 1 + f.has_missing for f in features), default=0)
+    return np.uint8 if highest < 1 << 8 else np.uint16 if highest < 1 << 16 else np.uint32
 
 
 @attrs.frozen(eq=False)

@@ -185,9 +185,7 @@ def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
 
 def _code_matrix(coded: list[Coded], n_rows: int) -> np.ndarray:
     """uint8, uint16 or uint32[n_rows, n_features], a feature's codes next to each other in memory."""
-    highest = max((c.feature.n_bins - 1 + c.feature.has_missing for c in coded), default=0)
-    dtype = np.uint8 if highest < 1 << 8 else np.uint16 if highest < 1 << 16 else np.uint32
-    matrix = np.empty((n_rows, len(coded)), dtype, order="F")
+    matrix = np.empty((n_rows, len(coded)), coding.code_type(*(c.feature for c in coded)), order="F")
     for index, column in enumerate(coded):
         matrix[:, index] = column.codes
     return matrix
