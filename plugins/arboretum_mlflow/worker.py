@@ -7,6 +7,7 @@ benchmarks measure is not MLflow's.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -48,6 +49,9 @@ class Worker:
             from arboretum_mlflow.writer import Writer
 
             self._writer = Writer(self.location, self.experiment)
+            # what modules are made of is never garbage: not looking for any while MLflow loads saves 0.3 of 2.25 s
+            gc.freeze()
+            gc.enable()
         return self._writer
 
     def answer(self, action: str, arguments: Mapping[str, Any]) -> Any:
@@ -84,6 +88,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a library that prints must not break the protocol
     silence()
+    gc.disable()  # see Worker.writer
     first = json.loads(sys.stdin.readline())
     location = Location(**{**first["location"], "database": _path(first["location"]["database"])})
     worker = Worker(location, first["experiment"], first["seconds"])
