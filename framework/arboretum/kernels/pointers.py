@@ -102,7 +102,10 @@ def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SI
     except TypeError:
         file = "<unknown>"
     scope: dict[str, Any] = {"__name__": python.__module__, "kernel": inner}
-    exec(compile(template.format(name=name), file, "exec"), scope)  # noqa: S102 — our own template
+    # the loop starts on the kernel's own line: numba reads the source that stands there, and Python 3.13 refuses to
+    # tokenize from the middle of a docstring
+    above = "\n" * (python.__code__.co_firstlineno - 2)
+    exec(compile(above + template.format(name=name), file, "exec"), scope)  # noqa: S102 — our own template
     return jit(scope[name], signature=signature, stamp=(_folder_stamp(file), house_stamp()))
 
 
