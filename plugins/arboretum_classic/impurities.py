@@ -10,7 +10,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, CapabilityError, Task
+from arboretum.api import Capability, Task
 from arboretum_classic import kernels, reference
 
 _CLASSES = (Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave)
@@ -106,11 +106,6 @@ class AbsoluteError:
     capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.thresholds)
     scale: ClassVar[str] = "mean"
     prefix = staticmethod(kernels.absolute_deviations)
-
-    def value(self, weights: np.ndarray) -> np.ndarray:
-        """Refused: raises CapabilityError, for no table of sums determines it."""
-        msg = "impurity 'absolute_error' is no function of sums; it works on raw columns with criterion=reduction only"
-        raise CapabilityError(msg)
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
         """The impurity of the objects themselves.   y, weight : float64[n]."""

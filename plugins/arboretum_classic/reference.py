@@ -64,10 +64,11 @@ def reduction_prefix(weights, counts, price, extra, node) -> float:
 def gain_ratio(weights, counts, price, extra, node) -> float:
     masses = [math.fsum(row) for row in weights]
     total = math.fsum(masses)
+    if entropy(masses) <= 0:
+        return -math.inf
     before = entropy([math.fsum(column) for column in np.transpose(weights)])
     after = math.fsum(m / total * entropy(row) for m, row in zip(masses, weights, strict=True))
-    split = entropy(masses)
-    return (before - after) / split if split > 0 else -math.inf
+    return (before - after) / entropy(masses)
 
 
 def absolute_deviations(y, weight, out) -> None:

@@ -307,13 +307,6 @@ def fill_prefix_costs(rows, known, y, weight, prefix, out):
 
 
 @jit
-def threshold_between(low, high):
-    """The midpoint of two neighbouring values in their own precision; the lower value if rounding reaches the upper."""
-    middle = low / 2 + high / 2
-    return low if not middle < high else middle
-
-
-@jit
 def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
     """0 where value ≤ threshold, else 1; missing rows follow ``side``.   values : flat memory of a matrix."""
     for j in range(len(rows)):

@@ -13,7 +13,7 @@ from arboretum.engine.search.coded import nan_score
 from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
-from arboretum.engine.search.raw import RawColumns
+from arboretum.engine.search.raw import RawColumns, midpoint
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import binning, bounded, cuts
 from arboretum.kernels.coded import NAN_SCORE
@@ -30,8 +30,7 @@ MOST_CLASSES = 6
 class BoundedEngine(RawColumns):
     """Exact thresholds on raw columns for concave criteria.
 
-    A candidate's ``index`` is the position of its cut among the node's values only in the presorted engine; here it is
-    the bin, and the threshold is kept beside it.
+    The ``index`` of a candidate is its bin; the threshold is kept with the node.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -46,12 +45,10 @@ class BoundedEngine(RawColumns):
             self._flat, n, self._row_stride, self._column_stride, edges, self._codes.reshape(-1), single
         )
         self._codes.flags.writeable = False
-        # the kernels look at columns in the order of the raw table, for ties
         self._codes_flat = self._codes.reshape(-1)
         self._many = ~single
         where = (self._codes_flat, width, 1, np.arange(width), np.arange(width + 1) * 256)
         self._histograms = Histograms(workspace, where)
-        self._thresholds: dict[tuple[int, int, int], float] = {}
 
     def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
@@ -70,7 +67,7 @@ class BoundedEngine(RawColumns):
             if np.isnan(low):
                 low, high = bounded.edge_values(*where, rows, f, b)
             dtype = self._flat.dtype.type
-            threshold = float(cuts.threshold_between(dtype(low), dtype(high)))
+            threshold = midpoint(dtype(low), dtype(high))
             if side == NAN_SCORE:
                 raise nan_score(judge, self._features[f].rule(threshold))
             if dtype(high) > dtype(low) + self._gap:

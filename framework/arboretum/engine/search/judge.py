@@ -71,7 +71,7 @@ class Judge:
             listing=kernel is None or hasattr(criterion, "settle"),
             concave=bool(kernel is not None and declares_concave(criterion, impurity)),
             width=statistics.width,
-            impurity_of=None if impurity is None else impurity.value,
+            impurity_of=getattr(impurity, "value", None),
         )
 
     @property

@@ -21,6 +21,16 @@ GAP_FLOAT32 = np.float32(1e-7)
 """float32 neighbours not further apart than this are not separated, as in scikit-learn; float64 ones always are."""
 
 
+def midpoint(low: np.floating, high: np.floating) -> float:
+    """The threshold between two neighbouring values, in their own precision; the lower one if rounding reaches the upper.
+
+    In their precision, because NumPy compares a float32 column with a Python number as float32.
+    """
+    two = type(low)(2)
+    middle = low / two + high / two
+    return float(middle if middle < high else low)
+
+
 class RawColumns:
     """What both exact engines know of the raw columns."""
 
@@ -79,7 +89,7 @@ class PresortedEngine(RawColumns):
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
         run = self._order[feature, cell.low + index : cell.low + index + 2]
         low, high = self._values[feature, run]
-        return float(cuts.threshold_between(low, high))
+        return midpoint(low, high)
 
     def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)

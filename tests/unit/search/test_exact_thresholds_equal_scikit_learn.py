@@ -1,0 +1,105 @@
+"""Raw columns against scikit-learn: the same impurities, node by node; continuous values, so that ties do not decide."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arboretum.api import Context, Task, Threshold, grow
+from arboretum_classic.criteria import Reduction
+from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
+from problems import encode, problem_of  # noqa: E402
+
+NONE = np.zeros((0, 0), np.uint8)
+
+
+def data(seed: int, n: int = 400, columns: int = 4, classes: int = 3):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=(n, columns)).astype(np.float32)
+    y = (x @ generator.normal(size=columns) + generator.normal(size=n) > 0).astype(np.int64) + (x[:, 0] > 1) * (classes - 2)
+    return x, y
+
+
+def grown(x, y, impurity, task=Task.classification, weight=None, **limits):
+    objects = encode(np.zeros((len(y), 0), np.uint8), [], [], x, y, task, weight)
+    return grow(problem_of(objects, Reduction(), impurity, **limits), Context()).tree
+
+
+def same_nodes(tree, peer) -> None:
+    """Walk both trees; children in the order left, right are both in preorder."""
+    assert tree.n_nodes == peer.node_count
+    assert tree.counts.tolist() == peer.n_node_samples.tolist()
+    assert tree.impurity == pytest.approx(peer.impurity, abs=1e-9)
+    for node in np.flatnonzero(~tree.is_leaf):
+        assert tree.rule(node).column == f"r{peer.feature[node]}"
+        assert tree.rule(node).threshold == pytest.approx(peer.threshold[node], rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("impurity", "name"), [(Gini(), "gini"), (Entropy(), "entropy")])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("min_leaf", [1, 7])
+def test_classification_trees_are_the_same(seed, impurity, name, weighted, min_leaf):
+    from sklearn.tree import DecisionTreeClassifier
+
+    x, y = data(seed)
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(y)) if weighted else None
+    peer = DecisionTreeClassifier(criterion=name, max_depth=4, min_samples_leaf=min_leaf, random_state=seed)
+    peer.fit(x, y, sample_weight=weight)
+    # at depth 4 of 400 rows two columns may cut off the same rows: compare what they reach
+    tree = grown(x, y, impurity, weight=weight, max_depth=4, min_leaf=min_leaf)
+    decrease = -np.sort(-tree.score[~tree.is_leaf])
+    theirs = -np.sort(-_decreases(peer.tree_))
+    assert decrease[:3] == pytest.approx(theirs[:3], abs=1e-9)
+    same_nodes(grown(x, y, impurity, weight=weight, max_depth=2, min_leaf=min_leaf), _cut(peer, x, y, weight))
+
+
+def _cut(peer, x, y, weight):
+    from sklearn.base import clone
+
+    return clone(peer).set_params(max_depth=2).fit(x, y, sample_weight=weight).tree_
+
+
+def _decreases(peer) -> np.ndarray:
+    mass = peer.weighted_n_node_samples
+    inner = np.flatnonzero(peer.children_left >= 0)
+    left, right = peer.children_left[inner], peer.children_right[inner]
+    after = mass[left] * peer.impurity[left] + mass[right] * peer.impurity[right]
+    return (mass[inner] * peer.impurity[inner] - after) / mass[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("impurity", "name"), [(Variance(), "squared_error"), (AbsoluteError(), "absolute_error")])
+def test_regression_trees_are_the_same(seed, impurity, name):
+    from sklearn.tree import DecisionTreeRegressor
+
+    x, _ = data(seed, n=150)
+    y = x[:, 0] * 3 + np.random.default_rng(seed).normal(size=len(x)) + 10.0
+    # thresholds with the same absolute error are common one level down, so there the roots are compared
+    depth = 1 if name == "absolute_error" else 2
+    peer = DecisionTreeRegressor(criterion=name, max_depth=depth, random_state=seed).fit(x, y)
+    tree = grown(x, y, impurity, Task.regression, max_depth=depth)
+    same_nodes(tree, peer.tree_)
+    assert tree.value == pytest.approx(peer.tree_.value[:, 0, 0], abs=1e-9)
+
+
+def test_a_large_table_goes_the_way_of_bounds_and_reaches_the_same_impurities():
+    from sklearn.tree import DecisionTreeClassifier
+
+    x, y = data(0, n=20_000, columns=6, classes=2)
+    tree = grown(x, y, Gini(), max_depth=6)
+    peer = DecisionTreeClassifier(max_depth=6, random_state=0).fit(x, y).tree_
+    assert np.sort(tree.impurity) == pytest.approx(np.sort(peer.impurity), abs=1e-9)
+
+
+def test_neighbours_closer_than_1e_7_are_not_separated_and_a_midpoint_that_rounds_up_becomes_the_lower_value():
+    close = np.array([[0.0], [5e-8], [1.0]], np.float32)
+    assert [rule.threshold for rule in grown(close, np.array([0, 1, 1]), Gini()).rules] == pytest.approx([0.5], rel=1e-6)
+    low = np.nextafter(np.float32(4.0), np.float32(5.0))  # the midpoint to the next is a tie, rounded to the even upper
+    high = np.nextafter(low, np.float32(5.0))
+    assert grown(np.array([[low], [high]], np.float32), np.array([0, 1]), Gini()).rules == (Threshold("r0", float(low)),)
