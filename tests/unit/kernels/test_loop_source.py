@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 
 from arboretum.kernels.marks import criterion_kernel
 
@@ -22,11 +24,25 @@ def test_a_compiled_loop_stands_where_its_kernel_stands():
     assert inspect.getsourcelines(loop) == inspect.getsourcelines(first_class)
 
 
-def test_the_loops_of_one_file_under_two_module_names_do_not_share_cached_code():
-    from types import FunctionType
+KERNEL = """
+from arboretum.kernels import criterion_kernel
 
-    from arboretum.kernels.pointers import compiled
+@criterion_kernel
+def second_class(weights, counts, price, extra, node):
+    return weights[0, 1]
+"""
 
-    twin = FunctionType(first_class.__code__, {**first_class.__globals__, "__name__": "another_module"}, "first_class")
-    twin.__module__ = "another_module"
-    assert compiled(twin).py_func.__name__ != compiled(first_class).py_func.__name__
+
+def test_a_file_may_be_imported_by_its_test_and_then_loaded_as_a_plugin(tmp_path):
+    """Cached code names the module it was compiled for: under another name it must not be found."""
+    file, elsewhere = tmp_path / "mine.py", tmp_path / "elsewhere"
+    file.write_text(KERNEL)
+    elsewhere.mkdir()
+    compile_it = "from arboretum.kernels.pointers import batch_address; assert batch_address(module.second_class) > 0"
+    load = f"from pathlib import Path; from arboretum.plugin.discovery import import_file; module = import_file(Path({str(file)!r}))"
+    for found, folder in (("import mine as module", tmp_path), (load, elsewhere), ("import mine as module", tmp_path)):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{found}; {compile_it}"],
+            cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
