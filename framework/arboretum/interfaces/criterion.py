@@ -11,8 +11,8 @@ Call sequence at one node::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -54,4 +54,34 @@ class CriterionSettle(Protocol):
 
     def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
         """float64[tests] → float64[tests]; ``terms`` as returned by the criterion's ``terms`` on the same candidates."""
+        ...
+
+
+class CriterionKernel(Protocol):
+    """Optional: kernels beside a NumPy ``score``, which then serves ``why`` and rules over all candidates."""
+
+    def kernel(self, impurity: Any) -> Callable | None:
+        """The marked kernel for the run's impurity; None if there is none: ``score`` is used.  Called once per run."""
+        ...
+
+
+class CriterionBounds(Protocol):
+    """Optional: leave to search only the thresholds on raw columns that can win (up to 3 times faster growth)."""
+
+    def bounded_by_corners(self, impurity: Any) -> bool:
+        """A promise about the kernel form on two outcomes.
+
+        With the node, the price and the class weights of all other objects fixed, the score of any division of some
+        objects is at most the highest over the divisions that keep each of their classes together; as for every score
+        that is quasi-convex in the class weights of an outcome.  No such division may be refused with −inf unless one
+        outcome is empty.
+        """
+        ...
+
+
+class CriterionSeed(Protocol):
+    """Optional: a criterion that draws."""
+
+    def with_seed(self, seed: int) -> Any:
+        """The criterion with the run's seed.  Scores must depend on seed, node and ``tables.test`` only."""
         ...

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from arboretum.interfaces.component import Component
+from arboretum.model.table import Task
 
 
 class Impurity(Component, Protocol):
@@ -23,4 +24,29 @@ class Impurity(Component, Protocol):
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…]; 0 where the mass is 0.  Called once per batch; may allocate."""
+        ...
+
+
+class ImpurityForTask(Protocol):
+    """Optional: a name that stands for another impurity per kind of target (``auto``)."""
+
+    def for_task(self, task: Task) -> Any:
+        """The impurity meant.  Called once per run."""
+        ...
+
+
+class ImpurityOfValues(Protocol):
+    """An impurity of numbers that no additive table determines (absolute error): these instead of ``value``.
+
+    It works on raw columns, with a criterion that states ``reads_prefix_costs = True``: mass × impurity of every outcome
+    reaches it as ``tables.extra[..., 0]``.  A static method ``prefix`` marked by ``arboretum.kernels.prefix_kernel``,
+    ``prefix(y, weight, out)``, writes mass × impurity of every prefix of a sequence; inside numba, may allocate.
+    """
+
+    def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """The impurity of some objects.   y, weight : float64[n].  Called once per node."""
+        ...
+
+    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """What a leaf with these objects predicts (also allowed beside ``value``; default: the mean)."""
         ...
