@@ -36,6 +36,7 @@ from arboretum.model.tree import Tree
 
 if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
+    from arboretum.engine.search.warm import warm_up
 
 __all__ = [
     "ArboretumError",
@@ -82,6 +83,7 @@ __all__ = [
     "hookimpl",
     "param",
     "unknown",
+    "warm_up",
 ]
 
 
@@ -90,5 +92,9 @@ def __getattr__(name: str) -> Any:
         from arboretum.engine.search.grow import grow
 
         return grow
+    if name == "warm_up":
+        from arboretum.engine.search.warm import warm_up
+
+        return warm_up
     msg = f"module 'arboretum.api' has no attribute {name!r}"
     raise AttributeError(msg)

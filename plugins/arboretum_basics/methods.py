@@ -37,6 +37,13 @@ class Greedy:
         return grow(problem, context, order=self.order.value, allow_constant=self.allow_constant)
 
 
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels that :meth:`fit` will use."""
+        from arboretum.api import warm_up
+
+        warm_up(problem, context, order=self.order.value)
+
+
 @attrs.frozen
 class Exact:
     """Ask a solver for the optimum of an objective, with proof."""

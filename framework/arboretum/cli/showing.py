@@ -98,19 +98,20 @@ def _mean(records: Sequence[Record], name: str) -> float | None:
 
 
 def varied_keys(records: Sequence[Record]) -> dict[str, Any]:
-    """Column → how to read it: method, data set, and every other configuration key that differs, but the seed and folds."""
+    """Column → how to read it: method, data set, and every other choice or parameter that differs, but the seed and folds."""
     flat = [dict(flatten(record.config)) for record in records]
     columns: dict[str, Any] = {
         "method": lambda record: str(record.config.get("choices", {}).get("method", "")),
         "dataset": lambda record: str(record.config.get("choices", {}).get("dataset", "")),
     }
-    for key in sorted({key for one in flat for key in one}):
-        group, _, rest = key.partition(".")
+    for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
+        name = key.removeprefix("choices.")  # which criterion comes before its parameters
+        group, _, rest = name.partition(".")
         hidden = group in ("seed", "dataset", "method", "tracker", "plugins", "goal", "skip_finished") or key == "split.fold"
-        if group == "choices" or hidden or rest == "name":
+        if hidden or rest == "name":  # the component's own name says no more than the choice
             continue
         if _varies_within(key, flat, records):
-            columns[key] = lambda record, key=key: spell_cell(dict(flatten(record.config)).get(key), "none")
+            columns[name] = lambda record, key=key: spell_cell(dict(flatten(record.config)).get(key), "none")
     return columns
 
 

@@ -81,3 +81,11 @@ class Method(Component, Protocol):
     def fit(self, problem: Problem, context: Context) -> Solution:
         """Grow or solve.  Called once per run, inside the fit clock."""
         ...
+
+
+class MethodWarmUp(Protocol):
+    """Optional: compilation and loading of kernels, kept out of the fit clock."""
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Make ready what ``fit`` on this problem will call.  Called once per run, before the fit clock starts."""
+        ...

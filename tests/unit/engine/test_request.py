@@ -152,3 +152,16 @@ def test_a_tuner_may_only_change_fields_that_exist():
 def test_a_budget_is_positive(values):
     with pytest.raises(ValueError, match="budget.* must be > 0"):
         Budget(**values)
+
+
+def test_the_first_fit_of_a_process_is_timed_without_loading_kernels():
+    import subprocess
+    import sys
+
+    code = (
+        "import arboretum; runs = [arboretum.run(['dataset=iris', 'seed=1']) for _ in range(2)];"
+        "first, second = (run.timings for run in runs); print(first['fit'] < 0.2 * first['compile'] + 0.1, second['compile'])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert answer[0] == "True"
+    assert float(answer[1]) < 1.0
