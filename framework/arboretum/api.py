@@ -36,7 +36,7 @@ from arboretum.model.tree import Tree
 
 if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
-    from arboretum.engine.search.warm import warm_up
+    from arboretum.engine.search.warmup import warm_up
 
 __all__ = [
     "ArboretumError",
@@ -93,7 +93,7 @@ def __getattr__(name: str) -> Any:
 
         return grow
     if name == "warm_up":
-        from arboretum.engine.search.warm import warm_up
+        from arboretum.engine.search.warmup import warm_up
 
         return warm_up
     msg = f"module 'arboretum.api' has no attribute {name!r}"

@@ -41,7 +41,7 @@ class Greedy:
         """Load the kernels that :meth:`fit` will use."""
         from arboretum.api import warm_up
 
-        warm_up(problem, context, order=self.order.value)
+        warm_up(problem, lambda message: context.progress(0, None, message))
 
 
 @attrs.frozen

@@ -271,12 +271,9 @@ def for_task(parts: Parts, task: Task) -> Parts:
 
 def warm_up(problem: Problem, seed: int, progress: Progress) -> float:
     """Let the method load or compile its kernels (optional ``warm_up`` of a method); seconds."""
-    from arboretum.kernels.jit import compile_clock
-
     start = time.perf_counter()
     if hasattr(problem.parts.method, "warm_up"):
-        with compile_clock(lambda message: progress(0, None, message)):
-            problem.parts.method.warm_up(problem, Context(seed=seed))
+        problem.parts.method.warm_up(problem, Context(seed=seed, progress=progress))
     return time.perf_counter() - start
 
 
