@@ -117,8 +117,9 @@ def _bits(weights: np.ndarray) -> np.ndarray:
 class RandomChoice:
     """A baseline: a random test among those that are not constant, each with the same chance.
 
-    The score of a test is a hash of the seed, the node (its counts and depth) and the test's position among the
-    candidates; so the tree depends on the seed alone, not on the order in which nodes or tests are looked at.
+    The score of a test is a hash of the seed, the node (its class weights and depth) and the test's position among the
+    candidates; so the tree depends on the seed alone, not on the order in which nodes or tests are looked at, and a row
+    given twice is a row of weight 2.
     """
 
     kind: ClassVar[str] = "criterion"
@@ -135,7 +136,9 @@ class RandomChoice:
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests] in [0, 1)."""
         state = np.uint64(self.seed & 0xFFFFFFFFFFFFFFFF)
-        for part in (node.depth, *node.counts.tolist(), *node.weights.view(np.uint64).tolist()):
+        # of moments only the mass: sums of y depend on the order of the rows in their last bits
+        masses = node.weights if node.counts.shape == node.weights.shape else node.weights[:1]
+        for part in (node.depth, *masses.view(np.uint64).tolist()):
             state = _mix(np.array([state ^ np.uint64(part & 0xFFFFFFFFFFFFFFFF)]))[0]
         mixed = _mix(tables.test.astype(np.uint64) ^ state)
         return (mixed >> np.uint64(11)) * 2.0**-53

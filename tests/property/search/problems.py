@@ -129,6 +129,6 @@ def encodeds(
         target = np.array(draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 3.0, 100.0]), min_size=n, max_size=n)))
     weight = count = None
     if draw(st.booleans()):
-        weight = np.array(draw(st.lists(st.sampled_from([0.1, 0.3, 1.0, 2.5]), min_size=n, max_size=n)))
+        weight = np.array(draw(st.lists(st.sampled_from([0.125, 0.375, 1.0, 2.5]), min_size=n, max_size=n)))
         count = np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), np.int64)
     return encode(codes, bins, families, raw, target, task, weight, count, 4 if task is Task.classification else None)

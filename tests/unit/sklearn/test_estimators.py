@@ -30,14 +30,7 @@ ESTIMATORS = [
 ]
 
 
-def known_failures(estimator) -> dict[str, str]:
-    if estimator.method == "random":
-        why = "the random criterion hashes the number of rows in a node, so a row given twice is not a row of weight 2"
-        return {"check_sample_weight_equivalence_on_dense_data": why}
-    return {}
-
-
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=known_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_own_checks_hold(estimator, check):
     check(estimator)
 

@@ -38,7 +38,8 @@ def grow(problem: Problem, context: Context, *, order: str = "depth", allow_cons
     allow_constant : tests with a single outcome at the node compete too.
 
     A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most
-    so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it.  When the
+    so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it
+    (by more than the tolerance of ties).  When the
     deadline passes, open nodes become leaves (``stopped_early`` reports it through ``context.progress``).
 
     Missing values: a two-outcome test is scored with the node's missing rows in outcome 0 and in outcome 1, and the
@@ -156,7 +157,8 @@ class Growth:
             return
         candidate = choose(self.engines, item.cell, item.node, self.judge, self.space)
         least = self.limits.min_decrease
-        if candidate is not None and (least is None or candidate.score > least):
+        # above it by more than ties: a gain of 0 is often 1e-17 once it is summed
+        if candidate is not None and (least is None or candidate.score > least + self.judge.tie_floor(item.node)):
             item.candidate = candidate
 
     def late(self) -> bool:
