@@ -64,9 +64,9 @@ def raw_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iterat
     for low, high in zip(values[:-1], values[1:], strict=True):
         if not high > low + gap:
             continue
-        middle = low / dtype(2) + high / dtype(2)
-        threshold = low if not middle < high else middle
-        yield float(threshold), 2, {i: int(objects.raw[i, feature] > threshold) for i in known}
+        middle = float(low) / 2.0 + float(high) / 2.0
+        threshold = float(low) if not middle < high else middle
+        yield threshold, 2, {i: int(float(objects.raw[i, feature]) > threshold) for i in known}
 
 
 def naive_tests(

@@ -22,13 +22,12 @@ GAP_FLOAT32 = np.float32(1e-7)
 
 
 def midpoint(low: np.floating, high: np.floating) -> float:
-    """The threshold between two neighbouring values, in their own precision; the lower one if rounding reaches the upper.
+    """The threshold between two neighbouring values, as scikit-learn computes it: in float64, whatever the column's type.
 
-    In their precision, because NumPy compares a float32 column with a Python number as float32.
+    The lower value where rounding reaches the upper one, so that "≤" separates the two in every case.
     """
-    two = type(low)(2)
-    middle = low / two + high / two
-    return float(middle if middle < high else low)
+    middle = float(low) / 2.0 + float(high) / 2.0
+    return middle if middle < high else float(low)
 
 
 class RawColumns:
