@@ -65,7 +65,7 @@ class RandomIntegers:
 
     kind = "cost"
     name = "random"
-    paper = "zhang_gionis"
+    paper = "Zhang & Gionis 2023, section 6"
     capabilities = ("randomised",)
 
     low: int = param(1, "smallest price", ge=0)

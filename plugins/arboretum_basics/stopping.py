@@ -51,7 +51,7 @@ class MassAtMost:
 
     kind = "stopping"
     name = "mass"
-    paper = "zhang_gionis"
+    paper = "Zhang & Gionis 2023, section 3"
     capabilities = ()
 
     theta: float = param(

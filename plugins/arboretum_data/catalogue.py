@@ -10,7 +10,7 @@ from __future__ import annotations
 import attrs
 
 PAPERS = {
-    "000": "Zhang & Gionis: Regularized impurity reduction: accurate decision trees with complexity guarantees",
+    "000": "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with complexity guarantees",
     "002": "Lin, Zhong, Hu, Rudin & Seltzer 2020: Generalized and scalable optimal sparse decision trees",
     "003": "Quinlan 1986: Induction of decision trees",
     "004": "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget",

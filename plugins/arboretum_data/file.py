@@ -83,7 +83,7 @@ class RandomTableDataset:
 
     kind = "dataset"
     name = "random_table"
-    paper = "Alkhalid, Chikalov & Moshkov: Decision tree construction using greedy algorithms and dynamic programming"
+    paper = "Alkhalid, Chikalov & Moshkov 2011: Decision tree construction using greedy algorithms and dynamic programming"
     capabilities = ("randomised",)
 
     n_rows: int = param(50, "rows drawn (equal ones are merged afterwards)", ge=2, unit="rows")

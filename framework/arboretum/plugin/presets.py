@@ -3,7 +3,7 @@
 A preset names a recipe and selects options; it holds no values::
 
     # @package _global_
-    # CART: binary trees by impurity reduction.  paper: breiman1984
+    # CART: binary trees by impurity reduction; paper: Breiman, Friedman, Olshen & Stone 1984
     defaults:
       - greedy@method
       - override /criterion: reduction
@@ -51,15 +51,15 @@ def read_preset(path: Path, owner: Owner) -> Preset:
     if not recipe:
         raise _broken(path, owner, f"no recipe; expected a line '- NAME@{kind}'")
     summary = " ".join(line[1:].strip() for line in text.splitlines() if line.startswith("#") and "@package" not in line)
-    paper = re.search(r"paper:\s*([^\s.;]+)", summary)
+    paper = re.search(r";?\s*paper:\s*(.+)$", summary)
     return Preset(
         kind=kind,
         name=path.stem,
         recipe=recipe,
         select=select,
         owner=owner,
-        summary=re.sub(r"\s*paper:\s*[^\s.;]+", "", summary).strip(),
-        paper=paper.group(1) if paper else "",
+        summary=summary[: paper.start()].strip() if paper else summary,
+        paper=paper.group(1).strip() if paper else "",
     )
 
 

@@ -235,7 +235,7 @@ class OneHotEncoder(TestsEncoder):
     """One test per value or bin; ordinals as categories, numbers in five k-means bins."""
 
     name = "onehot"
-    paper = "Zhang & Gionis: Regularized impurity reduction: accurate decision trees with complexity guarantees"
+    paper = "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with complexity guarantees"
     numeric: Numeric = param(Numeric.kmeans, "how continuous columns are cut")
     ordinal: Ordinal = param(Ordinal.categories, "which tests ordinal columns offer")
 
