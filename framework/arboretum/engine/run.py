@@ -157,7 +157,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
         verify(tree, objects, fitted.problem.prices, fitted.train, metrics, fitted.solution, parts)
-    notes = list(fitted.notes)
+    notes = [*fitted.notes, *fitted.solution.notes]
     if request.certify:
         notes.append(_certificate(parts))
     return Record(
@@ -178,7 +178,8 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         solution=fitted.solution if _is_proven(parts, fitted.solution) else None,
         verified=True,
         tree=tree,
-        fingerprint=prepared.fingerprint,
+        # a tree cut short is not the tree that this request stands for: no later run may take it for finished
+        fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
         notes=tuple(notes),
     )
 

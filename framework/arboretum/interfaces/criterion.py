@@ -42,7 +42,11 @@ class CriterionTerms(Protocol):
 
 
 class CriterionColumns(Protocol):
-    """Optional: additive per-object columns besides class weights; recomputed at every node."""
+    """Optional: additive per-object columns besides class weights; recomputed at every node.
+
+    Two forms, told apart by their parameters: ``columns(node, objects)`` receives the node's objects alone; the form below
+    spares that copy.
+    """
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows), k]: the columns of the node's objects (``rows``: int64 indices into ``objects``)."""

@@ -129,6 +129,12 @@ class Encoded:
         """Number of fixed tests, plus one per raw feature (its thresholds are not counted before growth)."""
         return int(self.test_offset[-1]) + len(self.raw_features)
 
+    def take(self, rows: np.ndarray) -> Encoded:
+        """The same features and tests with some of the objects (int64 indices); each stands for itself as a row."""
+        per_object = ("codes", "raw", "label", "y", "weight", "count")
+        picked = {name: None if (values := getattr(self, name)) is None else values[rows] for name in per_object}
+        return attrs.evolve(self, **picked, object_of_row=np.arange(len(rows)))
+
     def rule(self, test: int) -> TestRule:
         """The rule of a fixed test by its global index."""
         offset = self.test_offset

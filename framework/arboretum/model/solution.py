@@ -27,6 +27,8 @@ class Solution:
     value : the objective's value of ``tree``.
     lower_bound : no feasible tree is below it (proven).
     subproblems : number of subproblems looked at.
+    finished : False when a budget cut the work short; the same request may give another tree next time.
+    notes : what the user should know of it, a sentence each.
     """
 
     tree: Tree | None
@@ -34,6 +36,8 @@ class Solution:
     lower_bound: float
     status: Status
     subproblems: int = 0
+    finished: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float:

@@ -24,6 +24,8 @@ def choose(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge, spac
         found = engine.best(cell, node, judge)
         if found is not None:
             best = found if best is None else better(best, found, judge.tie_floor(node))
+    if best is not None and best.score == np.inf:
+        raise infinite_score(judge, best.engine.rule(cell, best).describe())
     return best
 
 
@@ -51,7 +53,16 @@ def scored(block: Block, cell: Cell, node: Node, judge: Judge) -> np.ndarray:
     bad = np.flatnonzero(np.isnan(scores))
     if len(bad):
         raise nan_score(judge, block.engine.rule(cell, block.candidate(int(bad[0]), np.nan)))
+    if np.isposinf(scores).any():
+        rule = block.engine.rule(cell, block.candidate(int(scores.argmax()), np.inf))
+        raise infinite_score(judge, rule.describe())
     return scores
+
+
+def infinite_score(judge: Judge, test: str) -> ContractError:
+    """+∞ beats every test and ties with itself only: it is a mistake, most often a division by zero."""
+    msg = f"criterion {component_name(judge.criterion)!r} scored {test!r} with +inf; return a finite score, or −inf to refuse it"
+    return ContractError(msg)
 
 
 def _choose_listed(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge) -> Candidate | None:

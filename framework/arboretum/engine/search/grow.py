@@ -40,7 +40,7 @@ def grow(problem: Problem, context: Context, *, order: str = "depth", allow_cons
     A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most
     so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it
     (by more than the tolerance of ties).  When the
-    deadline passes, open nodes become leaves (``stopped_early`` reports it through ``context.progress``).
+    deadline passes, open nodes become leaves; the solution then is not ``finished`` and says so in a note.
 
     Missing values: a two-outcome test is scored with the node's missing rows in outcome 0 and in outcome 1, and the
     better one is kept (ties: outcome 0); a multiway test sends them to its heaviest outcome.  A node without missing
@@ -54,7 +54,8 @@ def grow(problem: Problem, context: Context, *, order: str = "depth", allow_cons
     growth = Growth.of(problem, context, allow_constant)
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
-    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded)
+    notes = (f"budget.seconds ran out: the tree is cut short after {growth.expanded} splits",) if growth.stopped else ()
+    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, notes)
 
 
 @attrs.define(eq=False)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.engine.search.statistics import Statistics
-from arboretum.errors import CapabilityError, ContractError
+from arboretum.errors import ArboretumError, CapabilityError, ContractError
 from arboretum.kernels.marks import mark_of
 from arboretum.kernels.scoring import score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
@@ -110,7 +111,8 @@ class Judge:
                 self.impurity_at, scores,
             )  # fmt: skip
             return scores
-        scores = self.criterion.score(tables, node)
+        with blaming(f"criterion {name!r}: score"):
+            scores = self.criterion.score(read_only(tables), node)
         return checked_array(scores, tables.n_tests, f"criterion {name!r}: score")
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
@@ -118,13 +120,16 @@ class Judge:
         if not hasattr(self.criterion, "terms"):
             return {}
         name = component_name(self.criterion)
-        found = self.criterion.terms(tables, node)
+        with blaming(f"criterion {name!r}: terms"):
+            found = self.criterion.terms(read_only(tables), node)
         return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), k]: the criterion's own columns, checked."""
-        found = np.asarray(self.criterion.columns(node, objects, rows))
+        """float64[len(rows), k]: the criterion's own columns, checked; asked for in either of their two forms."""
         name = component_name(self.criterion)
+        with blaming(f"criterion {name!r}: columns"):
+            given = (objects, rows) if takes_rows(self.criterion.columns) else (objects.take(rows),)
+            found = np.asarray(self.criterion.columns(node, *given))
         if found.ndim != 2 or len(found) != len(rows) or found.dtype != np.float64:
             msg = (
                 f"criterion {name!r}: columns must be float64[{len(rows)}, k]; got {found.dtype}{list(found.shape)};"
@@ -132,6 +137,33 @@ class Judge:
             )
             raise ContractError(msg)
         return found
+
+
+@contextmanager
+def blaming(what: str) -> Iterator[None]:
+    """Name the component when its own code raises; errors that the laboratory raises on purpose pass."""
+    try:
+        yield
+    except ArboretumError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())
+        msg = f"{what} raised {type(error).__name__}: {text}"
+        raise ContractError(msg) from error
+
+
+def read_only(tables: Tables) -> Tables:
+    """The same tables behind arrays that refuse to be written: scoring must not change them."""
+    views = {}
+    for name in ("weights", "counts", "price", "extra", "test"):
+        views[name] = getattr(tables, name).view()
+        views[name].flags.writeable = False
+    return attrs.evolve(tables, **views)
+
+
+def takes_rows(columns: Callable) -> bool:
+    """Whether a bound ``columns`` is of the form (node, objects, rows) rather than (node, objects)."""
+    return len(inspect.signature(columns).parameters) > 2
 
 
 def resolve_impurity(impurity: Any, statistics: Statistics) -> Any:

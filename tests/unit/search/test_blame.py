@@ -1,0 +1,97 @@
+"""A criterion that misbehaves is named, and a tree cut short says so."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+import pytest
+
+import arboretum
+from arboretum.engine.run import Budget, Request, run
+from arboretum.errors import ContractError
+from arboretum.plugin.assemble import assemble
+from arboretum.plugin.discovery import load_registry
+
+
+@attrs.frozen
+class Misbehaves:
+    """What it does is the test's choice."""
+
+    kind = "criterion"
+    name = "misbehaves"
+    paper = ""
+    capabilities = ()
+    how: str = ""
+
+    def score(self, tables, node):
+        if self.how == "raises":
+            return 1 / 0
+        if self.how == "writes":
+            tables.weights[:] = 0
+        if self.how == "infinite":
+            return np.full(tables.n_tests, np.inf)
+        if self.how == "slow":
+            time.sleep(0.2)
+        return -tables.mass.max(axis=1)
+
+
+def request(how: str, **choices) -> Request:
+    chosen = {"dataset": "iris", "method": "greedy", "tracker": "none", **choices}
+    return Request(attrs.evolve(assemble(load_registry(), chosen), criterion=Misbehaves(how)))
+
+
+@pytest.mark.parametrize("encoder", ["auto", "multiway"])
+@pytest.mark.parametrize(
+    ("how", "complaint"),
+    [
+        ("raises", "criterion 'misbehaves': score raised ZeroDivisionError: division by zero"),
+        ("writes", "criterion 'misbehaves': score raised ValueError: .*read-only"),
+        ("infinite", "criterion 'misbehaves' scored .* with .inf; return a finite score"),
+    ],
+)
+def test_the_criterion_is_named(encoder, how, complaint):
+    with pytest.raises(ContractError, match=complaint):
+        run(request(how, encoder=encoder))
+
+
+@attrs.frozen
+class ByColumns(Misbehaves):
+    """Scores by its own column, in one of the two forms."""
+
+    rows: bool = True
+
+    def score(self, tables, node):
+        return -np.abs(tables.extra[:, 0, 0] - tables.extra[:, 1, 0])
+
+
+class ThreeArguments(ByColumns):
+    def columns(self, node, objects, rows):
+        return objects.weight[rows, None] * (1.0 + objects.label[rows, None])
+
+
+class TwoArguments(ByColumns):
+    def columns(self, node, objects):
+        assert objects.n_objects == node.count
+        return objects.weight[:, None] * (1.0 + objects.label[:, None])
+
+
+def test_a_criterion_may_ask_for_its_columns_with_the_nodes_objects_or_with_all_of_them():
+    given = request("", encoder="onehot")
+    trees = [run(attrs.evolve(given, parts=attrs.evolve(given.parts, criterion=form()))).tree for form in (ThreeArguments, TwoArguments)]
+    assert trees[0].to_json() == trees[1].to_json()
+    assert trees[0].n_leaves > 3
+
+
+def test_a_tree_that_the_budget_cut_short_says_so_and_does_not_count_as_finished():
+    whole, cut = run(request("")), run(attrs.evolve(request("slow"), budget=Budget(seconds=0.3)))
+    assert whole.notes == () and not whole.fingerprint.startswith("unfinished")
+    assert cut.tree.n_nodes < whole.tree.n_nodes
+    assert any("budget.seconds ran out: the tree is cut short" in note for note in cut.notes)
+    assert cut.fingerprint.startswith("unfinished-")
+
+
+def test_a_deadline_that_has_passed_leaves_one_leaf():
+    record = arboretum.run(["dataset=iris", "budget.seconds=1e-9"])
+    assert record.tree.n_nodes == 1 and "cut short" in record.notes[0]
