@@ -14,6 +14,7 @@ import pytest
 from arboretum import __version__
 from arboretum.cli.main import VERBS
 from arboretum.cli.new import KINDS_WITH_TEMPLATE
+from arboretum.report.table import spell_cell
 from arboretum.runs.folder import read_run
 
 
@@ -279,3 +280,25 @@ def test_sync_sends_what_the_tracker_does_not_have_and_nothing_twice(call, toy, 
     assert "cart on toy" in call("show", run_id, uri).out, "RUN is a tracker's run id, too"
     assert "no run 'nothing'" in call("show", "nothing", uri).error
     assert "there is no folder 'nope'" in call("sync", "nope").error
+
+
+def test_why_and_from_use_what_was_chosen_instead_of_the_presets_selection(call, here):
+    """A criterion of one's own with a field that the preset's criterion does not have."""
+    (here / "mine.py").write_text(
+        "import attrs\nimport numpy as np\nfrom arboretum.api import Capability, param\n"
+        "@attrs.frozen\nclass Power:\n"
+        '    """A power of the smaller outcome\'s mass."""\n'
+        "    kind, name, paper, capabilities = 'criterion', 'power', '', (Capability.classification, Capability.multiclass)\n"
+        "    exponent: float = param(2.0, 'exponent')\n"
+        "    def score(self, tables, node):\n"
+        "        return tables.mass.min(axis=-1) ** self.exponent\n"
+    )
+    chosen = ("--plugin", "mine.py", "criterion=power", "criterion.exponent=0.5", "encoder=onehot")
+    assert call("run", *chosen, "dataset=iris", "tracker=none", "seed=1", "hydra.run.dir=r1").status == 0
+    assert call("run", "--from", "r1", "hydra.run.dir=r2").err == ""
+    first, again = read_run(here / "r1"), read_run(here / "r2")
+    assert again.fingerprint == first.fingerprint
+    assert again.config["criterion"] == {"name": "power", "exponent": 0.5}
+    text = call("why", "r1", "0").out
+    best = next(line for line in text.splitlines() if line.startswith("▸"))
+    assert spell_cell(float(first.tree.score[0])) in best.split()

@@ -38,10 +38,14 @@ _LOCK = threading.RLock()
 
 @attrs.frozen
 class Start:
-    """Where a composition starts from: the defaults, or the choices and values of a record that is repeated."""
+    """Where a composition starts from: the defaults, or the choices and values of a record that is repeated.
+
+    recorded : groups whose option is the record's; there a method's preset selects nothing any more.
+    """
 
     choices: Mapping[str, Any] = attrs.field(factory=lambda: dict(DEFAULT_CHOICES))
     values: Mapping[str, Any] = attrs.field(factory=dict)
+    recorded: tuple[str, ...] = ()
 
 
 @dataclass
@@ -92,11 +96,12 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
 def primary(start: Start) -> dict[str, Any]:
     """The primary configuration: defaults list, top-level keys, quiet logging, a run folder of its own."""
     defaults: list[Any] = ["_self_"]
+    options = {kind: list(choice) if kind in MANY else choice or "???" for kind, choice in start.choices.items()}
     for kind in (*(k for k in KINDS if k not in ("method", "tracker")), "tracker", "method"):
-        choice = start.choices[kind]
-        defaults.append({kind: list(choice) if kind in MANY else choice or "???"})
+        defaults.append({kind: options[kind]})
     if start.values:
         defaults.append(REPEATED)
+    defaults += [{f"override /{kind}": options[kind]} for kind in start.recorded if kind != "method"]
     defaults += [{"override hydra/job_logging": "none"}, {"override hydra/hydra_logging": "none"}]
     unique = secrets.token_hex(2)  # two processes that start in the same second get two folders
     return {

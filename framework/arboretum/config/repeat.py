@@ -44,7 +44,7 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
         else:
             choices[kind] = _option(kind, config, registry)
             values[kind] = {key: value for key, value in fields.items() if key != "name"}
-    return Start(choices, values)
+    return Start(choices, values, () if "method" in anew else tuple(recorded))  # another method's preset selects again
 
 
 def _option(kind: str, config: Mapping[str, Any], registry: Registry) -> str:

@@ -14,8 +14,10 @@ from arboretum.api import ArboretumError, Column, ColumnKind, ConfigError, Store
 from arboretum.config.bridge import Start, plain, stored
 from arboretum.config.compose import compose, compose_and_resolve
 from arboretum.config.entry import load, named_plugins, run
+from arboretum.config.execute import Session
 from arboretum.config.repeat import start_from
 from arboretum.interfaces.component import KINDS
+from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.discovery import load_registry
 
@@ -249,6 +251,43 @@ def test_a_group_chosen_anew_forgets_its_recorded_values(registry):
     overrides = ["cost=unit"]
     again = compose_and_resolve(overrides, registry, start=start_from(record, overrides, registry))[1]
     assert again.config["cost"] == {"name": "unit"}
+
+
+PRESETS = [preset.name for preset in load_registry().presets() if preset.kind == "method"]
+INSTEAD = {"criterion": ("gain_ratio", "random"), "impurity": ("entropy", "gini"), "stopping": ("[mass]", "[]"),
+           "encoder": ("onehot", "auto")}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", INSTEAD)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_was_chosen_instead_of_a_presets_selection_is_repeated(preset, kind, registry):
+    """Twice, so that one of the options is not what the preset selects itself."""
+    for option in INSTEAD[kind]:
+        found = built(registry, f"method={preset}", f"{kind}={option}", "seed=1")
+        record = Record(found.config, 1, {}, {"name": "odd"}, {}, {}, None, True, None)
+        again = compose_and_resolve([], registry, start=start_from(record, [], registry))[1]
+        assert again.config == found.config
+        assert again.parts == found.parts
+
+
+def test_a_repeated_run_has_the_fingerprint_of_the_first(registry):
+    first = run(["dataset=iris", "method=cart", "criterion=gain_ratio", "impurity=entropy", "stopping=[mass]", "theta=0.1"])
+    _, again = compose_and_resolve([], registry, start=start_from(first, [], registry))
+    repeated = Session(load_registry()).execute(again).record
+    assert (repeated.fingerprint, repeated.metrics) == (first.fingerprint, first.metrics)
+
+
+def test_the_command_line_wins_over_the_record(registry):
+    record = run(["dataset=iris", "criterion=gain_ratio", "stopping=[mass]", "cost=random"])
+    for overrides, criterion, stopping in (
+        (["criterion=reduction"], "reduction", ["mass"]),
+        (["stopping=[pure]"], "gain_ratio", ["pure"]),
+        (["method=random"], "random", ["standard"]),  # another method brings its own recipe
+    ):
+        again = compose_and_resolve(overrides, registry, start=start_from(record, overrides, registry))[1]
+        assert again.parts.criterion.name == criterion
+        assert again.config["choices"]["stopping"] == stopping
+        assert again.parts.cost.name == "random"
 
 
 def test_the_start_of_a_composition_is_a_plain_value():
