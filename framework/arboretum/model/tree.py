@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from os import PathLike
 from typing import Any
 
 import attrs
@@ -58,6 +59,8 @@ class Tree:
     impurity : float64[n_nodes], by the impurity the tree was grown with; NaN if it had none.
     score : float64[n_nodes], the criterion's score of the chosen test; NaN at a leaf.
 
+    Two trees are equal when all fields are, NaN equal to NaN; equal trees have equal hashes.
+
     Raises ContractError when the arrays do not form one tree (:mod:`arboretum.model.invariants`).
     """
 
@@ -81,6 +84,21 @@ class Tree:
         for name, dtype in _ARRAYS.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
         check_tree(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self is other or (
+            all(getattr(self, name) == getattr(other, name) for name in _VALUES)
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name), equal_nan=dtype is np.float64)
+                for name, dtype in _ARRAYS.items()
+            )
+        )
+
+    def __hash__(self) -> int:
+        # the shape tells most trees apart; floats are left out, since 0.0 and -0.0 are equal with different bytes
+        return hash((self.task, self.classes, self.test.tobytes(), self.child.tobytes()))
 
     # -- shape ---------------------------------------------------------------------------------------------------
 
@@ -279,6 +297,19 @@ class Tree:
 
         return tree_svg(self, **options)
 
+    def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes | None:
+        """The tree as a PNG file: its bytes, or written to ``path`` (then None); needs matplotlib.
+
+        Options of :func:`arboretum.report.png.tree_png`.  Raises OSError when the file cannot be written.
+        """
+        from io import BytesIO
+
+        from arboretum.report.png import tree_png
+
+        file = BytesIO() if path is None else path
+        tree_png(self, file, **options)
+        return file.getvalue() if path is None else None
+
     def to_graphviz(self, **options: Any) -> str:
         """The tree in the DOT language; options of :func:`arboretum.report.graphviz.tree_dot`."""
         from arboretum.report.graphviz import tree_dot
@@ -298,6 +329,7 @@ class Tree:
         return to_sklearn(self)
 
 
+_VALUES = ("task", "columns", "classes", "rules")
 _ARRAYS: dict[str, type] = {
     "test": np.int32,
     "child_offset": np.int64,

@@ -295,3 +295,66 @@ def test_one_bin_is_a_test_with_one_outcome():
     rule = Bins("age", ())
     assert rule.arity == 1
     assert rule.outcome_label(0) == "is known"
+
+
+@given(trees_and_rows())
+def test_trees_are_equal_by_their_fields(case):
+    tree, _ = case
+    again = Tree.from_json(tree.to_json())
+    assert again == tree
+    assert hash(again) == hash(tree)
+    assert len({again, tree}) == 1
+    assert pickle.loads(pickle.dumps(tree)) == tree
+    assert tree != tree.to_json()
+
+
+@given(trees_and_rows(), st.sampled_from(["weights", "counts", "value", "price", "impurity", "score", "missing_child"]))
+def test_a_tree_with_one_other_number_is_another_tree(case, name):
+    tree, _ = case
+    values = getattr(tree, name).copy()
+    values.flat[0] = -1 if name == "missing_child" else 7.0 if np.isnan(values.flat[0]) else values.flat[0] + 1
+    if np.array_equal(values, getattr(tree, name)):
+        return
+    try:
+        other = attrs.evolve(tree, **{name: values})
+    except ContractError:  # the number was bound by another
+        return
+    assert other != tree
+
+
+def test_trees_that_read_other_columns_or_ask_other_tests_are_other_trees():
+    column = ColumnSpec("age", ColumnKind.continuous)
+    tree = _stump((column,), Threshold("age", 1.0))
+    assert tree == _stump((column,), Threshold("age", 1.0))
+    assert tree != _stump((column,), Threshold("age", 2.0))
+    assert tree != _stump((column, ColumnSpec("size", ColumnKind.continuous)), Threshold("age", 1.0))
+    assert tree != attrs.evolve(tree, classes=("no", "maybe"))
+
+
+def _stump(columns, rule):
+    nan = [np.nan] * 3
+    return Tree(
+        task=Task.classification,
+        columns=columns,
+        classes=("no", "yes"),
+        rules=(rule,),
+        test=[0, -1, -1],
+        child_offset=[0, 2, 2, 2],
+        child=[1, 2],
+        missing_child=[-1] * 3,
+        weights=[[1, 2], [1, 0], [0, 2]],
+        counts=[3, 1, 2],
+        label=[1, 0, 1],
+        value=nan,
+        price=[1, 0, 0],
+        impurity=nan,
+        score=nan,
+    )
+
+
+def test_the_picture_comes_as_bytes_or_goes_into_a_file(tmp_path):
+    tree = _stump((ColumnSpec("age", ColumnKind.continuous),), Threshold("age", 1.0))
+    data = tree.to_png(scale=1)
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert tree.to_png(tmp_path / "tree.png", scale=1) is None
+    assert (tmp_path / "tree.png").read_bytes() == data
