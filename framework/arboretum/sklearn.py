@@ -268,6 +268,19 @@ class _BaseTree(BaseEstimator):
         check_is_fitted(self, "tree_")
         return self.tree_.to_svg(**options)
 
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn tree that answers with this estimator's own ``classes_``.
+
+        A tree of numbers reads the same columns as this estimator; for a frame with categories, and for doubles that
+        float32 would round across a threshold, give it ``arboretum.report.to_sklearn.sklearn_matrix(tree_, X)``.
+        Raises CapabilityError on tests with more than two outcomes.
+        """
+        check_is_fitted(self, "tree_")
+        found = self.tree_.to_sklearn()
+        if self._task is Task.classification:
+            found.classes_, found.n_classes_ = self.classes_, self.n_classes_
+        return found
+
 
 class TreeClassifier(ClassifierMixin, _BaseTree):
     """A classification tree, grown by any method of the laboratory that handles classes.

@@ -14,6 +14,7 @@ from arboretum.sklearn import TreeClassifier, TreeRegressor
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -232,6 +233,29 @@ def test_text_and_picture_are_at_hand(iris):
     model = TreeClassifier(max_depth=2).fit(*iris)
     assert "x3 ≤ 1.75 ▸ 1" in model.to_text()
     assert model.to_svg().startswith("<svg")
+
+
+def test_the_scikit_learn_tree_answers_with_the_classes_given_to_fit(iris):
+    X, y = iris[0].astype(np.float32), iris[1]
+    for labels in (y, np.array(["a", "b", "c"])[y], y * 10 - 5, y == 1):
+        model = TreeClassifier(max_depth=4).fit(X, labels)
+        theirs = model.to_sklearn()
+        assert isinstance(theirs, DecisionTreeClassifier)
+        assert theirs.predict(X).dtype == labels.dtype
+        assert np.array_equal(theirs.predict(X), model.predict(X))
+        assert theirs.predict_proba(X) == pytest.approx(model.predict_proba(X))
+        assert np.array_equal(theirs.classes_, model.classes_)
+        assert theirs.n_classes_ == len(np.unique(labels))
+        assert theirs.score(X, labels) == model.score(X, labels)
+
+
+def test_the_scikit_learn_tree_of_a_regressor_predicts_the_same_numbers():
+    X, y = load_diabetes(return_X_y=True)
+    X = X.astype(np.float32)
+    model = TreeRegressor(max_depth=3).fit(X, y)
+    assert model.to_sklearn().predict(X) == pytest.approx(model.predict(X))
+    with pytest.raises(NotFittedError):
+        TreeRegressor().to_sklearn()
 
 
 def test_labels_of_any_kind_come_back(iris):
