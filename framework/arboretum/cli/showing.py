@@ -89,7 +89,7 @@ def comparison(records: Iterable[Record]) -> str:
                 "time": sum(record.timings.get("fit", math.nan) for record in group) / len(group),
             }
         )
-    return text_table(rows, headings, width=terminal.width())
+    return text_table(rows, headings, width=terminal.width() if terminal.is_terminal() else None)
 
 
 def _mean(records: Sequence[Record], name: str) -> float | None:
@@ -97,39 +97,57 @@ def _mean(records: Sequence[Record], name: str) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
+ANY_TABLE = ("file", "openml")
+"""Options of ``dataset`` that say where a table comes from, not which it is."""
+
+
 def varied_keys(records: Sequence[Record]) -> dict[str, Any]:
     """Column → how to read it: method, data set, and every other choice or parameter that differs, but the seed and folds."""
     flat = [dict(flatten(record.config)) for record in records]
     columns: dict[str, Any] = {
         "method": lambda record: str(record.config.get("choices", {}).get("method", "")),
-        "dataset": lambda record: str(record.config.get("choices", {}).get("dataset", "")),
+        "dataset": _data_set,
     }
     for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
         name = key.removeprefix("choices.")  # which criterion comes before its parameters
         group, _, rest = name.partition(".")
-        hidden = group in ("seed", "dataset", "method", "tracker", "plugins", "goal", "skip_finished") or key == "split.fold"
-        if hidden or rest == "name":  # the component's own name says no more than the choice
-            continue
+        if name in columns or group in HIDDEN or key == "split.fold" or rest == "name":
+            continue  # a component's own name says no more than the choice
         if _varies_within(key, flat, records):
-            columns[name] = lambda record, key=key: spell_cell(dict(flatten(record.config)).get(key), "none")
+            columns[name] = lambda record, key=key: _spelled(dict(flatten(record.config)).get(key))
     return columns
 
 
+def _spelled(value: Any) -> str:
+    """A choice or a value: "gain_ratio", "pure+mass", "none"."""
+    return "+".join(map(str, value)) or "none" if isinstance(value, list | tuple) else spell_cell(value, "none")
+
+
+def _data_set(record: Record) -> str:
+    chosen = str(record.config.get("choices", {}).get("dataset", ""))
+    return str(record.data.get("name", chosen)) if chosen in ANY_TABLE else chosen
+
+
 def _varies_within(key: str, flat: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> bool:
-    """Whether one method shows several values: what differs only because the method differs needs no column."""
+    """Whether one method (for parameters of a data set: one data set) shows several values.
+
+    What differs only because the method, or the data set, differs needs no column.
+    """
+    owner = _data_set if key.startswith("dataset.") else lambda record: str(record.config.get("choices", {}).get("method"))
     seen: dict[str, set[str]] = {}
     for one, record in zip(flat, records, strict=True):
-        seen.setdefault(str(record.config.get("choices", {}).get("method")), set()).add(repr(one.get(key)))
+        seen.setdefault(owner(record), set()).add(repr(one.get(key)))
     return any(len(values) > 1 for values in seen.values())
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """("stopping.standard.max_depth", 4), …; a list is one value, spelled out."""
+    """("stopping.standard.max_depth", 4), …; a list is one value."""
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from flatten(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", str(value) if isinstance(value, list) else value
+            yield f"{prefix}{key}", value
 
 
 def step_text(rule: TestRule, outcome: int) -> str:

@@ -55,6 +55,11 @@ def width() -> int:
     return min(shutil.get_terminal_size((100, 24)).columns, 120)
 
 
+def is_terminal() -> bool:
+    """Whether somebody reads stdout as it comes: what goes to a file or a pipe is not cut to a width."""
+    return sys.stdout.isatty()
+
+
 def colour() -> bool:
     """Whether stdout takes colours: a terminal, and nobody said NO_COLOR."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

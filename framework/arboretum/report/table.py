@@ -9,33 +9,36 @@ from typing import Any
 from arboretum.report.text import cut, display_width
 
 
+SHORTEST_HEADING = 5
+"""Columns of the terminal that the heading of numbers keeps."""
+
+
 def text_table(
     rows: Sequence[Mapping[str, Any]],
     columns: Sequence[str] | Mapping[str, str] | None = None,
     *,
-    width: int = 120,
+    width: int | None = 120,
     absent: str = "–",
 ) -> str:
     """Align rows under their headings; numbers to the right, text to the left.
 
     rows : mappings from column to value.   columns : which to show, in order (all, as first met, unless given); a
-    mapping also gives the headings.   width : columns of the terminal; the widest text column gives way.   absent :
-    stands for a missing value, None and NaN.  Ends with a newline.
+    mapping also gives the headings.   width : columns of the terminal, None where nothing is to be cut: first the
+    headings of numbers give way, then the widest texts, as far as two texts of a column stay two.   absent : stands for
+    a missing value, None and NaN.  Ends with a newline.
     """
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))
     headings = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
     if not headings:
         return "(nothing to compare)\n"
-    numeric = {name: _numeric(row.get(name) for row in rows) for name in headings}
+    right = [_numeric(row.get(name) for row in rows) for name in headings]
+    titles = list(headings.values())
     cells = [[spell_cell(row.get(name), absent) for name in headings] for row in rows]
-    sizes = [
-        max(display_width(heading), *(display_width(row[i]) for row in cells)) if cells else display_width(heading)
-        for i, heading in enumerate(headings.values())
-    ]
-    _shrink(sizes, [not numeric[name] for name in headings], width)
-    right = [numeric[name] for name in headings]
-    lines = [_line(list(headings.values()), sizes, right), "  ".join("─" * size for size in sizes)]
+    sizes = [max(map(display_width, (title, *(row[i] for row in cells)))) for i, title in enumerate(titles)]
+    if width is not None:
+        _shrink(sizes, [_least(title, [row[i] for row in cells], right[i]) for i, title in enumerate(titles)], right, width)
+    lines = [_line(titles, sizes, right), "  ".join("─" * size for size in sizes)]
     lines += [_line(row, sizes, right) for row in cells]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -45,13 +48,26 @@ def _numeric(values: Any) -> bool:
     return bool(known) and all(not isinstance(value, str | bool) and hasattr(value, "__float__") for value in known)
 
 
-def _shrink(sizes: list[int], may: list[bool], width: int) -> None:
-    """Take columns of the terminal from the widest text columns until the line fits, leaving each at least 8."""
-    while sum(sizes) + 2 * (len(sizes) - 1) > width:
-        candidates = [i for i in range(len(sizes)) if may[i] and sizes[i] > 8]
-        if not candidates:
-            return
-        sizes[max(candidates, key=lambda i: sizes[i])] -= 1
+def _least(title: str, cells: Sequence[str], numeric: bool) -> int:
+    """The width a column keeps: all of its numbers; of its texts what tells them apart, and 8."""
+    widest = max(map(display_width, cells), default=0)
+    if numeric:
+        return max(widest, min(SHORTEST_HEADING, display_width(title)))
+    least = min(8, max(widest, display_width(title)))
+    different = set(cells)
+    while least < widest and len({cut(text, least) for text in different}) < len(different):
+        least += 1
+    return least
+
+
+def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], width: int) -> None:
+    """Take columns of the terminal until the line fits: from the headings of numbers, then from the widest texts."""
+    for numbers in (True, False):
+        while sum(sizes) + 2 * (len(sizes) - 1) > width:
+            candidates = [i for i, size in enumerate(sizes) if numeric[i] is numbers and size > least[i]]
+            if not candidates:
+                break
+            sizes[max(candidates, key=lambda i: sizes[i])] -= 1
 
 
 def _line(cells: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> str:

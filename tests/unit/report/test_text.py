@@ -150,6 +150,25 @@ def test_a_wide_table_takes_room_from_its_text():
     assert "0.5000" in lines[2]
 
 
+def test_headings_of_numbers_give_way_before_text_and_numbers_never_do():
+    rows = [{"name": "n" * 20, "a quite long heading": 1234567, "b": 0.5}, {"name": "m" * 20, "a quite long heading": 2, "b": 0.25}]
+    lines = text_table(rows, width=40).splitlines()
+    assert max(map(display_width, lines)) <= 40
+    assert all(whole in "\n".join(lines) for whole in ("n" * 20, "m" * 20, "1234567", "a qui"))
+    assert "a quite long heading" not in lines[0]
+
+
+def test_texts_that_differ_still_differ_when_they_are_cut():
+    names = [f"a_common_beginning_{end}_and_a_common_ending_that_is_long" for end in "xyz"]
+    lines = text_table([{"name": name, "error": 0.5} for name in names], width=20).splitlines()[2:]
+    assert len(set(lines)) == 3
+    assert all(line.split()[0].endswith("…") for line in lines)
+
+
+def test_without_a_width_nothing_is_cut():
+    assert "x" * 300 in text_table([{"name": "x" * 300, "other": "y" * 200}], width=None)
+
+
 def test_no_rows_are_still_a_table():
     assert text_table([], ["method"]) == "method\n──────\n"
     assert text_table([]) == "(nothing to compare)\n"
