@@ -28,6 +28,9 @@ class _Shallow:
     def is_leaf(self, node: Node) -> bool:
         return False
 
+    def min_split_only(self) -> int:
+        return 0
+
 
 def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> float:
     """Grow a small tree with the problem's components and dtypes; return the seconds that took.
@@ -41,6 +44,7 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
     small = attrs.evolve(problem.parts, stopping=(_Shallow(),), pruner=None, tuner=None)
     rehearsal = attrs.evolve(problem, objects=sample(problem.objects), parts=small, valid=None)
     with compile_clock(announce):
+        grow(rehearsal, Context(), compiled=False)
         grow(rehearsal, Context())
     return time.perf_counter() - start
 
