@@ -23,15 +23,16 @@ USED, FEATURE, AT, SIDE, BROKEN = range(5)
 
 @jit
 def grow_subtree(
-    values, row_stride, column_stride, rows, label, y, weight, count, unit, price, once, depth, max_depth, min_leaf,
-    min_split, bounded_below, least, gap, width, total_mass, batch, params, impurity, relative,
+    values, row_stride, column_stride, rows, members, objects, price, once, depth, max_depth, min_leaf, min_split,
+    bounded_below, least, gap, width, total_mass, batch, params, impurity, relative,
     feature, child, side, edges, score, paid, weights, counts, impurities,
 ):
     """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN.
 
-    values : flat memory of float[n, columns].   rows : int32[m].   price : float64[columns].   once : asked columns are
-    free further down.   max_depth : −1 without one.   min_split : rows a node needs to be divided.   bounded_below : a test
-    is refused unless its score is above ``least``.
+    values : flat memory of float[n, columns].   rows : int32[m].   members : int32[m], 0 … m − 1; divided in place.
+    objects : label, y, weight, count of the rows, and whether all of them are units; label or y is empty.
+    price : float64[columns].   once : asked columns are free further down.   max_depth : −1 without one.
+    min_split : rows a node needs to be divided.   bounded_below : a score must be above ``least``.
     Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
     float[., 2] (neighbouring values on both sides of the threshold), score, paid, weights [., width], counts, impurities.
     """  # fmt: skip
@@ -40,14 +41,6 @@ def grow_subtree(
     goes, spare_key, spare = np.empty(m, np.uint8), np.empty(m, values.dtype), np.empty(m, np.int32)
     lists = np.empty(2 * n_columns + 1, np.int32)  # columns worth looking at: a node's lie in lists[first : stop]
     some = sort_columns(values, row_stride, column_stride, rows, keys, owners, spare, lists)
-    members = np.arange(m).astype(np.int32)
-    own_label, own_y = label[:0].copy(), y[:0].copy()
-    if len(label) > 0:
-        own_label = label[rows]
-    else:
-        own_y = y[rows]
-    own_weight, own_count = weight[rows], count[rows]
-    objects = (own_label, own_y, own_weight, own_count, unit)
     n_classes, n_counts = weights.shape[1], counts.shape[1]
     block = (
         np.empty((BLOCK, 2, n_classes)), np.empty((BLOCK, 2, n_counts), np.int64), np.empty((BLOCK, 2, 0)),
@@ -57,8 +50,9 @@ def grow_subtree(
     segment, parent, stack = np.empty((room, 5), np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
     state, best = np.zeros(5, np.int64), np.empty(1)
     sums = (np.empty(n_classes), np.empty(n_counts, np.int64), np.empty(n_classes), np.empty(n_counts, np.int64))
-    here_price = price.copy()
-    segment[0] = np.array([0, m, depth, 0, some])
+    here_price, scalars = price.copy(), np.zeros(6)
+    scalars[5] = width
+    segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = 0, m, depth, 0, some
     parent[0] = -1
     measure(0, 0, m, members, objects, weights, counts, impurity, impurities)
     feature[0] = -1
@@ -70,7 +64,8 @@ def grow_subtree(
         low, high, first, stop = segment[v, 0], segment[v, 1], segment[v, 3], segment[v, 4]
         if len(lists) < stop + n_columns:
             more = np.empty(2 * len(lists) + n_columns, np.int32)
-            more[:stop] = lists[:stop]
+            for at in range(stop):
+                more[at] = lists[at]
             lists = more
         if once:
             here_price[:] = price
@@ -79,7 +74,7 @@ def grow_subtree(
                 here_price[feature[up]] = 0.0
                 up = parent[up]
         mass = mass_of(weights[v], n_counts < n_classes)
-        scalars = np.array([mass, total_mass, impurities[v], float(segment[v, 2]), 0.0, float(width)])
+        scalars[0], scalars[1], scalars[2], scalars[3] = mass, total_mass, impurities[v], segment[v, 2]
         node = make_node(scalars, params, impurity)
         floor = relative * abs(impurities[v]) if np.isfinite(impurities[v]) else 0.0
         state[:] = 0
@@ -114,11 +109,11 @@ def grow_subtree(
         for outcome in range(2):
             c = n + outcome
             a, b = (low, middle) if outcome == 0 else (middle, high)
-            segment[c] = np.array([a, b, segment[v, 2] + 1, first, stop])
+            segment[c, 0], segment[c, 1], segment[c, 2], segment[c, 3], segment[c, 4] = a, b, segment[v, 2] + 1, first, stop
             parent[c], child[v, outcome], feature[c] = v, c, -1
             rows_here = measure(c, a, b, members, objects, weights, counts, impurity, impurities)
             small = rows_here < 2 * min_leaf or rows_here < min_split or segment[c, 2] == max_depth
-            if not small and not is_pure(counts[c], own_y, members[a:b]):
+            if not small and not is_pure(counts[c], objects[1], members[a:b]):
                 wanted += 1 + outcome
         if wanted > 0:
             for at in range(first, stop):
@@ -152,7 +147,8 @@ def sort_columns(values, row_stride, column_stride, rows, keys, owners, spare, l
             else:
                 last -= 1
                 owner[last] = j
-        key[known:] = np.nan
+        for j in range(known, m):
+            key[j] = np.nan
         if not lowest < highest:
             continue
         listed[n] = f
@@ -171,8 +167,10 @@ def sort_columns(values, row_stride, column_stride, rows, keys, owners, spare, l
             else:
                 spare[right] = owner[j]
                 right += 1
-        key[:left], key[left:known] = lowest, highest
-        owner[left:known] = spare[:right]
+        for j in range(known):
+            key[j] = lowest if j < left else highest
+            if j >= left:
+                owner[j] = spare[j - left]
     return n
 
 
@@ -199,7 +197,10 @@ def varies(key):
 def is_pure(counts, y, members):
     """One class, or one value of the target."""
     if len(y) == 0:
-        return np.count_nonzero(counts) <= 1
+        classes = 0
+        for c in counts:
+            classes += c > 0
+        return classes <= 1
     for i in members:
         if y[i] != y[members[0]]:
             return False
@@ -242,7 +243,10 @@ def scan(
     block_w, block_c, _, block_p, _, place = block
     moments = len(y) > 0
     known = len(key)
-    left_w[:], left_c[:], lost_w[:], lost_c[:] = 0.0, 0, 0.0, 0
+    for k in range(len(all_w)):
+        left_w[k], lost_w[k] = 0.0, 0.0
+    for k in range(len(all_c)):
+        left_c[k], lost_c[k] = 0, 0
     while key[known - 1] != key[known - 1]:
         known -= 1
         i = owner[known]
@@ -327,7 +331,8 @@ def divide(members, goes, spare):
         members[left] = i
         right += g
         left += 1 - g
-    members[left:] = spare[:right]
+    for j in range(right):
+        members[left + j] = spare[j]
     return left
 
 
@@ -354,4 +359,5 @@ def divide_run(key, owner, goes, wanted, spare_key, spare):
         owner[left], key[left] = i, k
         left += 1 - g
     if wanted == 3:
-        owner[left:], key[left:] = spare[:right], spare_key[:right]
+        for j in range(right):
+            owner[left + j], key[left + j] = spare[j], spare_key[j]

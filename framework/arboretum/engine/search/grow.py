@@ -57,7 +57,7 @@ def grow(
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     growth = Growth.of(problem, context, allow_constant)
     if compiled:
-        growth.subtrees = Subtrees.of(problem, growth.space, growth.judge, growth.limits, context, order)
+        growth.use_subtrees(order)
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
     return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded)
@@ -100,6 +100,10 @@ class Growth:
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, max(1, limits.min_leaf), allow_constant)
         return Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
+
+    def use_subtrees(self, order: str) -> None:
+        """Grow small nodes by the kernel, if it can."""
+        self.subtrees = Subtrees.of(self.problem, self.space, self.judge, self.limits, self.context, order)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:

@@ -96,9 +96,12 @@ class Subtrees:
         edges, score, paid = np.empty((room, 2), dtype), np.empty(room), np.empty(room)
         weights, counts = np.empty((room, stats.width)), np.empty((room, stats.count_width), np.int64)
         impurity = np.empty(room)
+        rows = space.rows[cell.low : cell.high]
+        target = (stats.label, stats.y[rows]) if stats.moments else (stats.short_label[rows], stats.y)
+        objects = (*target, stats.weight[rows], stats.count[rows], stats.unit)
         n = grow_subtree(
-            self._flat, *self._strides, space.rows[cell.low : cell.high], stats.short_label, stats.y, stats.weight,
-            stats.count, stats.unit, raw_prices(space, cell), space.prices.once_per_column, cell.depth,
+            self._flat, *self._strides, rows, np.arange(cell.size, dtype=np.int32), objects,
+            raw_prices(space, cell), space.prices.once_per_column, cell.depth,
             -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, self.min_split,
             limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), stats.width, self.total_mass,
             judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE,
