@@ -42,6 +42,9 @@ class Depth:
     def is_leaf(self, node: Node) -> bool:
         return False
 
+    def min_split_only(self) -> int:
+        return 0
+
 
 @attrs.frozen
 class CodeFeature(Feature):

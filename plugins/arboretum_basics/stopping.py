@@ -28,6 +28,10 @@ class Standard:
     def is_leaf(self, node: Node) -> bool:
         return node.count < self.min_split
 
+    def min_split_only(self) -> int:
+        """Rows a node needs; the rest are limits."""
+        return self.min_split
+
 
 @attrs.frozen
 class Pure:
@@ -43,6 +47,10 @@ class Pure:
 
     def is_leaf(self, node: Node) -> bool:
         return False
+
+    def min_split_only(self) -> int:
+        """No rule about rows."""
+        return 0
 
 
 @attrs.frozen

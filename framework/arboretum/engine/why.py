@@ -77,7 +77,8 @@ def _listing(growth: Growth) -> Growth:
     objects, space = growth.problem.objects, growth.space
     coded = (CodedEngine(space),) if objects.features else ()
     raw = (PresortedEngine(space),) if objects.raw_features else ()
-    return attrs.evolve(growth, engines=(*coded, *raw))
+    growth.engines = (*coded, *raw)
+    return growth
 
 
 def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:

@@ -34,3 +34,11 @@ class Stopping(Component, Protocol):
     def is_leaf(self, node: Node) -> bool:
         """Called once per node, before its tests are scored."""
         ...
+
+
+class StoppingByRows(Protocol):
+    """Optional: a rule that only counts rows, so that whole subtrees can be grown inside one kernel."""
+
+    def min_split_only(self) -> int:
+        """A promise: ``is_leaf(node)`` is ``node.count < min_split_only()`` and is then not called at every node."""
+        ...

@@ -194,7 +194,10 @@ def _scan_column(
                     found = scores[t]
                     if np.isnan(found):
                         return np.int64(position[t]), np.int64(NAN_SCORE), found
-                    if found > best and (nothing_yet or found > best + max(relative * abs(best), floor)):
+                    slack = max(relative * abs(best), floor)
+                    # the second side does not win against an equal cut further left, nor lose to one further right
+                    sooner = s == 1 and position[t] < found_at and found >= best - slack
+                    if sooner or (found > best and (nothing_yet or found > best + slack)):
                         nothing_yet = False
                         found_at, found_side, best = np.int64(position[t]), np.int64(s if lost > 0 else NO_SIDE), found
                 n = 0

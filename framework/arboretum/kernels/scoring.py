@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at, make_node
+from arboretum.kernels.pointers import batch_at, impurity_at, make_node
 
 
 @jit
@@ -11,3 +11,9 @@ def score_tables(weights, counts, price, extra, batch, scalars, params, impurity
     """Score a block of tables.   batch, impurity : addresses.   out : float64[tests]."""
     node = make_node(scalars, params, impurity)
     batch_at(batch)(weights, counts, price, extra, node, out)
+
+
+@jit
+def impurity_of(weights, impurity):
+    """The impurity of one table row through its address.   weights : float64[classes]."""
+    return impurity_at(impurity)(weights)

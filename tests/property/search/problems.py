@@ -44,6 +44,9 @@ class Rules:
     def is_leaf(self, node: Node) -> bool:
         return False
 
+    def min_split_only(self) -> int:
+        return 0
+
 
 @attrs.frozen
 class CategoryFeature(Feature):

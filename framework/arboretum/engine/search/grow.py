@@ -6,6 +6,7 @@ import heapq
 import math
 import time
 from collections import deque
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -20,6 +21,7 @@ from arboretum.engine.search.fit_check import check_parts
 from arboretum.engine.search.judge import Judge
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
+from arboretum.engine.search.subtree import Subtrees
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.method import Context, Problem
@@ -30,12 +32,15 @@ from arboretum.model.solution import Solution, Status
 ORDERS = ("depth", "breadth", "best")
 
 
-def grow(problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False) -> Solution:
+def grow(
+    problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False, compiled: bool = True
+) -> Solution:
     """Grow a tree greedily.
 
     order : ``depth`` (first), ``breadth`` (first), or ``best``: always the open node whose chosen test has the highest
         score, ties to the node found first; the gain of a node is that score and nothing else.
     allow_constant : tests with a single outcome at the node compete too.
+    compiled : subtrees of small nodes may be grown inside a kernel; the tree is the same.
 
     A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most
     so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it
@@ -52,6 +57,8 @@ def grow(problem: Problem, context: Context, *, order: str = "depth", allow_cons
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     growth = Growth.of(problem, context, allow_constant)
+    if compiled:
+        growth.use_subtrees(order)
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
     notes = (f"budget.seconds ran out: the tree is cut short after {growth.expanded} splits",) if growth.stopped else ()
@@ -76,9 +83,9 @@ class Growth:
     context: Context
     space: Workspace
     judge: Judge
-    engines: tuple[Engine, ...]
     limits: Any
     total_mass: float
+    subtrees: Subtrees | None = None
     expanded: int = 0
     leaves: int = 1
     stopped: bool = False
@@ -87,20 +94,28 @@ class Growth:
 
     @staticmethod
     def of(problem: Problem, context: Context, allow_constant: bool) -> Growth:
-        """Prepare a growth: components checked and compiled, engines opened (raw columns sorted)."""
+        """Prepare a growth: components checked and compiled."""
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects)
         judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed)
         check_parts(problem, judge, statistics)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, max(1, limits.min_leaf), allow_constant)
-        engines: list[Engine] = []
+        return Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
+
+    def use_subtrees(self, order: str) -> None:
+        """Grow small nodes by the kernel, if it can."""
+        self.subtrees = Subtrees.of(self.problem, self.space, self.judge, self.limits, self.context, order)
+
+    @cached_property
+    def engines(self) -> tuple[Engine, ...]:
+        """Opened when a node needs them: raw columns are sorted or binned then."""
+        objects, engines = self.problem.objects, []
         if objects.features:
-            engines.append(CodedEngine(space))
+            engines.append(CodedEngine(self.space))
         if objects.raw_features:
-            engines.append(BoundedEngine(space) if serves(space, judge) else PresortedEngine(space))
-        total = float(statistics.weight.sum())
-        return Growth(problem, context, space, judge, tuple(engines), limits, total)
+            engines.append(BoundedEngine(self.space) if serves(self.space, self.judge) else PresortedEngine(self.space))
+        return tuple(engines)
 
     def run(self, order: str) -> Grown:
         """Grow from the root; returns it with its descendants."""
@@ -154,13 +169,24 @@ class Growth:
 
     def score(self, item: Open) -> None:
         """Choose the node's test, if it may have one."""
-        if not item.cell.wanted or self.late():
+        if not item.cell.wanted or self.late() or self.finish(item):
             return
         candidate = choose(self.engines, item.cell, item.node, self.judge, self.space)
         least = self.limits.min_decrease
         # above it by more than ties: a gain of 0 is often 1e-17 once it is summed
         if candidate is not None and (least is None or candidate.score > least + self.judge.tie_floor(item.node)):
             item.candidate = candidate
+
+    def finish(self, item: Open) -> bool:
+        """Grow the whole subtree of a small node at once, if that is possible."""
+        if self.subtrees is None or not self.subtrees.takes(item.cell, item.node):
+            return False
+        divided = self.subtrees.grow(item.cell, item.grown)
+        if divided < 0:  # a NaN: the loop will meet it, too, and name the test
+            self.subtrees = None
+            return False
+        self.expanded += divided
+        return True
 
     def late(self) -> bool:
         """Whether the deadline has passed."""
@@ -213,8 +239,9 @@ class Growth:
 
     def close(self, item: Open) -> None:
         """The node stays a leaf."""
-        for engine in self.engines:
-            engine.close(item.cell)
+        if item.cell.memo:
+            for engine in self.engines:
+                engine.close(item.cell)
         self.settled += item.cell.size
 
     def report(self, total: int) -> None:

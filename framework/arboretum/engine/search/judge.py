@@ -13,7 +13,7 @@ import numpy as np
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ArboretumError, CapabilityError, ContractError
 from arboretum.kernels.marks import mark_of
-from arboretum.kernels.scoring import score_tables
+from arboretum.kernels.scoring import impurity_of, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
 
 TIE_TOLERANCE = 1e-12
@@ -76,6 +76,11 @@ class Judge:
         )
 
     @property
+    def compiled_impurity(self) -> bool:
+        """Whether ``impurity_at`` is the run's impurity."""
+        return mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
+
+    @property
     def has_columns(self) -> bool:
         return hasattr(self.criterion, "columns")
 
@@ -85,6 +90,8 @@ class Judge:
             return float("nan")
         if hasattr(self.impurity, "of_values"):
             return float(self.impurity.of_values(statistics.y[rows], statistics.weight[rows]))
+        if self.compiled_impurity:
+            return impurity_of(weights, self.impurity_at)
         return float(self.impurity.value(weights))
 
     def tables(self, weights, counts, price, extra, test) -> Tables:

@@ -30,6 +30,27 @@ def midpoint(low: np.floating, high: np.floating) -> float:
     return middle if middle < high else float(low)
 
 
+def midpoints(edges: np.ndarray) -> np.ndarray:
+    """float64[m]: :func:`midpoint` of every row of float[m, 2]."""
+    two = edges.dtype.type(2)
+    with np.errstate(invalid="ignore"):  # −inf and inf
+        middle = edges[:, 0] / two + edges[:, 1] / two
+        return np.where(middle < edges[:, 1], middle, edges[:, 0]).astype(np.float64)
+
+
+def gap_of(dtype: np.dtype) -> np.floating:
+    """Neighbours not further apart than this are not separated."""
+    return GAP_FLOAT32 if dtype == np.float32 else np.float64(0.0)
+
+
+def raw_prices(space: Workspace, cell: Cell) -> np.ndarray:
+    """float64[columns]: what asking costs at a node."""
+    prices = np.asarray(space.prices.raw, np.float64)
+    if not space.prices.once_per_column or not cell.asked:
+        return prices
+    return np.array([0.0 if f.column in cell.asked else p for f, p in zip(space.objects.raw_features, prices, strict=True)])
+
+
 class RawColumns:
     """What both exact engines know of the raw columns."""
 
@@ -43,8 +64,7 @@ class RawColumns:
         if positions != sorted(positions):
             msg = "raw features must be in the order of the raw table; sort them in the encoder"
             raise ContractError(msg)
-        self._gap = GAP_FLOAT32 if objects.raw.dtype == np.float32 else np.float64(0.0)
-        self._prices = np.asarray(workspace.prices.raw, np.float64)
+        self._gap = gap_of(objects.raw.dtype)
 
     def column(self, feature: int) -> str:
         return self._features[feature].column
@@ -59,10 +79,7 @@ class RawColumns:
         return -1
 
     def _price(self, cell: Cell) -> np.ndarray:
-        """float64[columns]: what asking costs here."""
-        if not self._space.prices.once_per_column or not cell.asked:
-            return self._prices
-        return np.array([0.0 if f.column in cell.asked else p for f, p in zip(self._features, self._prices, strict=True)])
+        return raw_prices(self._space, cell)
 
 
 class PresortedEngine(RawColumns):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
 import attrs
 import numpy as np
 
-from arboretum.engine.search.grow import grow
+from arboretum.engine.search.contract import Cell
+from arboretum.engine.search.grow import Growth, grow
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.stopping import Limits
 from arboretum.kernels.jit import compile_clock
@@ -28,6 +30,9 @@ class _Shallow:
     def is_leaf(self, node: Node) -> bool:
         return False
 
+    def min_split_only(self) -> int:
+        return 0
+
 
 def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> float:
     """Grow a small tree with the problem's components and dtypes; return the seconds that took.
@@ -41,8 +46,21 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
     small = attrs.evolve(problem.parts, stopping=(_Shallow(),), pruner=None, tuner=None)
     rehearsal = attrs.evolve(problem, objects=sample(problem.objects), parts=small, valid=None)
     with compile_clock(announce):
+        if not in_one_call(problem):
+            grow(rehearsal, Context(), compiled=False)
         grow(rehearsal, Context())
     return time.perf_counter() - start
+
+
+def in_one_call(problem: Problem) -> bool:
+    """Whether the whole tree will be one subtree, so that the loop's kernels are not needed; with a deadline or without."""
+    method = problem.parts.method
+    order = getattr(method, "order", "depth")
+    constant = bool(getattr(method, "allow_constant", False))
+    growth = Growth.of(problem, Context(deadline=math.inf), constant)
+    growth.use_subtrees(getattr(order, "value", order))
+    root = growth.look(Cell(0, problem.objects.n_objects, 0))
+    return growth.subtrees is not None and growth.subtrees.takes(root.cell, root.node)
 
 
 def sample(objects: Encoded) -> Encoded:

@@ -1,0 +1,154 @@
+"""Small nodes: their whole subtree in one compiled call, instead of a turn of the loop per node.
+
+The loop costs some 200 µs per node whatever its size; a subtree costs a sort of its columns and then a few µs per node.
+Both give the same tree; the loop remains for everything that :meth:`Subtrees.of` refuses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.assemble import Grown
+from arboretum.engine.search.contract import Cell
+from arboretum.engine.search.histograms import flat_memory
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.raw import gap_of, midpoints, raw_prices
+from arboretum.engine.search.workspace import Workspace
+from arboretum.interfaces.method import Context, Problem
+from arboretum.interfaces.stopping import Limits
+from arboretum.kernels.subtree import FOUND_NAN, grow_subtree
+from arboretum.model.encoded import Node
+
+MOST_ENTRIES = 1 << 22
+"""Values of a node beyond which it is left to the loop: the kernel copies them, eight to twelve bytes each."""
+
+MOST_ENTRIES_IN_TIME = 1 << 17
+"""The same when there is a deadline, which is not looked at inside the kernel: some 10 ms."""
+
+NODE_COST, COLUMN_COST, SORT_COST, DIVIDE_COST = 200e3, 1e3, 3.0, 8.0
+"""Nanoseconds: the loop per node, and per node and column; the kernel per value and doubling of the node, and per value
+and level.  They decide which way is taken, never what is found."""
+
+
+@attrs.define(eq=False)
+class Subtrees:
+    """What stays the same over all subtrees of a growth."""
+
+    space: Workspace
+    judge: Judge
+    limits: Limits
+    min_split: int
+    total_mass: float
+    most_entries: int
+    _flat: np.ndarray
+    _strides: tuple[int, int]
+
+    @staticmethod
+    def of(problem: Problem, space: Workspace, judge: Judge, limits: Limits, context: Context, order: str) -> Subtrees | None:
+        """None where the kernel cannot do what the loop does."""
+        objects, late = problem.objects, context.deadline is not None
+        splits = [getattr(rule, "min_split_only", lambda: None)() for rule in problem.parts.stopping]
+        names = [feature.column for feature in objects.raw_features]
+        if (
+            objects.features
+            or not names
+            or judge.listing
+            or judge.has_columns
+            or judge.prefix
+            or hasattr(judge.impurity, "leaf_value")
+            or not (judge.impurity is None or judge.compiled_impurity)
+            or space.allow_constant
+            or limits.max_leaves is not None
+            or None in splits
+            or (late and order == "best")
+            or (space.prices.once_per_column and len(set(names)) < len(names))
+        ):
+            return None
+        flat, *strides = flat_memory(objects.raw)
+        most = MOST_ENTRIES_IN_TIME if late else MOST_ENTRIES
+        total = float(space.statistics.weight.sum())
+        return Subtrees(space, judge, limits, max([0, *splits]), total, most, flat, (strides[0], strides[1]))
+
+    def takes(self, cell: Cell, node: Node) -> bool:
+        """Whether the kernel is allowed, and expected to be faster."""
+        m, columns = cell.size, self.space.objects.raw.shape[1]
+        if m * columns > self.most_entries:
+            return False
+        divisions = node.count / max(1, self.limits.min_leaf, self.min_split / 2)
+        if not self.space.statistics.moments:
+            divisions = min(divisions, node.count - int(node.counts.max()))
+        levels = 2 + math.log2(max(1.0, divisions))
+        if self.limits.max_depth is not None:
+            left = self.limits.max_depth - cell.depth
+            levels, divisions = min(levels, left), min(divisions, 2.0 ** min(left, 60) - 1)
+        kernel = m * columns * (SORT_COST * math.log2(m + 1) + DIVIDE_COST * levels)
+        return kernel <= divisions * (NODE_COST + COLUMN_COST * columns)
+
+    def grow(self, cell: Cell, root: Grown) -> int:
+        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion returned NaN."""
+        space, stats, judge, limits = self.space, self.space.statistics, self.judge, self.limits
+        room, dtype = 2 * cell.size, self._flat.dtype
+        feature, child, side = np.empty(room, np.int32), np.empty((room, 2), np.int32), np.empty(room, np.int32)
+        edges, score, paid = np.empty((room, 2), dtype), np.empty(room), np.empty(room)
+        weights, counts = np.empty((room, stats.width)), np.empty((room, stats.count_width), np.int64)
+        impurity = np.empty(room)
+        rows = space.rows[cell.low : cell.high]
+        target = (stats.label, stats.y[rows]) if stats.moments else (stats.short_label[rows], stats.y)
+        objects = (*target, stats.weight[rows], stats.count[rows], stats.unit)
+        n = grow_subtree(
+            self._flat, *self._strides, rows, np.arange(cell.size, dtype=np.int32), objects,
+            raw_prices(space, cell), space.prices.once_per_column, cell.depth,
+            -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, self.min_split,
+            limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), stats.width, self.total_mass,
+            judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE,
+            feature, child, side, edges, score, paid, weights, counts, impurity,
+        )  # fmt: skip
+        if n == FOUND_NAN:
+            return -1
+        found = Found(
+            feature[:n], child[:n], side[:n], edges[:n], score[:n], paid[:n], weights[:n],
+            counts[:n].sum(axis=1), impurity[:n],
+        )  # fmt: skip
+        return found.hang(root, space)
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """The kernel's nodes: see :func:`arboretum.kernels.subtree.grow_subtree`."""
+
+    feature: np.ndarray
+    child: np.ndarray
+    side: np.ndarray
+    edges: np.ndarray
+    score: np.ndarray
+    paid: np.ndarray
+    weights: np.ndarray
+    count: np.ndarray
+    impurity: np.ndarray
+
+    def hang(self, root: Grown, space: Workspace) -> int:
+        """Make them nodes below ``root``; return how many have a test."""
+        stats, features = space.statistics, space.objects.raw_features
+        weights = self.weights.copy()
+        value = weights[:, 1] / weights[:, 0] + stats.shift if stats.moments else np.full(len(weights), math.nan)
+        nodes = list(map(Grown, weights, self.count.tolist(), value.tolist(), self.impurity.tolist()))
+        nodes[0] = root
+        inner = np.flatnonzero(self.feature >= 0)
+        child = self.child[inner]
+        mass = weights[:, 0] if stats.moments else weights.sum(axis=1)
+        heavier = np.where(mass[child[:, 0]] >= mass[child[:, 1]], 0, 1)
+        follows = np.where(self.side[inner] >= 0, self.side[inner], heavier)
+        columns: tuple[Any, ...] = (
+            inner, self.feature[inner], midpoints(self.edges[inner]), child[:, 0], child[:, 1], follows, self.paid[inner],
+            self.score[inner],
+        )  # fmt: skip
+        for v, f, threshold, left, right, missing, paid, score in zip(*(c.tolist() for c in columns), strict=True):
+            node = nodes[v]
+            node.rule = features[f].rule(threshold)
+            node.children = [nodes[left], nodes[right]]
+            node.missing_child, node.price, node.score = missing, paid, score
+        return len(inner)
