@@ -32,10 +32,10 @@ def midpoint(low: np.floating, high: np.floating) -> float:
 
 def midpoints(edges: np.ndarray) -> np.ndarray:
     """float64[m]: :func:`midpoint` of every row of float[m, 2]."""
-    two = edges.dtype.type(2)
+    low, high = edges.astype(np.float64).T
     with np.errstate(invalid="ignore"):  # −inf and inf
-        middle = edges[:, 0] / two + edges[:, 1] / two
-        return np.where(middle < edges[:, 1], middle, edges[:, 0]).astype(np.float64)
+        middle = low / 2.0 + high / 2.0
+        return np.where(middle < high, middle, low)
 
 
 def gap_of(dtype: np.dtype) -> np.floating:
