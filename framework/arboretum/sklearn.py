@@ -4,7 +4,7 @@
 >>> TreeClassifier(method="cart", max_depth=3).fit(X, y).predict(X)      # doctest: +SKIP
 
 Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical
-columns, ordered categories ordinal ones.  Everything the laboratory knows of the tree is in ``tree_``.
+columns, ordered categories ordinal ones; dates are refused.  Everything the laboratory knows of the tree is in ``tree_``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataE
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.split import Division
-from arboretum.model.frame import read_numbers, spelled, table_like
+from arboretum.model.frame import holds_numbers, read_numbers, refuse_dates, spelled, table_like
 from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
@@ -420,8 +420,12 @@ def _numeric_columns(X: np.ndarray, names: Sequence[str]) -> tuple[Column, ...]:
 
 
 def _frame_column(name: str, series: Any) -> Column:
-    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers."""
-    if getattr(series.dtype, "kind", "O") in "biuf":
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers.
+
+    Objects that are all numbers are numbers: a frame that was filled row by row, or read with decimals, has those.
+    """
+    refuse_dates(name, series)
+    if getattr(series.dtype, "kind", "O") in "biuf" or holds_numbers(series):
         return Column(name, ColumnKind.continuous, read_numbers(name, series))
     categories, codes = spelled(series)
     kind = ColumnKind.ordinal if getattr(series.dtype, "ordered", False) else ColumnKind.categorical

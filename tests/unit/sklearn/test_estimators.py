@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -103,6 +104,48 @@ def test_frames_keep_their_kinds_of_columns():
     assert model.predict(MIXED).tolist() == ANSWER.tolist()
     assert list(model.feature_names_in_) == list(MIXED.columns)
     assert {name for rule in model.tree_.rules for name in rule.columns} <= set(MIXED.columns)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        list(range(24)),
+        [float(i) for i in range(24)],
+        [Decimal(i) for i in range(24)],
+        [None if i == 5 else np.int64(i) for i in range(24)],
+        [pd.NA if i == 5 else i + 0.5 for i in range(24)],
+    ],
+    ids=["int", "float", "decimal", "with None", "with NA"],
+)
+def test_objects_that_are_all_numbers_are_numbers(values):
+    frame, answer = pd.DataFrame({"size": pd.Series(values, dtype=object)}), [0] * 12 + [1] * 12
+    model = TreeClassifier().fit(frame, answer)
+    assert [column.kind.value for column in model.tree_.columns] == ["continuous"]
+    assert model.score(frame.drop(index=5), np.delete(answer, 5)) == 1
+    assert model.get_n_leaves() == 2
+
+
+@pytest.mark.parametrize("values", [["1", "2"] * 12, [True, False] * 12, [1, "2"] * 12], ids=["text", "bool", "mixed"])
+def test_objects_that_are_not_all_numbers_are_categories(values):
+    model = TreeClassifier().fit(pd.DataFrame({"size": pd.Series(values, dtype=object)}), [0, 1] * 12)
+    assert [column.kind.value for column in model.tree_.columns] == ["categorical"]
+    assert model.tree_.columns[0].categories == tuple(sorted({str(value) for value in values}))
+
+
+DAYS = pd.Series(pd.date_range("2020-01-01", periods=24))
+
+
+@pytest.mark.parametrize(
+    "days",
+    [DAYS, DAYS.dt.tz_localize("UTC"), DAYS - DAYS[0], DAYS.dt.to_period("D"), DAYS.astype(object), DAYS.dt.date],
+    ids=["datetime", "with zone", "timedelta", "period", "timestamps", "dates"],
+)
+def test_dates_are_refused_by_name_with_the_way_out(days):
+    with pytest.raises(DataError, match="column 'odor' holds dates or times .* days since a date"):
+        TreeClassifier().fit(MIXED.assign(odor=days), ANSWER)
+    model = TreeClassifier().fit(MIXED, ANSWER)
+    with pytest.raises(DataError, match="column 'age' holds dates or times"):
+        model.predict(MIXED.assign(age=days))
 
 
 def test_a_frame_with_a_value_never_seen_is_predicted():
