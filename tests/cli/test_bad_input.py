@@ -53,6 +53,9 @@ REFUSED = {
     "+hydra.job_logging.handlers.x={class:os.system}": "is refused",
     # combinations
     "criterion=none": "method greedy needs a criterion; add criterion=NAME",
+    "encoder=none": "a run needs an encoder; add encoder=NAME",
+    "cost=null": "a run needs a cost; add cost=NAME",
+    "impurity=none": "criterion reduction needs an impurity; add impurity=NAME",
     "dataset=diabetes method=id3": "impurity entropy does classification, but the target 'progression' of diabetes",
 }
 

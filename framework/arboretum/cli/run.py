@@ -129,12 +129,12 @@ class Application:
         return self._once(hydra, base)
 
     def _once(self, hydra: Any, base: Any) -> int:
-        from arboretum.cli.goal import check_goal
         from arboretum.cli.job import Job
         from arboretum.cli.progress import Line, RunProgress
         from arboretum.config.bridge import PRIMARY
         from arboretum.config.compose import Composed
         from arboretum.config.resolve import resolve
+        from arboretum.engine.check import check_goal
         from arboretum.runs.folder import unwritable
         from arboretum.runs.index import default_root
 
