@@ -226,6 +226,37 @@ def test_overrides_read_as_mapping_and_as_on_the_command_line(iris):
     assert mapping.tree_.to_json() == listed.tree_.to_json()
 
 
+PLUGIN = '''
+import attrs
+from arboretum.testing.toys import ToyReduction
+
+
+@attrs.frozen
+class Mine(ToyReduction):
+    """Weighted decrease of a mean impurity, from a file."""
+
+    name = "criterion_of_a_file"
+'''
+
+
+def test_components_of_a_file_are_at_hand(tmp_path, iris):
+    file = tmp_path / "mine.py"
+    file.write_text(PLUGIN)
+    plain = TreeClassifier(max_depth=2, overrides={"criterion": "reduction"}).fit(*iris)
+    for plugins in ([str(file)], [file], str(file)):
+        model = TreeClassifier(max_depth=2, overrides={"plugins": plugins, "criterion": "criterion_of_a_file"})
+        assert clone(model).fit(*iris).score(*iris) == pytest.approx(plain.score(*iris))
+        assert type(model._parts().criterion).__name__ == "Mine"
+    listed = TreeClassifier(overrides=[f"plugins=[{file}]", "criterion=criterion_of_a_file"])
+    assert type(listed._parts().criterion).__name__ == "Mine"
+    with pytest.raises(ConfigError, match="criterion_of_a_file"):
+        TreeClassifier(overrides={"criterion": "criterion_of_a_file"}).fit(*iris)
+
+
+def test_values_that_components_follow_are_still_taken(iris):
+    assert TreeClassifier(overrides={"theta": 0.5}).fit(*iris).get_n_leaves() > 1
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
@@ -233,6 +264,16 @@ def test_overrides_read_as_mapping_and_as_on_the_command_line(iris):
         ({"max_depth": -1}, ConfigError, "max_depth"),
         ({"min_samples_leaf": 0}, ConfigError, "min_leaf"),
         ({"overrides": {"criterion.nope": 1}}, ConfigError, "nope"),
+        ({"overrides": {"seed": 3}}, ConfigError, "no 'seed' among its overrides: give random_state="),
+        ({"overrides": ["seed=3"]}, ConfigError, "no 'seed' among its overrides: give random_state="),
+        ({"overrides": {"dataset": "iris"}}, ConfigError, "no 'dataset' .* rows are given to fit"),
+        ({"overrides": {"split": "holdout"}}, ConfigError, "no 'split' .* cross_val_score"),
+        ({"overrides": {"split.share": 0.5}}, ConfigError, r"no 'split\.share' .* cross_val_score"),
+        ({"overrides": {"tracker": "none"}}, ConfigError, "no 'tracker' .* records nothing"),
+        ({"overrides": {"budget.seconds": 3}}, ConfigError, r"no 'budget\.seconds' .* max_depth"),
+        ({"overrides": {"tetha": 0.5}}, ConfigError, "'tetha'.* did you mean 'theta'"),
+        ({"overrides": {"plugins": 3}}, ConfigError, "plugins must be a list of files .* got 3"),
+        ({"overrides": {"plugins": ["absent.py"]}}, ConfigError, r"absent\.py' does not exist"),
         ({"overrides": "criterion=gini"}, ConfigError, "overrides must be"),
         ({"overrides": {"impurity": "variance"}}, CapabilityError, "impurity variance does regression"),
         ({"method": "exact"}, CapabilityError, "needs a solver"),
