@@ -13,11 +13,8 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -33,17 +30,17 @@ from sklearn.utils.validation import (
 from arboretum.engine import check
 from arboretum.engine.run import Fit, measure
 from arboretum.engine.run import fit as grow_tree
-from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError, unknown
+from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
 from arboretum.interfaces.capability import Capability
-from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.split import Division
 from arboretum.model.frame import holds_numbers, read_numbers, refuse_dates, spelled, table_like
 from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
-from arboretum.plugin.assemble import assemble, split_values
+from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.overrides import refuse_keys, split_plugins
 
 UNUSED = ("dataset", "split", "tracker")
 """Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
@@ -62,19 +59,6 @@ class RefusedCapabilityError(CapabilityError, ValueError):
 
 
 _REFUSALS = {DataError: RefusedDataError, ConfigError: RefusedConfigError, CapabilityError: RefusedCapabilityError}
-
-
-_ELSEWHERE: Mapping[str, str] = {
-    "dataset": "rows are given to fit",
-    "split": "fit learns from every row it is given; hold rows out with train_test_split or cross_val_score",
-    "tracker": "an estimator records nothing; arboretum.run does",
-    "seed": "give random_state=…",
-    "budget": "an estimator grows to the end; bound it by max_depth=… or min_samples_leaf=…, or use arboretum.run",
-    "goal": "say what to optimise by scoring=… of GridSearchCV, or use arboretum.run",
-    "certify": "only arboretum.run compares with the proven minimum",
-    "skip_finished": "an estimator records nothing; arboretum.run does",
-}
-"""Keys of a run that an estimator does not take, and what to do instead."""
 
 
 @functools.cache
@@ -98,47 +82,10 @@ def _assembled_from_text(method: str, text: str) -> Parts:
 
 
 def _assembled_now(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
-    if isinstance(overrides, Mapping):
-        overrides, files = {k: v for k, v in overrides.items() if k != "plugins"}, overrides.get("plugins")
-        keys = list(overrides)
-    else:
-        keys = [_key(text) for text in overrides]
-        listed = [text for text, key in zip(overrides, keys, strict=True) if key == "plugins"]
-        files = split_values({}, listed)[2].get("plugins")
-        overrides = [text for text, key in zip(overrides, keys, strict=True) if key != "plugins"]
-    registry = _registry(_files(files))
-    _refuse_keys(registry, [key for key in keys if key != "plugins"])
+    files, keys, overrides = split_plugins(overrides)
+    registry = _registry(files)
+    refuse_keys(registry, keys)
     return assemble(registry, {"method": method}, overrides, without=UNUSED)
-
-
-def _key(text: str) -> str:
-    return str(text).partition("=")[0].strip().lstrip("+")
-
-
-def _files(value: Any) -> tuple[str, ...]:
-    """Absolute paths of the one-file plugins; a single path may stand for a list of one."""
-    given = [] if value is None else [value] if isinstance(value, str | PathLike) else value
-    if not isinstance(given, Sequence) or not all(isinstance(file, str | PathLike) for file in given):
-        msg = f"plugins must be a list of files such as ['my_criterion.py']; got {value!r}"
-        raise ConfigError(msg)
-    return tuple(str(Path(file).expanduser().resolve()) for file in given)
-
-
-def _refuse_keys(registry: Any, keys: Sequence[str]) -> None:
-    """Raise ConfigError for a key that would have no effect."""
-    for key in keys:
-        first, dot, _ = key.partition(".")
-        if first in _ELSEWHERE:
-            msg = f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}"
-            raise ConfigError(msg)
-        if not dot and first not in KINDS and first not in (shared := _shared(registry)):
-            raise ConfigError(unknown("override", key, [*KINDS, *sorted(shared), "plugins"]))
-
-
-def _shared(registry: Any) -> set[str]:
-    """The top-level values that components of the registry follow, such as theta."""
-    fields = (field for entry in registry.entries() for field in attrs.fields(entry.cls))
-    return {field.metadata["shared"] for field in fields if field.metadata.get("shared")}
 
 
 class _BaseTree(BaseEstimator):
