@@ -4,7 +4,7 @@
 >>> TreeClassifier(method="cart", max_depth=3).fit(X, y).predict(X)      # doctest: +SKIP
 
 Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical
-columns, ordered categories ordinal ones.  Everything the laboratory knows of the tree is in ``tree_``.
+columns, ordered categories ordinal ones; dates are refused.  Everything the laboratory knows of the tree is in ``tree_``.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataE
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.split import Division
-from arboretum.model.frame import read_numbers, spelled, table_like
+from arboretum.model.frame import holds_numbers, read_numbers, refuse_dates, spelled, table_like
 from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.overrides import refuse_keys, split_plugins
 
 UNUSED = ("dataset", "split", "tracker")
 """Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
@@ -61,9 +62,9 @@ _REFUSALS = {DataError: RefusedDataError, ConfigError: RefusedConfigError, Capab
 
 
 @functools.cache
-def _registry() -> Any:
-    """The installed plugins, found once per process: an ensemble of a thousand trees must not look a thousand times."""
-    return load_registry()
+def _registry(files: tuple[str, ...] = ()) -> Any:
+    """The plugins, found once per process and files: an ensemble of a thousand trees must not look a thousand times."""
+    return load_registry(files)
 
 
 def _assembled(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
@@ -71,13 +72,20 @@ def _assembled(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Par
     try:
         text = json.dumps(overrides)
     except (TypeError, ValueError):  # a value that JSON does not know, such as an enum
-        return assemble(_registry(), {"method": method}, overrides, without=UNUSED)
+        return _assembled_now(method, overrides)
     return _assembled_from_text(method, text)
 
 
 @functools.lru_cache(maxsize=64)
 def _assembled_from_text(method: str, text: str) -> Parts:
-    return assemble(_registry(), {"method": method}, json.loads(text), without=UNUSED)
+    return _assembled_now(method, json.loads(text))
+
+
+def _assembled_now(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
+    files, keys, overrides = split_plugins(overrides)
+    registry = _registry(files)
+    refuse_keys(registry, keys)
+    return assemble(registry, {"method": method}, overrides, without=UNUSED)
 
 
 class _BaseTree(BaseEstimator):
@@ -288,7 +296,8 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     method : a preset or recipe (``arboretum plugins`` lists them).   max_depth : tests on a path, at most.
     min_samples_leaf : rows per branch, at least.   class_weight : None, "balanced", or {class: weight}.
     random_state : seed of methods that draw.   overrides : further choices and fields, as on the command line, a
-    mapping such as ``{"criterion": "gain_ratio", "cost": "table", "cost.prices": {"x0": 3}}`` or a list of "key=value".
+    mapping such as ``{"criterion": "gain_ratio", "cost": "table", "cost.prices": {"x0": 3}}`` or a list of "key=value";
+    ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed, budget) are refused.
     verify : replay the tree by the slow reference after growing (VerificationError on a mismatch).
 
     Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``,
@@ -420,8 +429,12 @@ def _numeric_columns(X: np.ndarray, names: Sequence[str]) -> tuple[Column, ...]:
 
 
 def _frame_column(name: str, series: Any) -> Column:
-    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers."""
-    if getattr(series.dtype, "kind", "O") in "biuf":
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers.
+
+    Objects that are all numbers are numbers: a frame that was filled row by row, or read with decimals, has those.
+    """
+    refuse_dates(name, series)
+    if getattr(series.dtype, "kind", "O") in "biuf" or holds_numbers(series):
         return Column(name, ColumnKind.continuous, read_numbers(name, series))
     categories, codes = spelled(series)
     kind = ColumnKind.ordinal if getattr(series.dtype, "ordered", False) else ColumnKind.categorical

@@ -30,6 +30,7 @@ class Reduction:
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, definition 2.13"
     capabilities: ClassVar[tuple] = (*_ANY, Capability.additive)
     reads_prefix_costs: ClassVar[bool] = True
+    needs: ClassVar[tuple] = ("impurity",)
 
     def kernel(self, impurity: Any) -> Callable | None:
         """The kernel for this impurity; None if it is written in NumPy only."""

@@ -11,8 +11,10 @@ import gc
 import json
 import logging
 import os
+import random
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -32,6 +34,8 @@ ENVIRONMENT = {
     "GIT_PYTHON_REFRESH": "quiet",
 }
 """Set before MLflow is imported, here and for the server of ``arboretum ui``."""
+REPEATABLE = frozenset({"open", "prepare", "store", "fetch"})
+"""Requests that may be answered twice: what is stored already is found, what is half-written is completed."""
 DEFAULTS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
 """Set unless the user has: MLflow itself would try a dead server for four minutes."""
 
@@ -54,6 +58,17 @@ class Worker:
             gc.enable()
         return self._writer
 
+    def patiently(self, action: str, arguments: Mapping[str, Any]) -> Any:
+        """Do what is asked; where another process got in the way, once more, for up to half of the timeout."""
+        start = time.monotonic()
+        while True:
+            try:
+                return self.answer(action, arguments)
+            except Exception as error:
+                if action not in REPEATABLE or not collided(error) or time.monotonic() - start > self.seconds / 2:
+                    raise
+                time.sleep(random.uniform(0.02, 0.2))  # two processes in step would collide again
+
     def answer(self, action: str, arguments: Mapping[str, Any]) -> Any:
         """Do what is asked."""
         if action == "prepare":
@@ -65,11 +80,17 @@ class Worker:
         return getattr(self.writer, action)(**arguments)
 
 
+def collided(error: Exception) -> bool:
+    """Whether two writers met: one holds SQLite's lock, or has just inserted the row (a data set) that this one wanted."""
+    words = f"{type(error).__name__}: {error}".lower()
+    return any(sign in words for sign in ("database is locked", "unique constraint", "duplicate key", "integrityerror"))
+
+
 def reply(worker: Worker, line: str) -> dict[str, Any]:
     """Answer one request line; every failure becomes one line with the way out."""
     request = json.loads(line)
     try:
-        return {"value": worker.answer(request["action"], request["arguments"])}
+        return {"value": worker.patiently(request["action"], request["arguments"])}
     except TrackerError as error:
         return {"error": str(error)}
     except Exception as error:  # noqa: BLE001 - whatever a store or a driver raises is reported, none is lost

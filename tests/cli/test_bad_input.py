@@ -35,6 +35,9 @@ REFUSED = {
     "seed": "cannot read 'seed'",
     "seed=[1": "cannot read 'seed=[1'",
     "seed=1,2": "seed=1,2 names several values; add -m to run each",
+    "dataset=bad/mil": "unknown dataset 'bad/mil'; installed:",
+    "stopping=[a/b]": "unknown stopping 'a/b'; installed:",
+    "+x=a~b": "cannot read '+x=a~b' (some of its characters have a meaning of their own); expected KEY=VALUE; quote text",
     "criterion=[reduction,random]": "criterion takes one option, not a list; got [reduction,random]",
     "stopping.max_depth=3": "a field lives under its rule's name; say stopping.standard.max_depth=VALUE",
     "stopping.mass.theta=0.1": "mass is not among stopping=[standard]; add stopping=[standard,mass]",
@@ -53,6 +56,9 @@ REFUSED = {
     "+hydra.job_logging.handlers.x={class:os.system}": "is refused",
     # combinations
     "criterion=none": "method greedy needs a criterion; add criterion=NAME",
+    "encoder=none": "a run needs an encoder; add encoder=NAME",
+    "cost=null": "a run needs a cost; add cost=NAME",
+    "impurity=none": "criterion reduction needs an impurity; add impurity=NAME",
     "dataset=diabetes method=id3": "impurity entropy does classification, but the target 'progression' of diabetes",
 }
 
@@ -161,3 +167,15 @@ def test_a_bug_in_a_plugin_is_one_line_unless_asked_for_more(toy, monkeypatch):
     monkeypatch.setenv("ARBORETUM_DEBUG", "1")
     result = toy("dataset.crashes_at=0")
     assert "Traceback" in result.err and "in load" in result.err
+
+
+def test_a_path_in_the_home_folder_needs_no_quotes(call, here, monkeypatch):
+    monkeypatch.setenv("HOME", str(here))
+    for name in ("a", "b c"):
+        (here / f"{name}.csv").write_text("x,y\n" + "1,n\n2,n\n3,y\n4,y\n" * 5)
+    chosen = ("run", "dataset=file", "dataset.target=y", "tracker=none")
+    for spelling in ("dataset.path=~/a.csv", "dataset.path=~/b c.csv", "dataset.path='~/a.csv'"):
+        result = call(*chosen, spelling)
+        assert (result.status, result.err) == (0, "")
+    assert call(*chosen, "-m", "dataset.path=~/a.csv,~/b c.csv").status == 0
+    assert call(*chosen, "dataset.path=~/nope.csv").error.startswith(str(here / "nope.csv"))

@@ -14,14 +14,6 @@ STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error"
 """Looked for in this order when nobody chose a goal and the runs have no validation rows, or no classes."""
 
 
-def check_goal(goal: str) -> None:
-    """Refuse a name that is no metric, before any work; raises ConfigError with the closest match."""
-    try:
-        direction(goal)
-    except ConfigError as error:
-        raise ConfigError(f"goal: {error}") from None
-
-
 def goal_of(goal: str, metrics: Mapping[str, float]) -> str:
     """The metric of this run that the goal means; raises ConfigError when the run has none of that name."""
     if goal in metrics:

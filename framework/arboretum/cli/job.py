@@ -12,10 +12,11 @@ import attrs
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from arboretum.cli.goal import check_goal, goal_of, worst
+from arboretum.cli.goal import goal_of, worst
 from arboretum.cli.terminal import DEBUG, error_text
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
+from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, StoreError
 from arboretum.runs.folder import ERROR, remove_if_empty, write_files
 from arboretum.runs.index import Index

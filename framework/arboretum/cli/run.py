@@ -129,12 +129,12 @@ class Application:
         return self._once(hydra, base)
 
     def _once(self, hydra: Any, base: Any) -> int:
-        from arboretum.cli.goal import check_goal
         from arboretum.cli.job import Job
         from arboretum.cli.progress import Line, RunProgress
         from arboretum.config.bridge import PRIMARY
         from arboretum.config.compose import Composed
         from arboretum.config.resolve import resolve
+        from arboretum.engine.check import check_goal
         from arboretum.runs.folder import unwritable
         from arboretum.runs.index import default_root
 
@@ -158,6 +158,8 @@ def _parse(words: Sequence[str]) -> Any:
     """Hydra's own arguments; raises ConfigError for an unknown option."""
     from hydra._internal.utils import get_args_parser
 
+    from arboretum.config.guard import quote_home
+
     parser = get_args_parser()
     ours = terminal.Parser("run", "")
     parser.prog, parser.error = ours.prog, ours.error
@@ -168,7 +170,9 @@ def _parse(words: Sequence[str]) -> Any:
             from arboretum.errors import unknown
 
             raise ConfigError(unknown("option", option, [*known, "--plugin", "--from"]))
-    return parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
+    arguments = parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
+    arguments.overrides = [quote_home(text) for text in arguments.overrides]
+    return arguments
 
 
 def _show(hydra: Any, arguments: Any, name: str) -> int:

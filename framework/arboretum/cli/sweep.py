@@ -13,13 +13,13 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
 from arboretum.cli import terminal
-from arboretum.cli.goal import check_goal
 from arboretum.cli.job import Job
 from arboretum.cli.progress import Line, Standing, Watch
 from arboretum.cli.showing import comparison
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.resolve import component_from
+from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, StoreError, TrackerError
 from arboretum.runs.folder import make_ready, read_run
 from arboretum.runs.index import default_root

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from arboretum.errors import ConfigError, TrackerError
+from arboretum.errors import ArboretumError, ConfigError, TrackerError
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import build
@@ -20,11 +20,22 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     overrides : as on the command line, ["dataset=iris", "method=cart", "seed=1"].   plugins : one-file plugins.
     Writes no folder and tracks nothing unless asked (``hydra.run.dir=FOLDER``, ``tracker=mlflow``).  Hydra's global state is
     left alone, so it works inside notebooks, threads and other Hydra applications.
-    Raises ArboretumError; TrackerError when all is done and kept but for a tracker that was asked for.
+    Raises ArboretumError, also for what goes wrong inside a plugin (the exception itself is its ``__cause__``);
+    TrackerError when all is done and kept but for a tracker that was asked for.
     """
+    try:
+        return _run(overrides, plugins)
+    except (ArboretumError, MemoryError):
+        raise
+    except Exception as error:
+        raise ArboretumError(f"unexpected {type(error).__name__}: {' '.join(str(error).split())}") from error
+
+
+def _run(overrides: Sequence[str], plugins: Sequence[str | Path]) -> Record:
     from arboretum.config.bridge import Start
     from arboretum.config.compose import compose_and_resolve
     from arboretum.config.execute import Session
+    from arboretum.engine.check import check_goal
 
     if isinstance(overrides, str):
         msg = f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})'
@@ -33,6 +44,7 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     registry = load_registry(files)
     start = Start(choices={**DEFAULT_CHOICES, "tracker": NONE}, values={"plugins": [str(file) for file in files]})
     composed, resolved = compose_and_resolve(overrides, registry, start=start)
+    check_goal(resolved.settings.goal)
     asked = any(text.startswith("hydra.run.dir=") for text in overrides)
     folder = Path(composed.config.hydra.run.dir) if asked else None
     outcome = Session(registry).execute(resolved, folder)

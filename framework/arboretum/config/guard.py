@@ -18,6 +18,8 @@ ALLOWED = ("hydra._internal.core_plugins.", "hydra.experimental.callbacks.", "hy
 
 _GROUP = re.compile(r"^(?P<mark>[+~]{0,2})(?P<group>[a-z]+)=(?P<value>.*)$", re.DOTALL)
 
+_HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
+
 
 def refuse_code(config: DictConfig) -> None:
     """Raise ConfigError when any ``_target_`` (or logging factory) names code outside Hydra's own plugins."""
@@ -45,11 +47,23 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def normalise(overrides: Sequence[str]) -> list[str]:
-    """Overrides that Hydra accepts: ``group=null`` means ``group=none``.
+    """Overrides that Hydra accepts: ``group=null`` means ``group=none``, and ``~/file`` needs no quotes.
 
     Raises ConfigError for a list of options in a group that takes one.
     """
-    return [_normalised(text) for text in overrides]
+    return [_normalised(quote_home(text)) for text in overrides]
+
+
+def quote_home(text: str) -> str:
+    """``dataset.path=~/a.csv,~/b.csv`` with the quotes that Hydra's grammar asks for; what has quotes stays as it is."""
+    key, sign, value = text.partition("=")
+    if not sign or "~" not in value or "'" in value or '"' in value:
+        return text
+    return f"{key}={_HOME.sub(_quoted, value)}"
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return f"'{found[0]}'"
 
 
 def _normalised(text: str) -> str:

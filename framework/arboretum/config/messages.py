@@ -51,6 +51,8 @@ def translate(error: Exception, overrides: Sequence[str], registry: Registry) ->
 def _syntax(error: OverrideParseException) -> ConfigError:
     reason = str(error.message).split("\n")
     what = next((line for line in reason if line and not line.startswith(("Error parsing", "See "))), "")
+    if "Exception" in what:  # the parser's own words for a character it does not know
+        what = "some of its characters have a meaning of their own"
     hint = "quote text with special characters inside the shell's quotes: 'KEY=\"a, b\"'"
     return ConfigError(f"cannot read {error.override!r} ({what}); expected KEY=VALUE; {hint}")
 
@@ -60,7 +62,7 @@ def _missing(error: MissingConfigException, registry: Registry) -> ConfigError:
     if not path:
         found = re.search(r"Could not (?:load|find) '([^']+)'", str(error))
         path = found[1] if found else ""
-    group, _, option = path.rpartition("/")
+    group, _, option = path.partition("/") if path.partition("/")[0] in KINDS else path.rpartition("/")
     if group in KINDS:
         if option == NONE:
             return _unspecified(group, registry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arboretum.errors import CapabilityError
+from arboretum.errors import CapabilityError, ConfigError
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.method import Parts
 from arboretum.model.encoded import Encoded
@@ -27,16 +27,34 @@ def lacks(component: Any, capability: Capability) -> bool:
     return bool(declared) and capability not in declared
 
 
+def check_goal(goal: str) -> None:
+    """Refuse a goal that is no metric; raises ConfigError with the closest match."""
+    from arboretum.measure import direction
+
+    try:
+        direction(goal)
+    except ConfigError as error:
+        raise ConfigError(f"goal: {error}") from None
+
+
+ALWAYS = ("encoder", "cost")
+"""Groups that no run can do without."""
+
+
 def check_parts(parts: Parts) -> None:
-    """Refuse a method without the parts it needs, and a pruner or tuner that needs validation rows and has none."""
-    for group in getattr(parts.method, "needs", ()):
-        if getattr(parts, group) in (None, ()):
-            msg = f"{label(parts.method)} needs a {group}; add {group}=NAME (arboretum plugins lists them)"
-            raise CapabilityError(msg)
-    for group in getattr(parts.criterion, "needs", ()):
-        if getattr(parts, group) in (None, ()):
-            msg = f"{label(parts.criterion)} needs a {group}; add {group}=NAME (arboretum plugins lists them)"
-            raise CapabilityError(msg)
+    """Refuse a run, a method or a criterion without the parts it needs."""
+    for part in (parts.method, parts.criterion):
+        for group in getattr(part, "needs", ()):
+            _demand(parts, group, label(part))
+    for group in ALWAYS:
+        _demand(parts, group, "a run")
+
+
+def _demand(parts: Parts, group: str, who: str) -> None:
+    if getattr(parts, group) in (None, ()):
+        article = "an" if group[0] in "aeiou" else "a"
+        msg = f"{who} needs {article} {group}; add {group}=NAME (arboretum plugins lists them)"
+        raise CapabilityError(msg)
 
 
 def judges(parts: Parts) -> list[Any]:

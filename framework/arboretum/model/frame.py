@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -83,6 +86,7 @@ def _all_missing(spec: ColumnSpec, n_rows: int) -> Column:
 
 def read_column(spec: ColumnSpec, values: Any) -> Column:
     """Read outside values (array, pandas series, list) as a column of the given kind; raises DataError."""
+    refuse_dates(spec.name, values)
     if spec.kind is ColumnKind.continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
     return Column(spec.name, spec.kind, read_codes(values, spec.categories), spec.categories)
@@ -101,6 +105,39 @@ def read_numbers(name: str, values: Any) -> np.ndarray:
         msg = f"column {name!r} holds an infinite value; replace it by a number or leave it empty"
         raise DataError(msg)
     return array
+
+
+def refuse_dates(name: str, values: Any) -> None:
+    """Raise DataError, with the way out, where a column holds points in time, periods or durations."""
+    dtype = getattr(values, "dtype", None)
+    kind, found = getattr(dtype, "kind", "O"), str(dtype)
+    if dtype is None or (kind == "O" and found == "object"):
+        value = next((v for v in values if v is not None and _equals_itself(v)), None)
+        found = type(value).__name__
+        if not isinstance(value, _TIMES):
+            return
+    elif kind not in "mM" and not found.startswith("period["):
+        return
+    msg = (
+        f"column {name!r} holds dates or times ({found}); a tree reads numbers and categories: give what may matter of "
+        f"them as numbers, such as year, month, or days since a date"
+    )
+    raise DataError(msg)
+
+
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+
+
+def holds_numbers(values: Any) -> bool:
+    """Whether a column of Python objects holds numbers only, and at least one (truth values and missing ones apart)."""
+    if str(getattr(values, "dtype", "object")) != "object":
+        return False
+    array = _as_array(values)
+    known = array[~_missing(array)].tolist()
+    return bool(known) and all(isinstance(v, _NUMBERS) and not isinstance(v, bool) for v in known)
+
+
+_NUMBERS = (numbers.Real, decimal.Decimal)
 
 
 def read_codes(values: Any, categories: tuple[str, ...]) -> np.ndarray:

@@ -12,7 +12,9 @@ import time
 
 import pytest
 from arboretum_mlflow.courier import Courier
+from arboretum_mlflow.location import locate
 from arboretum_mlflow.tracker import MLflowTracker
+from arboretum_mlflow.worker import Worker, reply
 
 from arboretum.api import TrackerError
 from arboretum.testing.suites.tracker import sample_record, sample_run
@@ -208,3 +210,38 @@ def test_an_idle_courier_ends_its_process_with_itself(fresh_store):
     process = courier._process
     del courier
     assert process.poll() is not None
+
+
+class Colliding:
+    """A worker's writer that another process gets in the way of, a few times."""
+
+    def __init__(self, times: int, error: Exception) -> None:
+        self.left, self.error = times, error
+
+    def store(self, entry):
+        self.left -= 1
+        if self.left >= 0:
+            raise self.error
+        return "run"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("(sqlite3.IntegrityError) UNIQUE constraint failed: datasets.name, datasets.digest"),
+        RuntimeError("(sqlite3.OperationalError) database is locked"),
+        RuntimeError('(psycopg.errors.UniqueViolation) duplicate key value violates unique constraint "pk"'),
+    ],
+    ids=["row", "lock", "postgres"],
+)
+def test_two_writers_that_meet_try_again(error):
+    worker = Worker(None, "arboretum", seconds=10.0)
+    worker._writer = Colliding(3, error)
+    assert reply(worker, '{"action": "store", "arguments": {"entry": {}}}') == {"value": "run"}
+
+
+def test_an_error_that_is_no_collision_is_reported_at_once():
+    worker = Worker(locate("sqlite:///x.db", "arboretum", ""), "arboretum", seconds=10.0)
+    worker._writer = Colliding(1, RuntimeError("disk is full"))
+    assert "no space left" in reply(worker, '{"action": "store", "arguments": {"entry": {}}}')["error"]
+    assert worker._writer.left == 0

@@ -230,6 +230,23 @@ def test_a_failed_run_raises_one_of_ours():
         load("./nothing")
 
 
+def test_a_goal_that_is_no_metric_is_refused_before_any_work():
+    with pytest.raises(ConfigError, match="goal: unknown metric 'valid_eror'; did you mean 'valid_error'"):
+        run(["dataset=iris", "goal=valid_eror"])
+
+
+def test_a_bug_in_a_plugin_is_one_of_ours_that_names_it_and_keeps_the_cause(tmp_path):
+    (tmp_path / "buggy.py").write_text(
+        "import attrs\n@attrs.frozen\nclass Buggy:\n"
+        "    kind, name, paper, capabilities = 'dataset', 'buggy', '', ()\n"
+        "    def load(self, seed):\n        raise KeyError('no\\nsuch')\n"
+    )
+    with pytest.raises(ArboretumError, match=r"^unexpected KeyError: .*no.*such") as caught:
+        run(["dataset=buggy"], plugins=[tmp_path / "buggy.py"])
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert "\n" not in str(caught.value)
+
+
 def test_the_files_of_plugins_are_read_from_the_command_line_in_every_spelling():
     assert named_plugins(["plugins=[a.py, 'b c.py']", "x=1"]) == ["a.py", "b c.py"]
     assert named_plugins(["+plugins=a.py"]) == ["a.py"]

@@ -51,7 +51,8 @@ class Given:
         return self.table
 
 
-REQUEST = Request(Parts(method=Stub()), seed=3, config={"criterion": {"lam": 1}, "tracker": {"uri": "a"}}, code="c")
+WHOLE = Parts(method=Stub(), encoder=Stub(), cost=Stub())
+REQUEST = Request(WHOLE, seed=3, config={"criterion": {"lam": 1}, "tracker": {"uri": "a"}}, code="c")
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,12 @@ def test_the_framework_is_part_of_the_versions_and_has_a_hash():
 def test_a_method_without_a_part_it_needs_is_refused_by_name(group):
     with pytest.raises(CapabilityError, match=f"method stub needs a {group}; add {group}=NAME"):
         check.check_parts(Parts(method=Stub(needs=(group,))))
+
+
+@pytest.mark.parametrize(("group", "words"), [("encoder", "an encoder"), ("cost", "a cost")])
+def test_a_run_without_encoder_or_cost_is_refused_by_name(group, words):
+    with pytest.raises(CapabilityError, match=f"a run needs {words}; add {group}=NAME"):
+        check.check_parts(attrs.evolve(WHOLE, **{group: None}))
 
 
 def test_a_run_without_a_data_set_is_refused():
@@ -142,7 +149,7 @@ def test_one_class_no_columns_and_no_rows_are_refused():
         (table.take(np.arange(0)), "has no rows"),
     ):
         with pytest.raises(DataError, match=complaint):
-            prepare(Request(Parts(method=Stub(), dataset=Given(broken))))
+            prepare(Request(attrs.evolve(WHOLE, dataset=Given(broken))))
 
 
 def test_a_tuner_may_only_change_fields_that_exist():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -105,6 +106,48 @@ def test_frames_keep_their_kinds_of_columns():
     assert {name for rule in model.tree_.rules for name in rule.columns} <= set(MIXED.columns)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        list(range(24)),
+        [float(i) for i in range(24)],
+        [Decimal(i) for i in range(24)],
+        [None if i == 5 else np.int64(i) for i in range(24)],
+        [pd.NA if i == 5 else i + 0.5 for i in range(24)],
+    ],
+    ids=["int", "float", "decimal", "with None", "with NA"],
+)
+def test_objects_that_are_all_numbers_are_numbers(values):
+    frame, answer = pd.DataFrame({"size": pd.Series(values, dtype=object)}), [0] * 12 + [1] * 12
+    model = TreeClassifier().fit(frame, answer)
+    assert [column.kind.value for column in model.tree_.columns] == ["continuous"]
+    assert model.score(frame.drop(index=5), np.delete(answer, 5)) == 1
+    assert model.get_n_leaves() == 2
+
+
+@pytest.mark.parametrize("values", [["1", "2"] * 12, [True, False] * 12, [1, "2"] * 12], ids=["text", "bool", "mixed"])
+def test_objects_that_are_not_all_numbers_are_categories(values):
+    model = TreeClassifier().fit(pd.DataFrame({"size": pd.Series(values, dtype=object)}), [0, 1] * 12)
+    assert [column.kind.value for column in model.tree_.columns] == ["categorical"]
+    assert model.tree_.columns[0].categories == tuple(sorted({str(value) for value in values}))
+
+
+DAYS = pd.Series(pd.date_range("2020-01-01", periods=24))
+
+
+@pytest.mark.parametrize(
+    "days",
+    [DAYS, DAYS.dt.tz_localize("UTC"), DAYS - DAYS[0], DAYS.dt.to_period("D"), DAYS.astype(object), DAYS.dt.date],
+    ids=["datetime", "with zone", "timedelta", "period", "timestamps", "dates"],
+)
+def test_dates_are_refused_by_name_with_the_way_out(days):
+    with pytest.raises(DataError, match="column 'odor' holds dates or times .* days since a date"):
+        TreeClassifier().fit(MIXED.assign(odor=days), ANSWER)
+    model = TreeClassifier().fit(MIXED, ANSWER)
+    with pytest.raises(DataError, match="column 'age' holds dates or times"):
+        model.predict(MIXED.assign(age=days))
+
+
 def test_a_frame_with_a_value_never_seen_is_predicted():
     model = TreeClassifier().fit(MIXED, ANSWER)
     new = MIXED.iloc[:1].assign(odor="lavender", size="xxl")
@@ -183,6 +226,37 @@ def test_overrides_read_as_mapping_and_as_on_the_command_line(iris):
     assert mapping.tree_.to_json() == listed.tree_.to_json()
 
 
+PLUGIN = '''
+import attrs
+from arboretum.testing.toys import ToyReduction
+
+
+@attrs.frozen
+class Mine(ToyReduction):
+    """Weighted decrease of a mean impurity, from a file."""
+
+    name = "criterion_of_a_file"
+'''
+
+
+def test_components_of_a_file_are_at_hand(tmp_path, iris):
+    file = tmp_path / "mine.py"
+    file.write_text(PLUGIN)
+    plain = TreeClassifier(max_depth=2, overrides={"criterion": "reduction"}).fit(*iris)
+    for plugins in ([str(file)], [file], str(file)):
+        model = TreeClassifier(max_depth=2, overrides={"plugins": plugins, "criterion": "criterion_of_a_file"})
+        assert clone(model).fit(*iris).score(*iris) == pytest.approx(plain.score(*iris))
+        assert type(model._parts().criterion).__name__ == "Mine"
+    listed = TreeClassifier(overrides=[f"plugins=[{file}]", "criterion=criterion_of_a_file"])
+    assert type(listed._parts().criterion).__name__ == "Mine"
+    with pytest.raises(ConfigError, match="criterion_of_a_file"):
+        TreeClassifier(overrides={"criterion": "criterion_of_a_file"}).fit(*iris)
+
+
+def test_values_that_components_follow_are_still_taken(iris):
+    assert TreeClassifier(overrides={"theta": 0.5}).fit(*iris).get_n_leaves() > 1
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
@@ -190,6 +264,16 @@ def test_overrides_read_as_mapping_and_as_on_the_command_line(iris):
         ({"max_depth": -1}, ConfigError, "max_depth"),
         ({"min_samples_leaf": 0}, ConfigError, "min_leaf"),
         ({"overrides": {"criterion.nope": 1}}, ConfigError, "nope"),
+        ({"overrides": {"seed": 3}}, ConfigError, "no 'seed' among its overrides: give random_state="),
+        ({"overrides": ["seed=3"]}, ConfigError, "no 'seed' among its overrides: give random_state="),
+        ({"overrides": {"dataset": "iris"}}, ConfigError, "no 'dataset' .* rows are given to fit"),
+        ({"overrides": {"split": "holdout"}}, ConfigError, "no 'split' .* cross_val_score"),
+        ({"overrides": {"split.share": 0.5}}, ConfigError, r"no 'split\.share' .* cross_val_score"),
+        ({"overrides": {"tracker": "none"}}, ConfigError, "no 'tracker' .* records nothing"),
+        ({"overrides": {"budget.seconds": 3}}, ConfigError, r"no 'budget\.seconds' .* max_depth"),
+        ({"overrides": {"tetha": 0.5}}, ConfigError, "'tetha'.* did you mean 'theta'"),
+        ({"overrides": {"plugins": 3}}, ConfigError, "plugins must be a list of files .* got 3"),
+        ({"overrides": {"plugins": ["absent.py"]}}, ConfigError, r"absent\.py' does not exist"),
         ({"overrides": "criterion=gini"}, ConfigError, "overrides must be"),
         ({"overrides": {"impurity": "variance"}}, CapabilityError, "impurity variance does regression"),
         ({"method": "exact"}, CapabilityError, "needs a solver"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from typing import Any
 
@@ -10,19 +11,36 @@ import attrs
 import pytest
 
 from arboretum.api import Capability, Task
+from arboretum.errors import ContractError
 from arboretum.interfaces.capability import as_capabilities
 from arboretum.interfaces.component import KINDS
 from arboretum.testing.tables import TreeParts
 
 
 class ComponentSuite:
-    """Base of all suites; subclasses state ``kind`` and authors override ``component``."""
+    """Base of all suites; subclasses state ``kind`` and authors override ``component``.
+
+    ``component`` may be a fixture that returns an instance, or the instance itself as an attribute of the class.
+    """
 
     kind: str = ""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "component" not in cls.__dict__ or _is_fixture(cls.__dict__["component"]):
+            return
+        given = cls.__dict__["component"]
+        if isinstance(given, type | property) or inspect.isroutine(given):
+            msg = (
+                f"{cls.__name__}.component must be an instance (component = MyComponent()) or a function under "
+                f"@pytest.fixture that returns one; got {given!r}"
+            )
+            raise ContractError(msg)
+        cls.component = _fixture_of(given)
+
     @pytest.fixture
     def component(self) -> Any:
-        """The component under test.  Override: a fixture that returns an instance."""
+        """The component under test.  Override: a fixture that returns an instance, or the instance."""
         pytest.fail(f"{type(self).__name__} must override the fixture 'component' and return an instance")
 
     def test_it_states_kind_name_paper_and_known_capabilities(self, component):
@@ -53,6 +71,21 @@ class ComponentSuite:
         if "<locals>" in type(component).__qualname__:
             pytest.skip("the class is local to a function")
         assert pickle.loads(pickle.dumps(component)) == component
+
+
+def _is_fixture(value: Any) -> bool:
+    """Whether pytest made it: before 8.4 a marked function, since then an object of its own."""
+    return hasattr(value, "_pytestfixturefunction") or hasattr(value, "_fixture_function_marker")
+
+
+def _fixture_of(instance: Any) -> Any:
+    """The instance as the fixture that tests ask for."""
+
+    @pytest.fixture
+    def component(self: Any) -> Any:
+        return instance
+
+    return component
 
 
 def claims(component: Any, capability: Capability | str) -> bool:
