@@ -124,6 +124,8 @@ def _paint(line: _Line, tree: Tree, widest: int, codes: list[int] | None) -> str
         predicted = cut(predicted, max(display_width(predicted) - (display_width(plain) - widest), 8))
         parts = [part for part in (sentence, predicted, note) if part]
         plain = line.prefix + " ".join(parts)
+    if display_width(plain) > widest:  # the branches of a deep node leave no room for words: no colours either
+        return cut(plain, widest)
     fill = " " * max(widest - display_width(plain), 0)
     if codes is None:
         return plain + fill

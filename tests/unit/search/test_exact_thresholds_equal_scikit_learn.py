@@ -100,6 +100,15 @@ def test_a_large_table_goes_the_way_of_bounds_and_reaches_the_same_impurities():
 def test_neighbours_closer_than_1e_7_are_not_separated_and_a_midpoint_that_rounds_up_becomes_the_lower_value():
     close = np.array([[0.0], [5e-8], [1.0]], np.float32)
     assert [rule.threshold for rule in grown(close, np.array([0, 1, 1]), Gini()).rules] == pytest.approx([0.5], rel=1e-6)
-    low = np.nextafter(np.float32(4.0), np.float32(5.0))  # the midpoint to the next is a tie, rounded to the even upper
-    high = np.nextafter(low, np.float32(5.0))
-    assert grown(np.array([[low], [high]], np.float32), np.array([0, 1]), Gini()).rules == (Threshold("r0", float(low)),)
+    low = np.nextafter(4.0, 5.0)  # the midpoint to the next is a tie, rounded to the even upper
+    high = np.nextafter(low, 5.0)
+    assert grown(np.array([[low], [high]]), np.array([0, 1]), Gini()).rules == (Threshold("r0", float(low)),)
+
+
+def test_float32_columns_have_their_midpoints_in_float64_as_scikit_learn_has():
+    low = np.nextafter(np.float32(4.0), np.float32(5.0))
+    table = np.array([[low], [np.nextafter(low, np.float32(5.0))], [4.5]], np.float32)
+    from sklearn.tree import DecisionTreeClassifier
+
+    theirs = DecisionTreeClassifier().fit(table[[0, 2]], [0, 1]).tree_.threshold[0]
+    assert grown(table[[0, 2]], np.array([0, 1]), Gini()).rules == (Threshold("r0", float(theirs)),)
