@@ -82,10 +82,12 @@ def _branches(tree: Tree, root: Item) -> list[tuple[str, str, Item]]:
 
 def _header(tree: Tree, width: int) -> str:
     if tree.task is Task.regression:
-        return f"{headline(tree)}: rows, mean ± deviation"
-    if len(tree.classes) > COUNTS_UP_TO:
-        return f"{headline(tree)}: rows, share of the heaviest class, the three heaviest"
-    return cut(f"{headline(tree)}: rows, share, weight of [{' '.join(tree.classes)}]", max(width, 60))
+        figures = "rows, mean ± deviation"
+    elif len(tree.classes) > COUNTS_UP_TO:
+        figures = "rows, share of the heaviest class, the three heaviest"
+    else:
+        figures = f"rows, share, weight of [{' '.join(tree.classes)}]"
+    return cut(f"{headline(tree)}: {figures}", max(width, 60))
 
 
 def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
