@@ -48,6 +48,7 @@ class Parts:
             max_leaves=tightest(limit.max_leaves for limit in found),
             min_leaf=max((limit.min_leaf for limit in found), default=1),
             min_decrease=max((limit.min_decrease for limit in found if limit.min_decrease is not None), default=None),
+            min_mass=max((limit.min_mass for limit in found), default=0.0),
         )
 
 

@@ -16,12 +16,14 @@ class Limits:
 
     max_depth : tests on a path.   max_leaves : leaves of the tree (best-first growth spends them by gain).
     min_leaf : rows in every branch that receives any.   min_decrease : a test whose score is not above it is refused.
+    min_mass : share of the total weight in every branch that receives any.
     """
 
     max_depth: int | None = None
     max_leaves: int | None = None
     min_leaf: int = 1
     min_decrease: float | None = None
+    min_mass: float = 0.0
 
 
 class Stopping(Component, Protocol):

@@ -100,7 +100,7 @@ class Growth:
         judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed)
         check_parts(problem, judge, statistics)
         limits = parts.limits()
-        space = Workspace.of(objects, problem.prices, statistics, max(1, limits.min_leaf), allow_constant)
+        space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
         return Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
 
     def use_subtrees(self, order: str) -> None:

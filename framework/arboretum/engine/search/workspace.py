@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.statistics import Statistics
+from arboretum.interfaces.stopping import Limits
 from arboretum.model.encoded import Encoded, Prices
 
 
@@ -14,6 +15,7 @@ class Workspace:
     """The permutation of the objects, and what is added up over them.
 
     rows : int32[n], the permutation; a node is a segment of it.   spare : int32[n + 1], scratch.
+    min_leaf, min_weight : rows and weight in every branch that receives any.
     extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0 without any.
     """
 
@@ -21,17 +23,19 @@ class Workspace:
     prices: Prices
     statistics: Statistics
     min_leaf: int
+    min_weight: float
     allow_constant: bool
     rows: np.ndarray
     spare: np.ndarray
     extra: np.ndarray
 
     @staticmethod
-    def of(objects: Encoded, prices: Prices, statistics: Statistics, min_leaf: int, allow_constant: bool) -> Workspace:
+    def of(objects: Encoded, prices: Prices, statistics: Statistics, limits: Limits, allow_constant: bool) -> Workspace:
         n = objects.n_objects
+        least = max(1, limits.min_leaf), limits.min_mass * float(statistics.weight.sum())
         rows = np.arange(n, dtype=np.int32)
         return Workspace(
-            objects, prices, statistics, min_leaf, allow_constant, rows, np.empty(n + 1, np.int32), np.zeros((n, 0))
+            objects, prices, statistics, *least, allow_constant, rows, np.empty(n + 1, np.int32), np.zeros((n, 0))
         )
 
     def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
