@@ -21,11 +21,12 @@ from arboretum.errors import (
     unknown,
 )
 from arboretum.interfaces.capability import Capability
+from arboretum.interfaces.complexity import Form, counterexample_to_monotony, form_of, value_of
 from arboretum.interfaces.component import param
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.split import Division
-from arboretum.interfaces.stopping import Limits
+from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.record import Record
@@ -55,7 +56,9 @@ __all__ = [
     "Equals",
     "Family",
     "Feature",
+    "Form",
     "Interval",
+    "LeafRule",
     "Limits",
     "Node",
     "OrdinalThreshold",
@@ -79,10 +82,13 @@ __all__ = [
     "Tree",
     "Values",
     "closest",
+    "counterexample_to_monotony",
+    "form_of",
     "grow",
     "hookimpl",
     "param",
     "unknown",
+    "value_of",
     "warm_up",
 ]
 

@@ -470,4 +470,4 @@ def _verify(fitted: Fit) -> None:
     from arboretum.engine.verify import verify
     tree, problem = fitted.solution.tree, fitted.problem
     metrics = measure(tree, fitted, fitted.train)
-    verify(tree, problem.objects, problem.prices, fitted.train, metrics, fitted.solution, problem.parts)
+    verify(tree, problem, fitted.train, metrics, fitted.solution)

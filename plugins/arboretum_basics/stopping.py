@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from arboretum.api import Limits, Node, param
+from arboretum.api import LeafRule, Limits, Node, param
 
 
 @attrs.frozen
@@ -32,6 +32,9 @@ class Standard:
         """Rows a node needs; the rest are limits."""
         return self.min_split
 
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule(min_split=self.min_split)
+
 
 @attrs.frozen
 class Pure:
@@ -52,6 +55,9 @@ class Pure:
         """No rule about rows."""
         return 0
 
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
+
 
 @attrs.frozen
 class MassAtMost:
@@ -70,8 +76,10 @@ class MassAtMost:
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
-        # shares are sums of weights: equality is meant up to the rounding of such a sum
-        return node.mass <= self.theta * node.total_mass * (1 + 1e-12)
+        return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
+
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule(theta=self.theta)
 
 
 @attrs.frozen
@@ -89,4 +97,7 @@ class ImpurityAtMost:
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
-        return node.impurity <= self.delta
+        return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
+
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule(delta=self.delta)

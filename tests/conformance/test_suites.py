@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Limits, Parts, Prices, Solution, Status, param
+from arboretum.api import Form, Limits, Parts, Prices, Solution, Status, param
 from arboretum.kernels import criterion_kernel
 from arboretum.testing import suite_of
 from arboretum.testing.oracles import best_tree, build_tree
@@ -480,16 +480,35 @@ class SoundComplexity:
 
     kind, name, paper, capabilities = "complexity", "sound", "", ()
 
-    def of(self, tree):
-        return tree.n_leaves
+    per_object = False
+
+    def leaf(self):
+        return 1.0
+
+    def node(self, mass, price, children):
+        return float(children.sum())
+
+    def form(self):
+        return Form(leaf=1.0)
 
 
 @attrs.frozen
 class FallsWithSize(SoundComplexity):
     """Cheaper when larger."""
 
-    def of(self, tree):
-        return 1 / tree.n_leaves
+    def node(self, mass, price, children):
+        return 1 / (1.0 + float(children.sum()))
+
+    def form(self):
+        return None
+
+
+@attrs.frozen
+class WrongForm(SoundComplexity):
+    """Says in closed form what it does not do."""
+
+    def form(self):
+        return Form(leaf=1.0, per_node=1.0)
 
 
 @attrs.frozen
@@ -499,7 +518,7 @@ class LeafErrors:
     kind, name, paper, capabilities = "objective", "leaf_errors", "", ()
     lam: float = param(0.7, "cost of a leaf", ge=0)
 
-    def value(self, tree, objects):
+    def value(self, tree, problem):
         wrong = (tree.weights.sum(axis=1) - tree.weights.max(axis=1))[tree.is_leaf].sum()
         return float(wrong + self.lam * tree.n_leaves)
 
@@ -508,15 +527,15 @@ class LeafErrors:
 class NanObjective(LeafErrors):
     """Undefined on a leaf."""
 
-    def value(self, tree, objects):
-        return float("nan") if tree.n_nodes == 1 else super().value(tree, objects)
+    def value(self, tree, problem):
+        return float("nan") if tree.n_nodes == 1 else super().value(tree, problem)
 
 
 @attrs.frozen
 class ConstantObjective(LeafErrors):
     """Tells nothing apart."""
 
-    def value(self, tree, objects):
+    def value(self, tree, problem):
         return 1.0
 
 
@@ -527,6 +546,8 @@ class ConstantObjective(LeafErrors):
         ("coverage", Uncovers, "test_asking_more_never_uncovers"),
         ("coverage", NotSubmodular, "test_a_test_gains_no_more_after_others_were_asked"),
         ("complexity", FallsWithSize, "test_cutting_a_subtree_back_never_makes_a_tree_dearer"),
+        ("complexity", FallsWithSize, "test_no_dearer_branch_makes_a_node_cheaper"),
+        ("complexity", WrongForm, "test_its_closed_form_says_the_same"),
         ("objective", NanObjective, "test_it_is_a_number_never_nan_and_never_minus_infinity"),
         ("objective", ConstantObjective, "test_it_tells_some_trees_apart"),
     ],
@@ -553,7 +574,7 @@ class BruteForce:
 
     def solve(self, problem, context):
         objective = problem.parts.objective
-        value, tree = best_tree(problem.objects, lambda tree: objective.value(tree, problem.objects), problem.prices)
+        value, tree = best_tree(problem.objects, lambda tree: objective.value(tree, problem), problem.prices)
         return Solution(tree, value, value, Status.optimal)
 
 
@@ -563,7 +584,7 @@ class ClaimsTheFirstTree(BruteForce):
 
     def solve(self, problem, context):
         leaf = build_tree(problem.objects, None)
-        value = problem.parts.objective.value(leaf, problem.objects)
+        value = problem.parts.objective.value(leaf, problem)
         return Solution(leaf, value, value, Status.optimal)
 
 

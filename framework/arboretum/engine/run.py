@@ -156,7 +156,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     progress(0, None, "verifying")
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
-        verify(tree, objects, fitted.problem.prices, fitted.train, metrics, fitted.solution, parts)
+        verify(tree, fitted.problem, fitted.train, metrics, fitted.solution)
     notes = [*fitted.notes, *fitted.solution.notes]
     if request.certify:
         notes.append(_certificate(parts))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from arboretum.errors import VerificationError
-from arboretum.interfaces.method import Parts
+from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.solution import Solution, Status
@@ -27,18 +27,13 @@ ROWS_IN_PYTHON = 1000
 
 
 def verify(
-    tree: Tree,
-    objects: Encoded,
-    prices: Prices,
-    train: Table,
-    metrics: Mapping[str, float],
-    solution: Solution,
-    parts: Parts,
+    tree: Tree, problem: Problem, train: Table, metrics: Mapping[str, float], solution: Solution
 ) -> None:
     """Check the tree against the training objects, its prices, the reported metrics and the solution's value.
 
     train : the rows the objects were made from.   Raises VerificationError naming what disagrees, where and by how much.
     """
+    objects, prices = problem.objects, problem.prices
     check_structure(tree)
     if (tree.missing_child != MISSING_SPLITS).all():
         at = replay(tree, train)
@@ -47,7 +42,7 @@ def verify(
         check_complexities(tree, objects, at, metrics)
         check_train_error(tree, train, at, metrics)
     check_prices(tree, objects, prices)
-    check_solution(tree, objects, solution, parts)
+    check_solution(tree, problem, solution)
 
 
 def check_structure(tree: Tree) -> None:
@@ -214,8 +209,9 @@ def check_train_error(tree: Tree, train: Table, at: np.ndarray, metrics: Mapping
         _fail("reported train_error", metrics["train_error"], wrong)
 
 
-def check_solution(tree: Tree, objects: Encoded, solution: Solution, parts: Parts) -> None:
+def check_solution(tree: Tree, problem: Problem, solution: Solution) -> None:
     """A solver's value is the objective's value of its tree, its bound is not above it, and "optimal" means no gap."""
+    parts = problem.parts
     if parts.solver is None:
         return
     slack = 1e-9 * max(1.0, abs(solution.value))
@@ -224,7 +220,7 @@ def check_solution(tree: Tree, objects: Encoded, solution: Solution, parts: Part
     if solution.status is Status.optimal and solution.gap > slack:
         _fail("an optimal solution has no gap", solution.gap, 0)
     if parts.objective is not None and hasattr(parts.objective, "value"):
-        value = parts.objective.value(tree, objects)
+        value = parts.objective.value(tree, problem)
         if abs(value - solution.value) > slack:
             _fail("the solution's value is the objective's value of its tree", solution.value, value)
 

@@ -1,16 +1,149 @@
-"""Contract: what does a whole tree cost?"""
+"""Contract: what does a whole tree cost?
+
+A complexity ψ is defined by induction (Alkhalid, Chikalov & Moshkov, section 2): a leaf costs ψ⁰; an inner node whose
+objects weigh ``mass`` and whose test costs ``price`` costs F(mass, price, ψ₁ … ψ_t), ψ_i being what its branches cost.  F
+must be monotone in every ψ_i: that is what makes dynamic programming exact.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import itertools
+import math
+from typing import Any, ClassVar, Protocol
+
+import attrs
+import numpy as np
 
 from arboretum.interfaces.component import Component
 from arboretum.model.tree import Tree
 
 
-class Complexity(Component, Protocol):
-    """A cost of a tree, monotone in the costs of its subtrees: ψ(leaf) = ψ0, ψ(node) = F(mass, price, children)."""
+@attrs.frozen
+class Form:
+    """A closed form of (ψ⁰, F) that compiled solvers know.
 
-    def of(self, tree: Tree) -> float:
-        """The value on a whole tree, over its training objects by weight."""
+    F = (per_node + per_mass · mass) · (price if ``priced``, else 1) + Σ ψ_i, or + max ψ_i where ``combine`` is "max".
+    All numbers are ≥ 0, so F is monotone.   leaf : ψ⁰.
+    """
+
+    combine: str = attrs.field(default="sum", validator=attrs.validators.in_(("sum", "max")))
+    leaf: float = attrs.field(default=0.0, validator=attrs.validators.ge(0.0))
+    per_node: float = attrs.field(default=0.0, validator=attrs.validators.ge(0.0))
+    per_mass: float = attrs.field(default=0.0, validator=attrs.validators.ge(0.0))
+    priced: bool = False
+
+    def own(self, mass: float, price: float) -> float:
+        """What an inner node adds to its branches."""
+        return (self.per_node + self.per_mass * mass) * (price if self.priced else 1.0)
+
+    def node(self, mass: float, price: float, children: np.ndarray) -> float:
+        """F."""
+        return self.own(mass, price) + float(np.sum(children) if self.combine == "sum" else np.max(children))
+
+
+class Complexity(Component, Protocol):
+    """A cost of a tree, monotone in the costs of its subtrees.
+
+    per_object : the reported value is ψ of the root divided by the total weight (average depth, expected cost); may be
+        left out, False then.
+
+    ``node`` may be a static method marked by :func:`arboretum.kernels.complexity_kernel`: solvers then call it compiled.
+    """
+
+    per_object: ClassVar[bool]
+
+    def leaf(self) -> float:
+        """ψ⁰ ≥ 0, what a leaf costs."""
         ...
+
+    def node(self, mass: float, price: float, children: np.ndarray) -> float:
+        """F(mass, price, ψ₁ … ψ_t) ≥ 0, monotone in every entry of ``children`` (float64[t], t ≥ 1, in any order)."""
+        ...
+
+
+class ComplexityForm(Protocol):
+    """Optional: a closed form; solvers are fastest then, and know bounds."""
+
+    def form(self) -> Form:
+        """The same ψ⁰ and F in closed form."""
+        ...
+
+
+def form_of(complexity: Any) -> Form | None:
+    """The closed form of a complexity that has one."""
+    return complexity.form() if hasattr(complexity, "form") else None
+
+
+def value_of(complexity: Any, tree: Tree) -> float:
+    """The value of a complexity component on a tree over its training objects: ψ by induction, from the leaves up.
+
+    Divided by the total weight where the component says ``per_object``.
+    """
+    value = np.zeros(tree.n_nodes)
+    mass = tree.mass
+    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children come after their parent
+        children = tree.children(node)
+        present = children[children >= 0]
+        if len(present) == 0:
+            value[node] = complexity.leaf()
+        else:
+            value[node] = complexity.node(float(mass[node]), float(tree.price[node]), value[present])
+    return float(value[0] / mass[0]) if getattr(complexity, "per_object", False) else float(value[0])
+
+
+@attrs.frozen
+class Counterexample:
+    """A pair of arguments on which F falls though a branch became dearer."""
+
+    mass: float
+    price: float
+    cheaper: tuple[float, ...]
+    dearer: tuple[float, ...]
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return (
+            f"F(mass={self.mass:g}, price={self.price:g}, {list(self.cheaper)}) = {self.low:g} is greater than "
+            f"F(mass={self.mass:g}, price={self.price:g}, {list(self.dearer)}) = {self.high:g}"
+        )
+
+
+def counterexample_to_monotony(complexity: Any, seed: int = 0, draws: int = 500) -> Counterexample | None:
+    """Look for arguments on which F is not monotone; None when none was found (a closed form always is monotone).
+
+    All vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry raised, then ``draws`` random pairs of up to
+    eight branches.  Finding none is evidence, not proof.
+    """
+    if form_of(complexity) is not None:
+        return None
+    generator = np.random.default_rng(seed)
+    levels = sorted({0.0, 1.0, 2.0, 5.0, float(complexity.leaf())})
+    for mass, price in itertools.product((1.0, 2.0, 7.0), (0.0, 1.0, 3.0)):
+        for t in (1, 2, 3):
+            for vector in itertools.product(levels, repeat=t):
+                for position, level in itertools.product(range(t), levels):
+                    if level > vector[position]:
+                        dearer = (*vector[:position], level, *vector[position + 1 :])
+                        if found := _compare(complexity, mass, price, vector, dearer):
+                            return found
+    for _ in range(draws):
+        t = int(generator.integers(1, 9))
+        cheaper = generator.exponential(10.0, t).round(3)
+        dearer = cheaper + generator.exponential(3.0, t).round(3) * generator.integers(0, 2, t)
+        mass, price = float(generator.integers(1, 1000)), float(generator.integers(0, 11))
+        if found := _compare(complexity, mass, price, tuple(cheaper.tolist()), tuple(dearer.tolist())):
+            return found
+    return None
+
+
+def _compare(
+    complexity: Any, mass: float, price: float, cheaper: tuple[float, ...], dearer: tuple[float, ...]
+) -> Counterexample | None:
+    low = float(complexity.node(mass, price, np.array(cheaper)))
+    high = float(complexity.node(mass, price, np.array(dearer)))
+    # a sum of t terms may round differently: nothing below that is a counterexample
+    slack = 4 * len(cheaper) * np.finfo(np.float64).eps * max(abs(low), abs(high))
+    if math.isnan(low) or math.isnan(high) or low > high + slack:
+        return Counterexample(mass, price, cheaper, dearer, low, high)
+    return None

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import attrs
 
+from arboretum.errors import CapabilityError
 from arboretum.interfaces.component import Component
-from arboretum.interfaces.stopping import Limits
+from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.solution import Solution
 from arboretum.model.table import Table
@@ -49,6 +50,33 @@ class Parts:
             min_leaf=max((limit.min_leaf for limit in found), default=1),
             min_decrease=max((limit.min_decrease for limit in found if limit.min_decrease is not None), default=None),
             min_mass=max((limit.min_mass for limit in found), default=0.0),
+        )
+
+
+    def leaf_rule(self) -> LeafRule:
+        """The leaf rule that greedy growth and exact solvers share, the several rules combined.
+
+        Raises CapabilityError, naming rule and limit, where trees are held to more than that (a depth, a number of leaves, a
+        least size of branches or decrease, a pruner): a minimum over all trees would say nothing about them.
+        """
+        limits = self.limits()
+        names = {"max_depth": None, "max_leaves": None, "min_leaf": 1, "min_decrease": None, "min_mass": 0.0}
+        for name, nothing in names.items():
+            if (value := getattr(limits, name)) != nothing:
+                msg = f"exact minima know no limit {name} (it is {value:g}); leave it out, or use stopping=[pure]"
+                raise CapabilityError(msg)
+        if self.pruner is not None:
+            msg = f"exact minima know no pruned trees; leave pruner {self.pruner.name} out"
+            raise CapabilityError(msg)
+        foreign = [rule.name for rule in self.stopping if not hasattr(rule, "leaf_rule")]
+        if foreign:
+            msg = f"exact minima need leaf rules that look at objects alone; stopping {foreign[0]} has no leaf_rule()"
+            raise CapabilityError(msg)
+        rules = [rule.leaf_rule() for rule in self.stopping]
+        return LeafRule(
+            min_split=max((rule.min_split for rule in rules), default=0),
+            theta=max((rule.theta for rule in rules), default=0.0),
+            delta=max((rule.delta for rule in rules if rule.delta is not None), default=None),
         )
 
 

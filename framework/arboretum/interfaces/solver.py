@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arboretum.interfaces.component import Component
 from arboretum.model.solution import Solution
@@ -16,4 +17,16 @@ class Solver(Component, Protocol):
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Never a silent wrong answer: status says what is proven.  Raises BudgetError if there is no tree at all."""
+        ...
+
+
+class SolverCertifies(Protocol):
+    """Optional: proven minima beside which the trees of other methods are put (``certify=true``)."""
+
+    def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> Sequence[Solution]:
+        """The minimum of each complexity over all trees on the same objects and tests with the same leaf rule.
+
+        One solution per complexity, in units of its reported value; within the budget a proven optimum, beyond it a proven
+        lower bound (``tree`` may be None).  Raises CapabilityError, with the reason, where that minimum is not defined.
+        """
         ...

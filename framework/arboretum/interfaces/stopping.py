@@ -38,6 +38,33 @@ class Stopping(Component, Protocol):
         ...
 
 
+@attrs.frozen
+class LeafRule:
+    """A leaf rule that looks at a node's objects alone, so that exact solvers can obey it, too.
+
+    A node is a leaf when it has one class, or fewer than ``min_split`` rows, or a mass of at most ``theta`` of the total,
+    or an impurity (the run's) of at most ``delta`` (None: never for that reason).
+    """
+
+    min_split: int = 0
+    theta: float = 0.0
+    delta: float | None = None
+
+    def holds(self, mass: float, total_mass: float, count: int, impurity: float) -> bool:
+        """Whether a node of several classes is a leaf."""
+        # shares are sums of weights: equality is meant up to the rounding of such a sum
+        light = mass <= self.theta * total_mass * (1 + 1e-12)
+        return light or count < self.min_split or (self.delta is not None and impurity <= self.delta)
+
+
+class StoppingByObjects(Protocol):
+    """Optional: a rule that looks at a node's objects alone (not at depth or path).  Exact solvers ask for it."""
+
+    def leaf_rule(self) -> LeafRule:
+        """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows and impurity."""
+        ...
+
+
 class StoppingByRows(Protocol):
     """Optional: a rule that only counts rows, so that whole subtrees can be grown inside one kernel."""
 

@@ -56,6 +56,12 @@ def prefix_kernel(function: F) -> F:
     return function
 
 
+def complexity_kernel(function: F) -> F:
+    """Mark ``node(mass, price, children: float64[t]) -> float64`` of a complexity as compilable; must not allocate."""
+    setattr(function, MARK, "complexity")
+    return function
+
+
 def mark_of(function: object) -> str | None:
-    """"criterion", "impurity", "prefix", or None for a function that carries no mark."""
+    """"criterion", "impurity", "prefix", "complexity", or None for a function that carries no mark."""
     return getattr(function, MARK, None)

@@ -29,6 +29,8 @@ class Solution:
     subproblems : number of subproblems looked at.
     finished : False when a budget cut the work short; the same request may give another tree next time.
     notes : what the user should know of it, a sentence each.
+    details : more that was proven, in words of JSON (number of optimal trees as a decimal string, minima of further stages).
+    others : further optimal trees, where they were asked for.
     """
 
     tree: Tree | None
@@ -38,6 +40,8 @@ class Solution:
     subproblems: int = 0
     finished: bool = True
     notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = attrs.field(factory=dict)
+    others: tuple[Tree, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -52,13 +56,14 @@ class Solution:
             "gap": _finite_or_none(self.gap),
             "status": self.status.value,
             "subproblems": self.subproblems,
+            **({"details": dict(self.details)} if self.details else {}),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
         """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is not one."""
         value, bound = (math.nan if data[name] is None else data[name] for name in ("value", "lower_bound"))
-        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"])
+        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}))
 
 
 def _finite_or_none(number: float) -> float | None:

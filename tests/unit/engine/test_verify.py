@@ -8,7 +8,7 @@ import pytest
 
 from arboretum.engine.verify import verify
 from arboretum.errors import VerificationError
-from arboretum.interfaces.method import Parts
+from arboretum.interfaces.method import Parts, Problem
 from arboretum.measure import complexities, evaluate
 from arboretum.model.encoded import Encoded, Prices, RawFeature
 from arboretum.model.rules import Equals, Threshold
@@ -83,7 +83,7 @@ def check(tree: Tree, objects: Encoded, metrics: dict[str, float] | None = None,
     if metrics is None:
         metrics = {**complexities(tree), **evaluate(tree, objects.table, "train")}
     solution = solution or Solution(tree, np.nan, np.nan, Status.feasible)
-    verify(tree, objects, prices, objects.table, metrics, solution, parts or Parts(method=None))
+    verify(tree, Problem(objects, prices, parts or Parts(method=None)), objects.table, metrics, solution)
 
 
 def test_an_honest_tree_passes(tree, objects):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
+from arboretum.api import counterexample_to_monotony, form_of, value_of
 from arboretum.testing.oracles import build_tree, cut_at, inner_paths, slow_greedy
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, prices_of, toy_objects, toy_table
@@ -27,17 +29,32 @@ class ComplexitySuite(ComponentSuite):
     def test_it_is_a_finite_number_of_at_least_zero_and_the_same_twice(self, component, grown):
         objects, sketch, prices = grown
         tree = build_tree(objects, sketch, prices)
-        value = component.of(tree)
+        value = value_of(component, tree)
         assert isinstance(value, float | int) and math.isfinite(value) and value >= 0
-        assert component.of(tree) == value
+        assert value_of(component, tree) == value
 
     def test_cutting_a_subtree_back_never_makes_a_tree_dearer(self, component, grown):
         objects, sketch, prices = grown
-        whole = component.of(build_tree(objects, sketch, prices))
+        whole = value_of(component, build_tree(objects, sketch, prices))
         for path in inner_paths(sketch):
-            part = component.of(build_tree(objects, cut_at(sketch, path), prices))
+            part = value_of(component, build_tree(objects, cut_at(sketch, path), prices))
             assert part <= whole + SLACK * max(1.0, abs(whole)), f"cut at {path}"
 
     def test_some_tree_is_dearer_than_a_leaf(self, component, grown):
         objects, sketch, prices = grown
-        assert component.of(build_tree(objects, sketch, prices)) > component.of(build_tree(objects, None, prices))
+        assert value_of(component, build_tree(objects, sketch, prices)) > value_of(component, build_tree(objects, None, prices))
+
+    def test_no_dearer_branch_makes_a_node_cheaper(self, component):
+        found = counterexample_to_monotony(component)
+        assert found is None, str(found)
+
+    def test_its_closed_form_says_the_same(self, component):
+        form = form_of(component)
+        if form is None:
+            pytest.skip(f"complexity {component.name!r} has no closed form")
+        assert form.leaf == component.leaf()
+        generator = np.random.default_rng(0)
+        for _ in range(100):
+            mass, price = float(generator.integers(1, 100)), float(generator.integers(0, 11))
+            children = generator.integers(0, 50, generator.integers(1, 6)).astype(np.float64)
+            assert math.isclose(form.node(mass, price, children), component.node(mass, price, children), rel_tol=SLACK)

@@ -21,4 +21,4 @@ def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **opti
 
 def verify_solution(solution: Solution, problem: Any) -> None:
     """Raise VerificationError unless the tree's weights, counts, labels and prices are those of its training rows."""
-    verify(solution.tree, problem.objects, problem.prices, problem.objects.table, {}, solution, problem.parts)
+    verify(solution.tree, problem, problem.objects.table, {}, solution)

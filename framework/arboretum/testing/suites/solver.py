@@ -47,7 +47,7 @@ class SolverSuite(ComponentSuite):
 
     @pytest.fixture
     def value(self, parts) -> Callable[[Tree, object], float]:
-        """The objective's value of a tree over objects."""
+        """The objective's value of a tree."""
         return parts.objective.value
 
     def problems(self, parts):
@@ -57,7 +57,7 @@ class SolverSuite(ComponentSuite):
 
     @staticmethod
     def brute_force(problem, value) -> tuple[float, Tree]:
-        return best_tree(problem.objects, lambda tree: value(tree, problem.objects), problem.prices)
+        return best_tree(problem.objects, lambda tree: value(tree, problem), problem.prices)
 
     def test_it_finds_what_brute_force_finds(self, component, parts, value):
         for problem in self.problems(parts):
@@ -75,7 +75,7 @@ class SolverSuite(ComponentSuite):
             if solution.tree is None:
                 continue
             verify_solution(solution, problem)
-            found = value(solution.tree, problem.objects)
+            found = value(solution.tree, problem)
             assert abs(found - solution.value) <= SLACK * max(1.0, abs(found))
             assert solution.lower_bound <= solution.value + SLACK * max(1.0, abs(solution.value))
 
@@ -102,6 +102,7 @@ class SolverSuite(ComponentSuite):
         table = tiny_table(0)
         same = attrs.evolve(table, target=attrs.evolve(table.target, codes=np.zeros(table.n_rows, np.int32)))
         objects = toy_objects(same)
-        solution = component.solve(Problem(objects, prices_of(objects), parts), context_of())
-        leaf = value(build_tree(objects, None), objects)
+        problem = Problem(objects, prices_of(objects), parts)
+        solution = component.solve(problem, context_of())
+        leaf = value(build_tree(objects, None), problem)
         assert solution.status is Status.optimal and solution.value <= leaf + SLACK

@@ -1,0 +1,1 @@
+"""Alkhalid, Chikalov & Moshkov: sixteen greedy criteria and the exact minimum over separable subtables."""
