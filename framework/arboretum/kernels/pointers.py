@@ -40,6 +40,8 @@ BATCH_SIGNATURE = types.int64(
 BATCH_TYPE = types.FunctionType(BATCH_SIGNATURE)
 PREFIX_SIGNATURE = types.int64(_F1, _F1, _F1)
 PREFIX_TYPE = types.FunctionType(PREFIX_SIGNATURE)
+COMPLEXITY_SIGNATURE = types.float64(types.float64, types.float64, _F1)
+COMPLEXITY_TYPE = types.FunctionType(COMPLEXITY_SIGNATURE)
 
 _BATCH = """
 def {name}(weights, counts, price, extra, node, out):
@@ -56,6 +58,10 @@ def {name}(y, weight, out):
     kernel(y, weight, out)
     return 0
 """
+_COMPLEXITY = """
+def {name}(mass, price, children):
+    return float(kernel(mass, price, children))
+"""
 
 
 def batch_address(kernel: Callable) -> int:
@@ -71,6 +77,11 @@ def impurity_address(kernel: Callable) -> int:
 def prefix_address(kernel: Callable) -> int:
     """Address of a compiled prefix kernel."""
     return _address(kernel, _PREFIX, PREFIX_SIGNATURE)
+
+
+def complexity_address(kernel: Callable) -> int:
+    """Address of a compiled complexity kernel, F of an inner node."""
+    return _address(kernel, _COMPLEXITY, COMPLEXITY_SIGNATURE)
 
 
 def undefined_impurity(weights):
@@ -141,6 +152,7 @@ def _function_at(function_type: types.FunctionType) -> Callable:
 batch_at = _function_at(BATCH_TYPE)
 impurity_at = _function_at(IMPURITY_TYPE)
 prefix_at = _function_at(PREFIX_TYPE)
+complexity_at = _function_at(COMPLEXITY_TYPE)
 
 
 @jit

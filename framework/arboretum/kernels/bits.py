@@ -1,0 +1,27 @@
+"""Sets of up to 64 things as one machine word: the two instructions that Python has no operator for."""
+
+from __future__ import annotations
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+@intrinsic
+def popcount(typingctx, word):
+    """Number of ones of a uint64, as int64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def lowest(typingctx, word):
+    """Position of the lowest one of a uint64, as int64; 64 when there is none."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], cgutils.false_bit)
+
+    return types.int64(types.uint64), codegen
