@@ -140,7 +140,7 @@ def field_table(entry: Entry) -> list[str]:
         meaning = field.metadata.get("doc", "") + (f" ({unit})" if unit else "")
         if field.metadata.get("shared"):
             meaning += f"; follows the top-level `{field.metadata['shared']}`"
-        row = (f"`{field.name}`", type_name(types_of[field.name]), default(field), field.metadata.get("bounds", ""), meaning)
+        row = (f"`{field.alias}`", type_name(types_of[field.alias]), default(field), field.metadata.get("bounds", ""), meaning)
         lines.append("| " + " | ".join(map(cell, row)) + " |")
     return lines
 

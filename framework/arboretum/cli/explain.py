@@ -85,8 +85,8 @@ def _field(field: Any, entry: Entry) -> tuple[str, ...]:
     shown = getattr(default, "name", default) if not isinstance(default, str) else default or '""'
     bounds = (meta.get("bounds") or "–").replace("one of ", "")
     return (
-        field.name,
-        type_text(field_types(entry.cls)[field.name]),
+        field.alias,
+        type_text(field_types(entry.cls)[field.alias]),
         "null" if default is None else str(shown),
         bounds,
         meta.get("unit") or "–",

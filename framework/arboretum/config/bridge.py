@@ -128,7 +128,7 @@ def component_node(entry: Entry) -> dict[str, Any]:
     for field in attrs.fields(entry.cls):
         if field.init:
             shared = field.metadata.get("shared")
-            node[field.name] = f"${{{shared}}}" if shared else plain(getattr(instance, field.name))
+            node[field.alias] = f"${{{shared}}}" if shared else plain(getattr(instance, field.name))
     return node
 
 

@@ -116,19 +116,19 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> Conf
         return ConfigError(f"{group} {option!r} has no parameter {rest[0]!r}")
     preset = registry.find_preset(group, str(option))
     entry = registry.get(group, preset.recipe if preset else str(option))
-    fields = [field.name for field in attrs.fields(entry.cls) if field.init]
+    fields = [field.alias for field in attrs.fields(entry.cls) if field.init]
     return ConfigError(f"{group} {entry.name!r}: " + unknown("parameter", ".".join(rest), fields))
 
 
 def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registry: Registry) -> ConfigError:
     rule, given = rest[0], ", ".join(options) or NONE
     if rule in options and len(rest) > 1:
-        fields = [field.name for field in attrs.fields(registry.get(group, rule).cls) if field.init]
+        fields = [field.alias for field in attrs.fields(registry.get(group, rule).cls) if field.init]
         return ConfigError(f"{group} {rule!r}: " + unknown("parameter", rest[1], fields))
     if rule in registry.names(group):
         wanted = ",".join((*options, rule))
         return ConfigError(f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{wanted}]")
-    owners = [o for o in options if rule in {f.name for f in attrs.fields(registry.get(group, o).cls)}]
+    owners = [o for o in options if rule in {f.alias for f in attrs.fields(registry.get(group, o).cls)}]
     if owners:
         return ConfigError(f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE")
     return ConfigError(unknown(f"{group} rule", rule, options or registry.names(group)))

@@ -126,7 +126,7 @@ def _several(kind: str, group: dict[str, Any], registry: Registry) -> tuple[Any,
 
 def _own(entry: Entry, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields to set: one that follows an unset shared value keeps its component's default."""
-    followers = {field.name for field in attrs.fields(entry.cls) if field.metadata.get("shared")}
+    followers = {field.alias for field in attrs.fields(entry.cls) if field.metadata.get("shared")}
     return {key: value for key, value in fields.items() if not (key in followers and value is None)}
 
 
@@ -150,7 +150,7 @@ def canonical(settings: Settings, parts: Mapping[str, Any], chosen: Mapping[str,
 def component_values(component: Any) -> dict[str, Any]:
     """Field → plain value of a built component."""
     fields = attrs.fields(type(component))
-    return {field.name: plain(getattr(component, field.name)) for field in fields if field.init}
+    return {field.alias: plain(getattr(component, field.name)) for field in fields if field.init}
 
 
 def component_from(config: DictConfig, chosen: Mapping[str, Any], kind: str, registry: Registry) -> Any:

@@ -247,7 +247,7 @@ def with_fields(parts: Parts, values: Mapping[str, Any]) -> Parts:
     for key, value in values.items():
         group, _, field = key.partition(".")
         component = getattr(parts, group, None)
-        if not attrs.has(type(component)) or field not in {f.name for f in attrs.fields(type(component))}:
+        if not attrs.has(type(component)) or field not in {f.alias for f in attrs.fields(type(component))}:
             msg = f"cannot tune {key!r}: the run has no {group} with a field {field!r}"
             raise ConfigError(msg)
         parts = attrs.evolve(parts, **{group: attrs.evolve(component, **{field: value})})

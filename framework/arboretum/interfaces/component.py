@@ -91,12 +91,15 @@ def param(
     unit: str = "",
     converter: Any = None,
     shared: str = "",
+    alias: str | None = None,
 ) -> Any:
     """Declare a component's field.
 
     default : every field has one; ``attrs.Factory`` for containers.   doc : one line of meaning.   unit : "bits", "rows", …
     ge, gt, le, lt, choices : the rule; a value of None is allowed when the default is None.
     shared : name of the top-level value that this field follows unless it is set itself (θ is ``theta``).
+    alias : the field's name in configuration, command line and constructor, where the attribute cannot have it
+        (``kind`` and ``name`` are taken by the class); default: the attribute's name.
 
     Raises (when the component is built) ValueError naming field, rule and value.
     """
@@ -112,7 +115,7 @@ def param(
             obeys = False
         if not obeys:
             cls = type(instance)
-            where = f"{getattr(cls, 'kind', cls.__name__)}.{attribute.name}"
+            where = f"{getattr(cls, 'kind', cls.__name__)}.{attribute.alias}"
             msg = f"{where} must be {bounds}; got {value!r}"
             raise ValueError(msg)
 
@@ -121,5 +124,6 @@ def param(
         default=default,
         validator=validator,
         converter=converter,
+        alias=alias,
         metadata={"doc": doc, "unit": unit, "bounds": str(bounds), "shared": shared},
     )

@@ -22,7 +22,7 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
     """
     types_of = field_types(entry.cls)
     where = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
-    known = {f.name: f for f in attrs.fields(entry.cls) if f.init}
+    known = {f.alias: f for f in attrs.fields(entry.cls) if f.init}
     arguments: dict[str, Any] = {}
     for name, field in known.items():
         follows = field.metadata.get("shared")
@@ -42,13 +42,13 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
 
 
 def field_types(cls: type) -> dict[str, Any]:
-    """Field name → type, with postponed annotations resolved; raises PluginError when one cannot be."""
+    """Parameter (the field's alias) → type, with postponed annotations resolved; raises PluginError when one cannot be."""
     try:
         hints = typing.get_type_hints(cls)
     except Exception as error:
         msg = f"component {cls.__qualname__}: a field's type cannot be resolved: {error}"
         raise PluginError(msg) from error
-    return {f.name: hints.get(f.name, Any) for f in attrs.fields(cls)}
+    return {f.alias: hints.get(f.name, Any) for f in attrs.fields(cls)}
 
 
 def coerce(value: Any, wanted: Any, where: str) -> Any:

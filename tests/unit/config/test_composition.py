@@ -360,3 +360,28 @@ def test_a_job_of_a_sweep_is_refused_in_the_same_words(override, registry):
         loader = Loader(search_path(), registry)
         loader.load_sweep_config(loader.load_configuration(PRIMARY, [], RunMode.MULTIRUN), overrides)
     assert str(swept.value) == str(alone.value)
+
+
+# -- fields whose names the class needs itself ---------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Aliased:
+    """A component with a field named kind."""
+
+    kind, name, paper, capabilities = "cost", "aliased", "", ()
+
+    sort: str = param("a", "which sort", choices=("a", "b"), alias="kind")
+
+
+def test_a_field_may_be_called_kind_although_the_class_says_its_group_by_that_name(registry):
+    if "aliased" not in registry.names("cost"):
+        from arboretum.plugin.registry import Owner
+
+        registry.add(Aliased, Owner("test"))
+    parts = built(registry, "cost=aliased", "cost.kind=b").parts
+    assert (parts.cost.sort, parts.cost.kind, Aliased(kind="b")) == ("b", "cost", parts.cost)
+    with pytest.raises(ConfigError, match="cost.kind must be one of a, b; got 'c'"):
+        built(registry, "cost=aliased", "cost.kind=c")
+    with pytest.raises(ConfigError, match="did you mean 'kind'"):
+        built(registry, "cost=aliased", "cost.kinds=b")
