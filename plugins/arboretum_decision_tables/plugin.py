@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_decision_tables.criteria import CRITERIA
+from arboretum_decision_tables.impurities import OutsideMajority, UnlikePairs
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The components of this plugin."""
-    return []
+    """The components of this plugin; the presets of the sixteen greedy algorithms lie beside."""
+    return [OutsideMajority, UnlikePairs, *CRITERIA]
