@@ -22,8 +22,8 @@ MOST_COLUMNS = 6
 
 
 def describe_run(record: Record, tree_text: str = "", left_out: Sequence[str] = ()) -> str:
-    """Quality per part of the data, what the tree is like, its text when it is short, and the notes of the run."""
-    pieces = [_headline(record), _quality(record.metrics), _tree(tree_text)]
+    """Quality per part of the data, the certificate, what the tree is like, its text when it is short, and the notes of the run."""
+    pieces = [_headline(record), _quality(record.metrics), _certificate(record), _tree(tree_text)]
     if left_out:
         pieces.append(f"Not finite, so not among the metrics: {', '.join(left_out)}.")
     pieces += [f"- {note}" for note in record.notes]
@@ -86,6 +86,15 @@ def _quality(metrics: Mapping[str, float]) -> str:
     return _table(
         [["", *names], *([part, *(_number(metrics.get(f"{part}_{n}", math.nan)) for n in names)] for part in present)]
     )
+
+
+def _certificate(record: Record) -> str:
+    """Per complexity the tree's value, the proven minimum and the ratio."""
+    if record.certificate is None:
+        return ""
+    rows = record.certificate.rows()
+    head = f"How far from the minimum, proven by {record.certificate.certifier['name']}:"
+    return f"{head}\n\n" + _table([list(rows[0]), *(list(row.values()) for row in rows)])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

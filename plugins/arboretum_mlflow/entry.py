@@ -105,11 +105,18 @@ def default_name(params: Mapping[str, str], data: Mapping[str, Any]) -> str:
 
 
 def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
-    """Metrics, timings ("time_fit", seconds) and the solution's numbers; and the names left out as not finite."""
+    """Metrics, timings ("time_fit", seconds), the numbers of solution and certificate; and the names left out as not finite."""
     found: dict[str, Any] = dict(record.metrics)
     if record.solution is not None:
         values = record.solution.to_json()
         found |= {f"solution.{name}": values[name] for name in ("value", "lower_bound", "gap", "subproblems")}
+    if record.certificate is not None:
+        for name, one in record.certificate.complexities.items():
+            values = one.to_json()
+            # what is only bounded does not appear as what is proven; what is undefined does not appear
+            kept = {"ratio" if one.proven else "ratio_at_most": values["ratio"], "minimum": values["minimum"]}
+            kept |= {"lower_bound": values["lower_bound"]}
+            found |= {f"certificate.{name}.{key}": value for key, value in kept.items() if value is not None}
     found |= {f"time_{name}": seconds for name, seconds in record.timings.items()}
     found["time_total"] = math.fsum(record.timings.values())
     return finite_only(found)

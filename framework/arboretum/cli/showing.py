@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,8 +39,32 @@ def numbers_of(record: Record) -> str:
     if record.solution is not None:
         found = record.solution
         lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
+    if record.certificate is not None:
+        lines += ["", *certificate_lines(record)]
     lines += [f"note: {note}" for note in record.notes]
     return "\n".join(lines) + "\n"
+
+
+def certificate_lines(record: Record) -> list[str]:
+    """What is proven of the tree: the trees it is compared with, then a table with a row per complexity."""
+    certificate, data = record.certificate, record.data
+    n_objects, n_tests = data.get("n_objects"), data.get("n_tests")
+    head = f"certificate by {certificate.certifier['name']}: the minimum over all trees on the same {n_objects} objects and "
+    head += f"{n_tests} tests; a leaf is {rule_in_words(certificate.leaf_rule)}"
+    table = text_table(certificate.rows(), width=terminal.width())
+    return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
+
+
+def rule_in_words(rule: Mapping[str, Any]) -> str:
+    """A leaf rule as a reader says it: "a node of one class, or of fewer than 5 rows"."""
+    words = ["of one class"]
+    if rule.get("min_split", 0) > 2:  # a single row has one class
+        words.append(f"of fewer than {rule['min_split']} rows")
+    if rule.get("theta"):
+        words.append(f"of at most {rule['theta']:g} of the weight")
+    if rule.get("delta") is not None:
+        words.append(f"of an impurity of at most {rule['delta']:g}")
+    return "a node " + ", or ".join(words)
 
 
 def tree_of(tree: Tree, **options: Any) -> str:
@@ -56,6 +81,7 @@ COMPARED = {
     "cost": "expected cost",
     "depth": "depth",
     "leaves": "leaves",
+    "ratio": "",
     "time": "fit s",
 }
 JUDGES = ("test_accuracy", "valid_accuracy", "train_accuracy", "test_r2", "valid_r2", "train_r2")
@@ -74,6 +100,10 @@ def comparison(records: Iterable[Record]) -> str:
     missed = next((name for name in ERRORS if name in first), "")
     short = [name.rpartition(".")[2] for name in varied]
     headings = {**{n: s if short.count(s) == 1 else n for n, s in zip(varied, short, strict=True)}, **{k: COMPARED[k] or k for k in list(COMPARED)[2:]}}
+    proven = certified_name(records)
+    headings["ratio"] = f"{proven.replace('_', ' ')} ÷ min"
+    if not proven:
+        del headings["ratio"]
     headings |= {"quality": judged.replace("_", " "), "error": missed.replace("_", " ")}
     rows = []
     for key, group in sorted(groups.items()):
@@ -86,10 +116,32 @@ def comparison(records: Iterable[Record]) -> str:
                 "cost": _mean(group, "expected_cost"),
                 "depth": _mean(group, "depth"),
                 "leaves": _mean(group, "n_leaves"),
+                "ratio": mean_ratio(group, proven),
                 "time": sum(record.timings.get("fit", math.nan) for record in group) / len(group),
             }
         )
     return text_table(rows, headings, width=terminal.width() if terminal.is_terminal() else None)
+
+
+SHOWN_RATIOS = ("expected_cost", "average_depth", "depth")
+"""The complexities whose ratio a comparison shows, the goal before all; else the first one that is certified."""
+
+
+def certified_name(records: Sequence[Record]) -> str:
+    """The complexity whose ratio to the minimum a comparison shows, "" when no run is certified."""
+    known = {name: 0 for record in records if record.certificate for name in record.certificate.complexities}
+    wanted = [str(record.config.get("goal", "")) for record in records[:1]] + [*SHOWN_RATIOS, *known]
+    return next((name for name in wanted if name in known), "")
+
+
+def mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
+    """Mean ratio to the minimum; "≤ 1.2" when one of them is only bounded, None unless all runs have one."""
+    found = [record.certificate.complexities.get(name) if record.certificate else None for record in records]
+    ratios = [one.ratio for one in found if one is not None and one.ratio is not None]
+    if not name or len(ratios) < len(found):
+        return None
+    mean = sum(ratios) / len(ratios)
+    return mean if all(one.proven for one in found) else f"≤ {spell_cell(mean)}"
 
 
 def _mean(records: Sequence[Record], name: str) -> float | None:

@@ -15,6 +15,7 @@ from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
+from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
 from arboretum.runs.folder import artifacts, make_ready, read_run, tracked_by, write_files, write_run
@@ -71,12 +72,15 @@ class Session:
 
         return versions(self.registry.owners)
 
-    def code(self, parts: Parts) -> str:
-        """Content hash of the framework and of the plugins whose components take part (trackers do not)."""
+    def code(self, parts: Parts, more: Iterable[Any] = ()) -> str:
+        """Content hash of the framework and of the plugins whose components take part (trackers do not).
+
+        more : components besides the parts (those that certify).
+        """
         from arboretum.engine.code import code_hash, framework_folder
 
         owners = {(entry.kind, entry.cls): entry.owner.path for entry in self.registry.entries()}
-        used = {(c.kind, type(c)) for c in components_of(parts) if c.kind != "tracker"}
+        used = {(c.kind, type(c)) for c in (*components_of(parts), *more) if c.kind != "tracker"}
         paths = frozenset({str(framework_folder()), *(owners[key] for key in used if owners.get(key))})
         if paths not in self._codes:
             self._codes[paths] = code_hash(paths)
@@ -124,15 +128,25 @@ class Session:
         from arboretum.engine import run as engine
 
         settings, parts = resolved.settings, resolved.parts
+        certifier, complexities = self._certifiers(resolved) if settings.certify else (None, ())
         return engine.Request(
             parts=parts,
             seed=settings.seed,
             budget=engine.Budget(settings.budget.seconds, settings.budget.memory_mb),
             certify=settings.certify,
+            certifier=certifier,
+            complexities=complexities,
             config=resolved.config,
             versions=self.versions,
-            code=self.code(parts),
+            code=self.code(parts, (*((certifier,) if certifier else ()), *complexities)),
         )
+
+    def _certifiers(self, resolved: Resolved) -> tuple[Any, tuple[Any, ...]]:
+        """Who certifies, and which complexities.  Raises ConfigError for a certifier that is none."""
+        settings, parts = resolved.settings, resolved.parts
+        shared = {} if settings.theta is None else {"theta": settings.theta}
+        certifier = certifier_of(self.registry, parts, settings.certifier, shared)
+        return certifier, certified_complexities(self.registry, parts, shared)
 
     def _open_tracker(self, component: Any) -> str:
         """Start the tracker early, so that it loads while the run works; what is wrong with it, or ""."""

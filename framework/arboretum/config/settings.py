@@ -31,6 +31,7 @@ class Settings:
     theta: float | None = param(None, "θ, followed by every component that declares it", ge=0.0, le=1.0)
     goal: str = param("valid_error", "metric that a sweep returns and calls best; its name gives the direction")
     certify: bool = param(False, "compare with the proven minimum over the same tests")
+    certifier: str | None = param(None, "solver that certifies; null: the run's own, else the first by name that can")
     skip_finished: bool = param(False, "do not repeat a run whose configuration, data and code are already finished")
     plugins: tuple[str, ...] = param((), "one-file plugins (as --plugin FILE)")
     budget: Limits = attrs.field(factory=Limits, metadata={"doc": "see budget.seconds, budget.memory_mb"})

@@ -27,13 +27,16 @@ from arboretum.model.table import Table, Task
 
 Progress = Callable[[float, float | None, str], None]
 
-VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certify_report", "budget"})
+VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
 """Configuration keys that do not change a finished result, and so are no part of its fingerprint."""
 
 
 @attrs.frozen
 class Budget:
-    """What a run may spend on growing or solving.   seconds : wall.   memory_mb : megabytes of the solver's tables."""
+    """What a run may spend on growing or solving, and again on its certificate.
+
+    seconds : wall.   memory_mb : megabytes of the solver's tables.
+    """
 
     seconds: float | None = attrs.field(default=None)
     memory_mb: int | None = attrs.field(default=None)
@@ -50,11 +53,21 @@ class Budget:
             msg = f"budget.memory_mb must be > 0; got {value!r}"
             raise ValueError(msg)
 
+    def context(self, seed: int, progress: Progress) -> Context:
+        """The budget from now on."""
+        return Context(
+            seed=seed,
+            deadline=None if self.seconds is None else time.monotonic() + self.seconds,
+            memory_bytes=None if self.memory_mb is None else self.memory_mb * 1_000_000,
+            progress=progress,
+        )
+
 
 @attrs.frozen(eq=False)
 class Request:
     """One run.
 
+    certify : put the tree beside the proven minima of ``complexities``, by ``certifier`` (a solver with ``minima``, or None).
     config : the composed configuration, kept in the record.   versions : of packages and plugins, kept in the record.
     code : content hash of framework and plugins (see :mod:`arboretum.engine.code`).
     """
@@ -63,6 +76,8 @@ class Request:
     seed: int = 0
     budget: Budget = Budget()
     certify: bool = False
+    certifier: Any = None
+    complexities: tuple[Any, ...] = ()
     config: Mapping[str, Any] = attrs.field(factory=dict)
     versions: Mapping[str, str] = attrs.field(factory=dict)
     code: str = ""
@@ -132,11 +147,13 @@ def fingerprint(request: Request, sha256: str) -> str:
     """Content hash of configuration, data and code version: equal fingerprints mean equal results.
 
     What cannot change a finished result (tracker, folders, goal) is left out; a budget counts only where it is set,
-    because a run that it cut short differs.
+    because a run that it cut short differs.  Who certifies what counts only where a certificate is asked for.
     """
     config = {key: value for key, value in request.config.items() if key not in VOLATILE}
     spent = {key: value for key, value in attrs.asdict(request.budget).items() if value is not None}
-    parts = [config, request.seed, spent, request.certify, sha256, request.code]
+    proof = [*([request.certifier] if request.certifier else []), *request.complexities] if request.certify else []
+    certificate = [(part.kind, part.name, attrs.asdict(part)) for part in proof]
+    parts = [config, request.seed, spent, request.certify, certificate, sha256, request.code]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -157,9 +174,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
         verify(tree, fitted.problem, fitted.train, metrics, fitted.solution)
-    notes = [*fitted.notes, *fitted.solution.notes]
-    if request.certify:
-        notes.append(_certificate(parts))
+    certificate, remarks = _certify(request, fitted, tree, metrics, timings, progress)
     return Record(
         config=request.config,
         seed=request.seed,
@@ -180,8 +195,28 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=tuple(notes),
+        notes=(*fitted.notes, *fitted.solution.notes, *remarks),
+        certificate=certificate,
     )
+
+
+def _certify(
+    request: Request, fitted: Fit, tree: Any, metrics: Mapping[str, float], timings: dict[str, float], progress: Progress
+) -> tuple[Any, tuple[str, ...]]:
+    """The certificate, if it is asked for, and the notes on it; under a clock of its own, with the whole budget again.
+
+    A certificate that the budget cut short holds what is proven; the tree is the one that the request stands for, so the run
+    is finished all the same.  (More budget makes another fingerprint, so ``skip_finished`` then certifies anew.)
+    """
+    if not request.certify:
+        return None, ()
+    from arboretum.engine.certificate import certify
+
+    with compiling(timings, progress, "certify"), clock(timings, "certify"):
+        context = request.budget.context(request.seed, progress)
+        return certify(
+            request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context
+        )
 
 
 def fit(
@@ -217,13 +252,7 @@ def fit(
     timings["compile"] = warm_up(problem, seed, progress) if warm else 0.0
     progress(0, None, f"growing with {parts.method.name}")
     with compiling(timings, progress), clock(timings, "fit"):
-        context = Context(
-            seed=seed,
-            deadline=None if budget.seconds is None else time.monotonic() + budget.seconds,
-            memory_bytes=None if budget.memory_mb is None else budget.memory_mb * 1_000_000,
-            progress=progress,
-        )
-        solution = grow_or_tune(problem, context)
+        solution = grow_or_tune(problem, budget.context(seed, progress))
         if parts.pruner is not None and solution.tree is not None:
             solution = attrs.evolve(solution, tree=parts.pruner.prune(solution.tree, objects.table, valid))
     return Fit(solution, problem, division, objects.table, timings, objects.notes)
@@ -279,8 +308,8 @@ def warm_up(problem: Problem, seed: int, progress: Progress) -> float:
 
 
 @contextmanager
-def compiling(timings: dict[str, float], progress: Progress) -> Iterator[None]:
-    """Move the seconds that compilation takes inside the block from ``timings["fit"]`` to ``timings["compile"]``.
+def compiling(timings: dict[str, float], progress: Progress, name: str = "fit") -> Iterator[None]:
+    """Move the seconds that compilation takes inside the block from ``timings[name]`` to ``timings["compile"]``.
 
     Kernels are compiled at first use and kept in a disk cache, so nothing is moved but in the first run after an install.
     """
@@ -289,7 +318,7 @@ def compiling(timings: dict[str, float], progress: Progress) -> Iterator[None]:
     with compile_clock(lambda message: progress(0, None, message)) as compilation:
         yield
     timings["compile"] += compilation.seconds
-    timings["fit"] = max(0.0, timings["fit"] - compilation.seconds)
+    timings[name] = max(0.0, timings[name] - compilation.seconds)
 
 
 def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
@@ -307,12 +336,6 @@ def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
 def _is_proven(parts: Parts, solution: Solution) -> bool:
     """Whether the solution says more than "here is a tree"."""
     return parts.solver is not None or solution.status is Status.optimal
-
-
-def _certificate(parts: Parts) -> str:
-    if parts.solver is not None:
-        return "certify: the solver's own bound is the certificate (see solution)"
-    return "certify: not applicable, no installed solver minimises a complexity over the same tests and leaf rule"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import StoreError
+from arboretum.model.certificate import Certificate
 from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
 
@@ -23,9 +24,10 @@ class Record:
     config : the composed configuration; ``config["choices"]`` holds the chosen names per group.
     versions : package → version, plugin → owner's distribution and version, git commit where there is one.
     data : name, sha256, n_rows, n_objects, n_tests, n_classes.
-    timings : seconds (wall): load, encode, compile, fit, verify.
+    timings : seconds (wall): load, encode, compile, fit, verify, and certify where it was asked for.
     metrics : flat name → number.
     fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
+    certificate : how far the tree is from the minimum (``certify=true``); None when not asked for, or not applicable.
     """
 
     config: Mapping[str, Any]
@@ -39,6 +41,7 @@ class Record:
     tree: Tree | None
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
+    certificate: Certificate | None = None
 
     def to_json(self) -> str:
         """The record as JSON text, without the tree (``tree.json`` lies beside it)."""
@@ -52,6 +55,7 @@ class Record:
             # JSON has no NaN and no infinity: a metric that is not defined is null
             "metrics": {k: v if math.isfinite(v) else None for k, v in self.metrics.items()},
             "solution": None if self.solution is None else self.solution.to_json(),
+            **({} if self.certificate is None else {"certificate": self.certificate.to_json()}),
             "verified": self.verified,
             "fingerprint": self.fingerprint,
             "notes": list(self.notes),
@@ -70,7 +74,7 @@ class Record:
             msg = f"not a record of this version; expected schema {SCHEMA!r}"
             raise StoreError(msg)
         try:
-            found = data["solution"]
+            found, certificate = data["solution"], data.get("certificate")
             return Record(
                 config=data["config"],
                 seed=data["seed"],
@@ -83,6 +87,7 @@ class Record:
                 tree=tree,
                 fingerprint=data["fingerprint"],
                 notes=tuple(data["notes"]),
+                certificate=None if certificate is None else Certificate.from_json(certificate),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"

@@ -88,6 +88,32 @@ def assemble(
     return Parts(**parts)
 
 
+def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shared: Mapping[str, Any] | None = None) -> Any:
+    """The solver that certifies a run (one with ``minima``); None where none is installed.
+
+    name : whom to take; by default the run's own solver if it can, else the first by name that can.
+    shared : top-level values that its fields follow.   Raises ConfigError when the solver of that name is unknown or cannot.
+    """
+    own = parts.solver if hasattr(parts.solver, "minima") else None
+    able = [entry for entry in registry.entries("solver") if hasattr(entry.cls, "minima")]
+    if name is None:
+        return own if own is not None else build(able[0], {}, shared) if able else None
+    if own is not None and own.name == name:
+        return own
+    found = [entry for entry in able if entry.name == name]
+    if not found:
+        cannot = f"solver {name} proves no minima; " if name in registry.names("solver") else ""
+        raise ConfigError(f"certifier: {cannot}" + unknown("certifier", name, [entry.name for entry in able]))
+    return build(found[0], {}, shared)
+
+
+def certified_complexities(registry: Registry, parts: Parts, shared: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+    """Every installed complexity, by name; the run's own as the run has it."""
+    own = parts.complexity
+    built = (build(entry, {}, shared) for entry in registry.entries("complexity"))
+    return tuple(own if own is not None and own.name == found.name else found for found in built)
+
+
 def split_values(
     choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

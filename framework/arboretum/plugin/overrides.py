@@ -22,6 +22,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "budget": "an estimator grows to the end; bound it by max_depth=… or min_samples_leaf=…, or use arboretum.run",
     "goal": "say what to optimise by scoring=… of GridSearchCV, or use arboretum.run",
     "certify": "only arboretum.run compares with the proven minimum",
+    "certifier": "only arboretum.run compares with the proven minimum",
     "skip_finished": "an estimator records nothing; arboretum.run does",
 }
 """Keys of a run that an estimator does not take, and what to do instead."""

@@ -1,0 +1,238 @@
+"""How far is a tree from the minimum?  A certifying solver answers; everything it says is checked here, slowly.
+
+The comparison is with all trees on the same objects and tests with the same leaf rule: every node that the rule calls a
+leaf is one, and every other node is divided where some test divides it.  It means something only if the run's own tree is
+such a tree; where it is none, or such trees have no minimum that the solver knows, the certificate is "not applicable"
+and a note says why.  What the solver claims is compared with the tree: a bound above a tree's value fails the run.
+
+Tolerance.  A value is a sum of at most one term per node, each term holding a mass, which is a sum of at most n weights;
+two orders of summation differ by less than 4·(n + nodes)·ε relatively (ε = 2⁻⁵²).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine import check, verify
+from arboretum.errors import BudgetError, CapabilityError, DataError, VerificationError
+from arboretum.interfaces.complexity import counterexample_to_monotony, value_of
+from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.stopping import LeafRule
+from arboretum.model.certificate import Certificate, Certified
+from arboretum.model.encoded import Encoded
+from arboretum.model.solution import Solution, Status
+from arboretum.model.table import Task
+from arboretum.model.tree import LEAF, Tree
+
+Noted = tuple[Certificate | None, tuple[str, ...]]
+
+
+def certify(
+    certifier: Any,
+    complexities: Sequence[Any],
+    tree: Tree,
+    problem: Problem,
+    solution: Solution,
+    metrics: Mapping[str, float],
+    context: Context,
+) -> Noted:
+    """The certificate of a verified tree, and what is to be said about it; None where it is not applicable.
+
+    certifier : a solver with ``minima``, None if there is none.   complexities : which to certify.
+    solution : what the method returned with the tree; a solver's own bound counts for the run's own complexity.
+    Raises VerificationError when a bound is above the value of a tree, or when the solver's tree is not what it says.
+    """
+    try:
+        if certifier is None:
+            msg = "no installed solver proves minima; install or enable a plugin that brings one (arboretum plugins lists them)"
+            raise CapabilityError(msg)
+        rule = _applicable(certifier, tree, problem, solution)
+        kept, notes = _monotone(complexities)
+        if not kept:
+            msg = "no complexity is installed; install or enable a plugin that brings one"
+            raise CapabilityError(msg)
+        found = _minima(certifier, kept, problem, solution, tree, context)
+    except (CapabilityError, DataError) as error:
+        return None, (f"certify: not applicable: {error}",)
+    except (BudgetError, MemoryError) as error:
+        why = str(error) or "out of memory"
+        return None, (f"certify: nothing is proven within the budget: {why}; raise budget.seconds or budget.memory_mb",)
+    bounds = {
+        complexity.name: certified(complexity, tree, answer, problem, rule, metrics)
+        for complexity, answer in zip(kept, found, strict=True)
+    }
+    told = {"name": certifier.name, **_fields(certifier)}
+    return Certificate(told, attrs.asdict(rule), bounds), (*notes, *_remarks(bounds, found))
+
+
+def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
+    """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is taken over."""
+    parts, objects = problem.parts, problem.objects
+    rule = parts.leaf_rule()
+    if objects.task is not Task.classification:
+        msg = "minima are known for classes only, but the target is a number; choose a data set with classes"
+        raise CapabilityError(msg)
+    if objects.raw_features:
+        name = objects.raw_features[0].column
+        msg = (
+            f"column {name!r} is raw, and its thresholds depend on the node; choose an encoder with fixed tests "
+            "(encoder=multiway, bins or midpoints)"
+        )
+        raise CapabilityError(msg)
+    stand_in = Parts(method=certifier, encoder=parts.encoder)
+    check.check_table(stand_in, objects.table)
+    check.check_objects(stand_in, objects)
+    if complaint := breaks_rule(tree, problem, rule):
+        cut = "the budget cut the tree short; raise budget.seconds" if not solution.finished else ""
+        raise CapabilityError(cut or f"{complaint}, so the tree is none of those that the minimum is taken over")
+    return rule
+
+
+def _monotone(complexities: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
+    """The complexities that dynamic programming may minimise, and a sentence about each other one."""
+    kept, notes = [], []
+    for complexity in complexities:
+        counterexample = counterexample_to_monotony(complexity)
+        if counterexample is None:
+            kept.append(complexity)
+        else:
+            notes.append(f"certify: complexity {complexity.name} is left out, it is not monotone: {counterexample}")
+    return kept, tuple(notes)
+
+
+def _minima(
+    certifier: Any, complexities: Sequence[Any], problem: Problem, solution: Solution, tree: Tree, context: Context
+) -> list[Solution]:
+    """One solution per complexity; the run's own solver has answered for the run's own complexity."""
+    own = _own(complexities, problem, solution, tree)
+    asked = [complexity for complexity in complexities if complexity is not own]
+    answers = []
+    if asked:
+        context.progress(0, None, f"certifying with {certifier.name}: minimum of {', '.join(c.name for c in asked)}")
+        answers = list(certifier.minima(problem, asked, context))
+    if len(answers) != len(asked):
+        msg = f"verification failed: solver {certifier.name} was asked for {len(asked)} minima and returned {len(answers)}"
+        raise VerificationError(msg)
+    waiting = iter(answers)
+    return [solution if complexity is own else next(waiting) for complexity in complexities]
+
+
+def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree: Tree) -> Any:
+    """The complexity that the run's solver has minimised, if it is among these."""
+    parts = problem.parts
+    if parts.solver is None or parts.complexity is None or not math.isfinite(solution.value):
+        return None
+    own = next((complexity for complexity in complexities if complexity == parts.complexity), None)
+    # a solver may have minimised something else (an error with a price per leaf): its bound then is of something else
+    if own is None or abs(value_of(own, tree) - solution.value) > _slack(problem.objects, tree) * max(1.0, abs(solution.value)):
+        return None
+    return own
+
+
+def certified(
+    complexity: Any, tree: Tree, answer: Solution, problem: Problem, rule: LeafRule, metrics: Mapping[str, float]
+) -> Certified:
+    """Check what is claimed of one complexity, and put it beside the tree's value.  Raises VerificationError."""
+    name, slack = complexity.name, _slack(problem.objects, tree)
+    value = value_of(complexity, tree)
+    _same(f"the tree's {name}", metrics.get(name, value), value, slack)
+    bound = answer.lower_bound if answer.lower_bound > 0 else 0.0  # every ψ is ≥ 0; NaN: nothing is proven
+    _at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
+    best = value
+    if answer.tree is not None:
+        found = value_of(complexity, answer.tree)
+        slack = max(slack, _slack(problem.objects, answer.tree))
+        _same(f"{name} of the solver's tree", answer.value, found, slack)
+        check_tree(answer.tree, problem, rule)
+        best = min(best, found)
+    elif answer.status is Status.optimal:
+        best = min(best, answer.value)
+    _at_most(f"the proven minimum of {name} is at most the value of the solver's own tree", bound, best, slack)
+    if answer.status is Status.optimal:
+        _same(f"the minimum of {name}, said to be optimal", bound, best, slack)
+        bound = best  # equal up to rounding
+    return Certified(value, min(bound, best), best)
+
+
+def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
+    """Check a solver's tree as a run's tree is checked, and that it obeys the leaf rule.  Raises VerificationError."""
+    verify.check_structure(tree)
+    verify.check_objects(tree, problem.objects, verify.replay(tree, problem.objects.table))
+    verify.check_prices(tree, problem.objects, problem.prices)
+    if complaint := breaks_rule(tree, problem, rule):
+        msg = f"verification failed: the solver's tree does not obey the leaf rule: {complaint}"
+        raise VerificationError(msg)
+
+
+def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
+    """Which node of a tree is no leaf, or no inner node, as the rule has it; "" where all are."""
+    objects = problem.objects
+    at = np.full(objects.n_objects, -1, np.int64)
+    at[objects.object_of_row] = verify.replay(tree, objects.table)
+    impurity, total = problem.parts.impurity, float(tree.mass[0])
+    rounding = 8 * (objects.n_objects + objects.n_classes) * np.finfo(np.float64).eps
+    for node in range(tree.n_nodes):
+        weights, mass, count = tree.weights[node], float(tree.mass[node]), int(tree.counts[node])
+        pure = np.count_nonzero(weights) == 1
+        mixed = float(impurity.value(weights)) if rule.delta is not None and impurity is not None else math.nan
+        slack = rounding * max(1.0, abs(mixed))
+        if tree.test[node] != LEAF:
+            if pure or rule.holds(mass, total, count, mixed + slack):
+                return f"node {node} is divided, but it is a leaf by the leaf rule"
+        elif not (pure or rule.holds(mass, total, count, mixed - slack)):
+            column = _divides(objects, np.flatnonzero(at == node))
+            if column:
+                return f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its {count} rows)"
+    return ""
+
+
+def _divides(objects: Encoded, rows: np.ndarray) -> str:
+    """The first column with a test that divides these objects, "" where there is none."""
+    for f, feature in enumerate(objects.features):
+        codes = objects.codes[rows, f]
+        if feature.n_tests and len(np.unique(codes[codes < feature.n_bins] if feature.has_missing else codes)) > 1:
+            return feature.column
+    return ""
+
+
+def _remarks(bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
+    """Sentences about what has no ratio, and what is only bounded."""
+    notes = list(dict.fromkeys(f"certify: {note}" for answer in answers for note in answer.notes))
+    zero = [name for name, found in bounds.items() if found.ratio_is == "undefined"]
+    if zero:
+        notes.append(f"certify: the minimum of {', '.join(zero)} is 0 (one leaf is enough), so there the ratio is undefined")
+    open_ = [name for name, found in bounds.items() if not found.proven]
+    if open_:
+        notes.append(
+            f"certify: of {', '.join(open_)} only a lower bound is proven within the budget, so the ratio is at most the one "
+            "shown; raise budget.seconds or budget.memory_mb"
+        )
+    return tuple(notes)
+
+
+def _fields(component: Any) -> dict[str, Any]:
+    """Parameter → value, as words of JSON."""
+    fields = attrs.fields(type(component))
+    values = {field.alias: getattr(component, field.name) for field in fields if field.init}
+    return {name: value if isinstance(value, str | int | float | None) else str(value) for name, value in values.items()}
+
+
+def _slack(objects: Encoded, tree: Tree) -> float:
+    return 4 * (objects.n_objects + tree.n_nodes) * float(np.finfo(np.float64).eps)
+
+
+def _same(what: str, reported: float, recomputed: float, slack: float) -> None:
+    if not abs(reported - recomputed) <= slack * max(1.0, abs(recomputed)):
+        msg = f"verification failed: {what}: reported {reported}, recomputed {recomputed}; please report this run"
+        raise VerificationError(msg)
+
+
+def _at_most(rule: str, low: float, high: float, slack: float) -> None:
+    if not low <= high + slack * max(1.0, abs(high)):
+        msg = f"verification failed: {rule}: {low} is above {high}; please report this run"
+        raise VerificationError(msg)
