@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.criteria import CRITERIA
 from arboretum_decision_tables.impurities import OutsideMajority, UnlikePairs
+from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.solver import SubtableDP
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; the presets of the sixteen greedy algorithms lie beside."""
-    return [OutsideMajority, UnlikePairs, *CRITERIA]
+    return [OutsideMajority, UnlikePairs, *CRITERIA, *COMPLEXITIES, ZeroError, SubtableDP]

@@ -1,0 +1,192 @@
+"""Δ(T): the separable subtables that trees for T can meet, each once, with the bundles of edges that divide it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context
+from arboretum_decision_tables.space import Space
+
+SLICE = 4_000_000
+"""Row visits between two looks at the clock: some tens of milliseconds."""
+FIRST_NODES, FIRST_STREAM = 1 << 12, 1 << 16
+BUILD_SHARE = 0.8
+"""Of the seconds that are left: building Δ(T); the rest is for values and the tree."""
+
+
+@attrs.define(eq=False)
+class Graph:
+    """Δ(T) in arrays.  Node 0 is T; leaves are no nodes.
+
+    size : int32[n], objects.   mass : float64[n].   start : int64[n, 2], the node's bundles are ``stream[a:b]``;
+    (−1, −1) where the budget ended before the node was expanded.
+    stream : int32[·], bundle after bundle: test, number of leaves, number of edges, node numbers.
+    order : int32[n], every node after the nodes that it leads to.
+    finished : nothing is left to expand.   stopped : "" or what ran out, "seconds" or "bytes".
+    leaves : number of distinct leaf subtables, if they were counted, else −1.
+    index : finds nodes; by fingerprint (slots of kernels_rows) or a dict from sets of rows.
+    """
+
+    space: Space
+    size: np.ndarray
+    mass: np.ndarray
+    start: np.ndarray
+    stream: np.ndarray
+    order: np.ndarray
+    index: Any
+    stopped: str = ""
+    leaves: int = -1
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.size)
+
+    @property
+    def finished(self) -> bool:
+        return not self.stopped
+
+    @property
+    def widest(self) -> int:
+        """Most branches that a bundle may have."""
+        return int(max(2, self.space.n_bins.max(initial=2)))
+
+    def node_of(self, rows: np.ndarray) -> int:
+        """The node of a set of objects, −1 when it is none (a leaf, or never met)."""
+        if isinstance(self.index, dict):
+            return self.index.get(frozenset(rows.tolist()), -1)
+        from arboretum_decision_tables.kernels_rows import find
+
+        one, two = self.space.words[rows].sum(axis=0, dtype=np.uint64)
+        return int(find(self.index, one, two))
+
+
+def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:  # noqa: B008
+    """Expand every subtable, within the budget.   values : how many numbers per node will be wanted (bytes are kept free)."""
+    if not space.compiled_impurity:
+        from arboretum_decision_tables.reference import graph_in_python
+
+        return graph_in_python(space, context)
+    return _Builder(space, count_leaves, values).run(context)
+
+
+class _Builder:
+    """Owns the arrays of kernels_rows and enlarges them."""
+
+    def __init__(self, space: Space, count_leaves: bool, values: int) -> None:
+        from arboretum_decision_tables import kernels_rows as kernels
+
+        self.space, self.kernels, self.track = space, kernels, count_leaves
+        self.per_node = 8 * values + 12
+        n = space.n_objects
+        self.state = np.zeros(9, np.int64)
+        self.arrays = {
+            "size": np.zeros(FIRST_NODES, np.int32),
+            "mass": np.zeros(FIRST_NODES),
+            "start": np.full((FIRST_NODES, 2), -1, np.int64),
+            "stream": np.zeros(FIRST_STREAM, np.int32),
+            "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
+            "leaf_slots": np.zeros((2 * FIRST_NODES if count_leaves else 2, 2), np.uint64),
+            "frames": np.zeros((64, 4), np.int64),
+            "pending": np.zeros((1024, 4), np.int64),
+            "rows": np.zeros(4 * n + 64, np.int32),
+        }
+        if not space.is_leaf(np.arange(n)):
+            self._enter_root()
+
+    def _enter_root(self) -> None:
+        kernels, arrays, n = self.kernels, self.arrays, self.space.n_objects
+        arrays["size"][0], arrays["mass"][0] = n, self.space.weight.sum()
+        arrays["rows"][:n] = np.arange(n)
+        one, two = self.space.words.sum(axis=0, dtype=np.uint64)
+        slot = int(one) & (len(arrays["slots"]) - 1)
+        arrays["slots"][slot] = one, (two & kernels.UPPER) | np.uint64(1)
+        arrays["frames"][0] = 0, n, 0, 0
+        arrays["pending"][0] = 0, -1, 0, 0
+        self.state[[kernels.NODES, kernels.FRAMES, kernels.PENDING]] = 1
+        self.state[kernels.ROWS] = n
+
+    def run(self, context: Context) -> Graph:
+        stopped, until = "", None
+        if context.deadline is not None:
+            now = time.monotonic()
+            until = now + BUILD_SHARE * (context.deadline - now)
+        while True:
+            if until is not None and time.monotonic() >= until:
+                stopped = "seconds" if self.state[self.kernels.FRAMES] else ""
+                break
+            found = self._slice()
+            if found == self.kernels.FINISHED:
+                break
+            if found == self.kernels.NEED_ROOM and not self._enlarge(context.memory_bytes):
+                stopped = "bytes"
+                break
+            done, known = int(self.state[self.kernels.EXPANDED]), int(self.state[self.kernels.NODES])
+            context.progress(done, known, f"{done:,} of {known:,} subtables known so far expanded")
+        return self._graph(stopped)
+
+    def _slice(self) -> int:
+        space = self.space
+        return int(
+            self.kernels.build_rows(
+                space.codes, space.family, space.n_bins, space.first_test, space.price, space.even, space.label,
+                space.weight, space.count, space.words, space.rule_array, _impurity_address(space), self.track,
+                self.state, *self.arrays.values(), SLICE,
+            )
+        )  # fmt: skip
+
+    def _enlarge(self, budget: int | None) -> bool:
+        """Make room for the next subtable, doubling what is too short; False when that exceeds the budget in bytes."""
+        kernels, state = self.kernels, self.state
+        need = int(state[kernels.NEED])
+        nodes = int(state[kernels.NODES]) + need
+        wanted = {
+            "size": nodes, "mass": nodes, "start": nodes, "stream": int(state[kernels.STREAM]) + need,
+            "slots": 2 * nodes, "leaf_slots": 2 * (int(state[kernels.LEAVES]) + need) if self.track else 0,
+            "frames": int(state[kernels.FRAMES]) + 1, "pending": int(state[kernels.PENDING]) + need,
+            "rows": int(state[kernels.ROWS]) + int(state[kernels.NEED_ROWS]),
+        }  # fmt: skip
+        for name, length in wanted.items():
+            old = self.arrays[name]
+            if length <= len(old):
+                continue
+            longer = 1 << (length - 1).bit_length()
+            # while an array moves, both copies are there
+            bytes_then = self.bytes_used() + old.nbytes // len(old) * longer
+            if budget is not None and bytes_then > budget:
+                return False
+            new = np.zeros((longer, *old.shape[1:]), old.dtype)
+            if name in ("slots", "leaf_slots"):
+                kernels.rehash(old, new)
+            else:
+                new[: len(old)] = old
+            self.arrays[name] = new
+        return True
+
+    def bytes_used(self) -> int:
+        """Of the arrays, and of the values per node that will be asked for."""
+        return sum(array.nbytes for array in self.arrays.values()) + self.per_node * int(self.state[self.kernels.NODES])
+
+    def _graph(self, stopped: str) -> Graph:
+        from arboretum_decision_tables.kernels_values import order_by_size
+
+        n = int(self.state[self.kernels.NODES])
+        arrays = self.arrays
+        order = np.zeros(n, np.int32)
+        if n:
+            order_by_size(arrays["size"][:n], order)
+        return Graph(
+            self.space, arrays["size"][:n], arrays["mass"][:n], arrays["start"][:n],
+            arrays["stream"][: int(self.state[self.kernels.STREAM])], order, arrays["slots"], stopped,
+            int(self.state[self.kernels.LEAVES]) if self.track else -1,
+        )  # fmt: skip
+
+
+def _impurity_address(space: Space) -> int:
+    from arboretum.kernels import pointers
+
+    used = not np.isnan(space.rule_array[3])
+    return pointers.impurity_address(space.impurity.kernel) if used else 0

@@ -1,0 +1,574 @@
+"""Δ(T) for any number of objects: depth first over lists of rows.
+
+A subtable is known by the sum of two random 64-bit words per row (mod 2⁶⁴); a slot of the hash table keeps all of the
+first sum and the upper half of the second.  Two different sets of rows agree in these 96 bits with probability 2⁻⁹⁶, as
+one row that only one of them has makes both differences uniform; so among N subtables some two are confused with
+probability at most N² · 2⁻⁹⁷ (6 · 10⁻¹⁴ for a hundred million).
+
+A subtable of at most 64 rows is a *base*: all that is below it is handled as sets of bits among its rows, where a branch is
+one conjunction, and a lossy cache remembers the nodes that its subsets have.
+
+The walk keeps a stack of *frames*, each the rows of one subtable on a stack of rows, and a stack of *pending* children,
+each still to be taken from the rows of the frame below it.  A child's rows are fewer than its parent's.  All state lies in
+arrays that the caller enlarges when the kernel says so; the kernel can be left and entered again at any subtable.
+
+A bundle in ``stream`` is: global index of its test, number of branches that are leaves, number of the other branches, their
+node numbers.  Tests of one feature that divide the rows alike make one bundle, that of the cheapest, ties to the first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.bits import lowest, popcount
+from arboretum.kernels.jit import jit
+from arboretum.kernels.pointers import impurity_at
+
+MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
+FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
+NODES, STREAM, FRAMES, PENDING, ROWS, EXPANDED, LEAVES, NEED, NEED_ROWS = range(9)
+"""Places in ``state``: how much of each array is used; subtables expanded; distinct leaves; the room that is asked for."""
+
+BASE = 64
+"""Rows of a subtable below which sets of rows are words of bits."""
+NEAR_BITS = 14
+"""Entries of the cache: 2¹⁴ of 16 bytes stay in the second-level cache of the processor."""
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+ONE, NONE = np.uint64(1), np.uint64(0)
+NOBODY, MIXED = -1, -2
+"""Class of no rows, and of rows of several classes."""
+UPPER = np.uint64(0xFFFFFFFF00000000)
+LOWER = np.uint64(0x00000000FFFFFFFF)
+
+
+@jit(inline=True)
+def union(a, b):
+    """Class of two sets of rows together."""
+    if a == NOBODY:
+        return b
+    if b == NOBODY or a == b:
+        return a
+    return np.int64(MIXED)
+
+
+@jit(inline=True)
+def find_or_enter(slots, one, two, number):
+    """The number under which a fingerprint is known; it is entered under ``number`` when it is new."""
+    mask = np.int64(slots.shape[0] - 1)
+    at = np.int64(one & np.uint64(mask))
+    upper = two & UPPER
+    while True:
+        word = slots[at, 1]
+        if word == np.uint64(0):
+            slots[at, 0] = one
+            slots[at, 1] = upper | np.uint64(number + 1)
+            return number
+        if slots[at, 0] == one and word & UPPER == upper:
+            return np.int64(word & LOWER) - 1
+        at = (at + 1) & mask
+
+
+@jit
+def find(slots, one, two):
+    """The number under which a fingerprint is known, or −1."""
+    mask = np.int64(slots.shape[0] - 1)
+    at = np.int64(one & np.uint64(mask))
+    while slots[at, 1] != np.uint64(0):
+        if slots[at, 0] == one and slots[at, 1] & UPPER == two & UPPER:
+            return np.int64(slots[at, 1] & LOWER) - 1
+        at = (at + 1) & mask
+    return np.int64(-1)
+
+
+@jit
+def rehash(old, new):
+    """Enter all of ``old`` into an empty, larger table."""
+    mask = np.int64(new.shape[0] - 1)
+    for i in range(old.shape[0]):
+        if old[i, 1] != np.uint64(0):
+            at = np.int64(old[i, 0] & np.uint64(mask))
+            while new[at, 1] != np.uint64(0):
+                at = (at + 1) & mask
+            new[at, 0] = old[i, 0]
+            new[at, 1] = old[i, 1]
+
+
+@jit(inline=True)
+def goes(family, code, index, outcome):
+    """Whether a code has that outcome under test ``index`` of its feature."""
+    if family == MULTIWAY:
+        return code == outcome
+    if family == THRESHOLDS:
+        return (code <= index) == (outcome == 0)
+    return (code == index) == (outcome == 0)
+
+
+@jit(inline=True)
+def cheapest(price, first, low, high):
+    """The cheapest of the tests low … high − 1 of a feature, ties to the lowest."""
+    best = low
+    for k in range(low + 1, high):
+        if price[first + k] < price[first + best]:
+            best = k
+    return best
+
+
+@jit
+def is_light_or_pure_enough(rows, low, high, column, family, index, outcome, label, weight, rule, impurity, vector):
+    """Whether one branch of a test is a leaf by its mass or impurity; summed in the order of rows, so that the answer does
+    not depend on the way that led to the subtable.
+
+    rule : float64[4]: min_split, θ, total mass, δ (NaN: none), as in LeafRule.
+    """
+    vector[:] = 0.0
+    mass = 0.0
+    for k in range(low, high):
+        r = rows[k]
+        if goes(family, np.int64(column[r]), index, outcome):
+            mass += weight[r]
+            vector[label[r]] += weight[r]
+    if mass <= rule[1] * rule[2] * (1 + 1e-12):
+        return True
+    return not np.isnan(rule[3]) and impurity_at(impurity)(vector) <= rule[3]
+
+
+@jit
+def build_rows(
+    codes, family, n_bins, first_test, price, even, label, weight, count, words, rule, impurity, track,
+    state, size, mass, start, stream, slots, leaf_slots, frames, pending, rows, limit,
+):  # fmt: skip
+    """Expand subtables until none is pending (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED).
+
+    codes : uint[F, n].   family, n_bins, first_test : int64[F].   price : float64[tests].   even : bool[F], all tests of the
+    feature cost the same.   label : int32[n].   weight : float64[n].   count : int64[n].   words : uint64[n, 2].
+    rule : see :func:`is_light_or_pure_enough`.   impurity : address.   track : count distinct leaves, too.
+    state : int64[9].   size : int32[nodes].   mass : float64[nodes].   start : int64[nodes, 2], the node's part of
+    ``stream``, (−1, −1) before it is expanded.   slots, leaf_slots : uint64[2^k, 2].   frames : int64[·, 4] (first and last
+    row, pending children below it, whether it is a base).   pending : int64[·, 4] (node, feature, test of the feature,
+    outcome; above a base: node, set of its rows).   rows : int32[·].
+    """
+    n_features = codes.shape[0]
+    widest = 0
+    for f in range(n_features):
+        widest = max(widest, n_bins[f])
+    tally, counts = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
+    one, two = np.zeros(widest, np.uint64), np.zeros(widest, np.uint64)
+    heavy, who = np.zeros(widest), np.zeros(widest, np.int64)
+    after, touched = np.zeros(widest + 1, np.int64), np.zeros(widest, np.int64)
+    vector = np.zeros(max(1, label.max() + 1))
+    same, part = np.zeros((n_features, BASE), np.uint64), np.zeros((n_features, BASE), np.uint64)
+    part_code, parts, other = np.zeros((n_features, BASE), np.int64), np.zeros(n_features, np.int64), np.zeros(BASE, np.uint64)
+    near = np.zeros((1 << NEAR_BITS, 2), np.uint64)
+    summed = rule[1] > 0.0 or not np.isnan(rule[3])
+    ruled = summed or rule[0] > 1.0
+    base_words = np.zeros((BASE, 2), np.uint64)
+    is_open, epoch, done, need = False, np.uint64(0), 0, 0
+    while True:
+        while state[FRAMES] > 0 and state[PENDING] == frames[state[FRAMES] - 1, 2]:
+            state[FRAMES] -= 1
+            state[ROWS] = frames[state[FRAMES], 0]
+            is_open = False
+        if state[FRAMES] == 0:
+            return FINISHED
+        frame, child = frames[state[FRAMES] - 1], pending[state[PENDING] - 1]
+        node = child[0]
+        n, in_bits = np.int64(size[node]), frame[3] == 1
+        if in_bits and not is_open:
+            open_base(codes, label, words, rows, frame[0], frame[1], same, part, part_code, parts, other, base_words)
+            epoch += ONE
+            is_open = True
+            need = room_for(n_bins, frame[1] - frame[0])
+        elif not in_bits:
+            need = room_for(n_bins, n)
+        state[NEED], state[NEED_ROWS] = need, n
+        if (
+            state[STREAM] + need > stream.shape[0] or state[NODES] + need > size.shape[0]
+            or 2 * (state[NODES] + need) > slots.shape[0] or state[PENDING] + need > pending.shape[0]
+            or state[ROWS] + n > rows.shape[0] or state[FRAMES] + 1 > frames.shape[0]
+            or (track and 2 * (state[LEAVES] + need) > leaf_slots.shape[0])
+        ):  # fmt: skip
+            return NEED_ROOM
+        if done > limit:
+            return PAUSED
+        if not in_bits and n <= BASE:
+            low = state[ROWS]
+            take_rows(codes, family, frame, child, rows, low)
+            push_frame(state, frames, low, low + n, state[PENDING] - 1, 1)
+            child[1] = np.int64((ONE << np.uint64(n - 1)) - ONE | ONE << np.uint64(n - 1))
+            continue
+        state[PENDING] -= 1
+        below, at = state[PENDING], state[STREAM]
+        start[node, 0] = at
+        state[EXPANDED] += 1
+        if in_bits:
+            done += n_features
+            at = expand_bits(
+                np.uint64(child[1]), frame[0], family, first_test, price, even, label, weight, count, base_words, rule,
+                impurity, vector, ruled, track, same, part, part_code, parts, other, near, epoch,
+                state, size, mass, start, stream, slots, leaf_slots, pending, rows, at,
+            )  # fmt: skip
+        else:
+            done += n * n_features
+            low = state[ROWS]
+            high = low + n
+            take_rows(codes, family, frame, child, rows, low)
+            for f in range(n_features):
+                seen = tally_bins(
+                    codes[f], rows, low, high, label, weight, count, words, tally, touched, one, two, heavy, who, counts
+                )
+                if seen > 1:
+                    at = list_bundles(
+                        f, family[f], first_test[f], price, even[f], low, high, codes[f], label, weight, rule, impurity,
+                        vector, summed, track, seen, touched, tally, counts, one, two, heavy, who, after,
+                        state, size, mass, start, stream, slots, leaf_slots, pending, rows, at,
+                    )  # fmt: skip
+                for k in range(seen):
+                    tally[touched[k]] = 0
+            if state[PENDING] > below:
+                push_frame(state, frames, low, high, below, 0)
+        start[node, 1] = at
+        state[STREAM] = at
+
+
+@jit(inline=True)
+def room_for(n_bins, n):
+    """Entries of the stream (and so nodes, and pending children) that the bundles of n rows may need."""
+    need = 3 * n_bins.shape[0]
+    for f in range(n_bins.shape[0]):
+        need += 5 * min(n, n_bins[f])
+    return need
+
+
+@jit(inline=True)
+def push_frame(state, frames, low, high, below, in_bits):
+    """The rows low … high − 1 are now those of the topmost subtable."""
+    top = state[FRAMES]
+    frames[top, 0], frames[top, 1], frames[top, 2], frames[top, 3] = low, high, below, in_bits
+    state[FRAMES] = top + 1
+    state[ROWS] = high
+
+
+@jit(inline=True)
+def tally_bins(column, rows, low, high, label, weight, count, words, tally, touched, one, two, heavy, who, counts):
+    """Add up the rows of each bin of one feature; returns the number of bins that occur."""
+    seen = 0
+    for k in range(low, high):
+        r = rows[k]
+        c = np.int64(column[r])
+        if tally[c] == 0:
+            touched[seen] = c
+            seen += 1
+            one[c], two[c] = words[r, 0], words[r, 1]
+            heavy[c], who[c], counts[c] = weight[r], label[r], count[r]
+        else:
+            one[c] += words[r, 0]
+            two[c] += words[r, 1]
+            heavy[c] += weight[r]
+            counts[c] += count[r]
+            if who[c] != label[r]:
+                who[c] = MIXED
+        tally[c] += 1
+    return seen
+
+
+@jit
+def open_base(codes, label, words, rows, low, high, same, part, part_code, parts, other, base_words):
+    """Words of the rows of a base, and masks.   same[f, k] : rows with the code of row k.   other[k] : rows of another class.
+    part[f], part_code[f] : the codes that occur, ascending, and their rows; parts[f] : how many.
+    """
+    for f in range(codes.shape[0]):
+        seen = 0
+        for k in range(low, high):
+            c, j = np.int64(codes[f, rows[k]]), 0
+            while j < seen and part_code[f, j] < c:
+                j += 1
+            if j == seen or part_code[f, j] != c:
+                for q in range(seen, j, -1):
+                    part_code[f, q], part[f, q] = part_code[f, q - 1], part[f, q - 1]
+                part_code[f, j], part[f, j] = c, NONE
+                seen += 1
+            part[f, j] |= ONE << np.uint64(k - low)
+        parts[f] = seen
+        for j in range(seen):
+            rest = part[f, j]
+            while rest != NONE:
+                same[f, lowest(rest)] = part[f, j]
+                rest &= rest - ONE
+    for k in range(high - low):
+        other[k] = NONE
+        base_words[k, 0], base_words[k, 1] = words[rows[low + k], 0], words[rows[low + k], 1]
+        for q in range(high - low):
+            if label[rows[low + k]] != label[rows[low + q]]:
+                other[k] |= ONE << np.uint64(q)
+
+
+@jit
+def subset_is_leaf(c, low, rows, label, weight, count, rule, impurity, vector):
+    """The leaf rule for a set of rows of several classes of the base."""
+    counts, heavy, rest = 0, 0.0, c
+    vector[:] = 0.0
+    while rest != NONE:
+        r = rows[low + lowest(rest)]
+        counts += count[r]
+        heavy += weight[r]
+        vector[label[r]] += weight[r]
+        rest &= rest - ONE
+    if counts < rule[0] or heavy <= rule[1] * rule[2] * (1 + 1e-12):
+        return True
+    return not np.isnan(rule[3]) and impurity_at(impurity)(vector) <= rule[3]
+
+
+@jit(inline=True)
+def enter_subset(
+    c, low, weight, count, label, words, rule, impurity, vector, summed, pure, track,
+    state, size, mass, start, slots, leaf_slots, pending, rows,
+):  # fmt: skip
+    """The node of a set of rows of the base, entered and put on the pending stack when it is new; −1 for a leaf."""
+    one, two, rest = NONE, NONE, c
+    while rest != NONE:
+        k = lowest(rest)
+        one += words[k, 0]
+        two += words[k, 1]
+        rest &= rest - ONE
+    if pure or (summed and subset_is_leaf(c, low, rows, label, weight, count, rule, impurity, vector)):
+        if track:
+            fresh = state[LEAVES]
+            if find_or_enter(leaf_slots, one, two, fresh) == fresh:
+                state[LEAVES] += 1
+        return np.int64(-1)
+    fresh = state[NODES]
+    node = find_or_enter(slots, one, two, fresh)
+    if node == fresh:
+        heavy, rest = 0.0, c
+        while rest != NONE:
+            heavy += weight[rows[low + lowest(rest)]]
+            rest &= rest - ONE
+        size[node], mass[node] = popcount(c), heavy
+        start[node, 0], start[node, 1] = -1, -1
+        top = state[PENDING]
+        pending[top, 0], pending[top, 1] = node, np.int64(c)
+        state[PENDING] = top + 1
+        state[NODES] = node + 1
+    return node
+
+
+@jit(inline=True)
+def subset(
+    c, low, weight, count, label, words, rule, impurity, vector, summed, track, other, near, epoch,
+    state, size, mass, start, slots, leaf_slots, pending, rows,
+):  # fmt: skip
+    """As enter_subset, by way of the cache."""
+    pure = c & other[lowest(c)] == NONE
+    if pure and not track:
+        return np.int64(-1)
+    at = np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
+    if near[at, 0] == c and near[at, 1] >> np.uint64(32) == epoch:
+        return np.int64(near[at, 1] & LOWER) - 1
+    node = enter_subset(
+        c, low, weight, count, label, words, rule, impurity, vector, summed, pure, track,
+        state, size, mass, start, slots, leaf_slots, pending, rows,
+    )  # fmt: skip
+    near[at, 0], near[at, 1] = c, (epoch << np.uint64(32)) | np.uint64(node + 1)
+    return node
+
+
+@jit(inline=True)
+def expand_bits(
+    s, low, family, first_test, price, even, label, weight, count, words, rule, impurity,
+    vector, summed, track, same, part, part_code, parts, other, near, epoch,
+    state, size, mass, start, stream, slots, leaf_slots, pending, rows, at,
+):  # fmt: skip
+    """Write all bundles of a set of rows of the base; returns the end of the stream."""
+    first_row = lowest(s)
+    for f in range(same.shape[0]):
+        c = s & same[f, first_row]
+        if c == s:
+            continue
+        if family[f] == MULTIWAY:
+            stream[at] = first_test[f]
+            begin, leaves, rest = at, 0, s ^ c
+            at += 3
+            while True:
+                node = subset(
+                    c, low, weight, count, label, words, rule, impurity, vector, summed, track, other, near, epoch,
+                    state, size, mass, start, slots, leaf_slots, pending, rows,
+                )  # fmt: skip
+                if node < 0:
+                    leaves += 1
+                else:
+                    stream[at] = node
+                    at += 1
+                if rest == NONE:
+                    break
+                c = rest & same[f, lowest(rest)]
+                rest ^= c
+            stream[begin + 1], stream[begin + 2] = leaves, at - begin - 3
+            continue
+        inside, two_parts = NONE, False
+        for j in range(parts[f]):
+            c = s & part[f, j]
+            if c == NONE:
+                continue
+            index = part_code[f, j]
+            if family[f] == THRESHOLDS:
+                inside |= c
+                if inside == s:
+                    break
+                c = inside
+                if not even[f]:
+                    beyond = j + 1
+                    while s & part[f, beyond] == NONE:
+                        beyond += 1
+                    index = cheapest(price, first_test[f], index, part_code[f, beyond])
+            else:
+                if two_parts:
+                    break
+                rest = s ^ c
+                two_parts = inside == NONE and rest & same[f, lowest(rest)] == rest
+                inside |= c
+                if two_parts:
+                    beyond = j + 1
+                    while s & part[f, beyond] == NONE:
+                        beyond += 1
+                    if price[first_test[f] + part_code[f, beyond]] < price[first_test[f] + index]:
+                        # both tests divide alike: ask the cheaper, whose outcomes are the other way round
+                        c, index = rest, part_code[f, beyond]
+            stream[at], begin = first_test[f] + index, at
+            at += 3
+            for outcome in range(2):
+                node = subset(
+                    c, low, weight, count, label, words, rule, impurity, vector, summed, track, other, near, epoch,
+                    state, size, mass, start, slots, leaf_slots, pending, rows,
+                )  # fmt: skip
+                if node >= 0:
+                    stream[at] = node
+                    at += 1
+                c = s ^ c
+            stream[begin + 1], stream[begin + 2] = 5 + begin - at, at - begin - 3
+    return at
+
+
+@jit(inline=True)
+def take_rows(codes, family, frame, child, rows, low):
+    """Copy the rows of a pending child from its parent's to the top of the stack; feature −1 takes all."""
+    f = child[1]
+    for k in range(frame[0], frame[1]):
+        r = rows[k]
+        if f < 0 or goes(family[f], np.int64(codes[f, r]), child[2], child[3]):
+            rows[low] = r
+            low += 1
+
+
+@jit(inline=True)
+def enter_child(
+    one, two, tally, counts, heavy, who, f, family, index, outcome, low, high, column, label, weight, rule, impurity, vector,
+    summed, track, state, size, mass, start, slots, leaf_slots, pending, rows,
+):  # fmt: skip
+    """The node of one branch, entered and put on the pending stack when it is new; −1 for a leaf."""
+    leaf = who != MIXED or counts < rule[0]
+    if summed and not leaf:
+        leaf = is_light_or_pure_enough(
+            rows, low, high, column, family, index, outcome, label, weight, rule, impurity, vector
+        )
+    if leaf:
+        if track:
+            fresh = state[LEAVES]
+            if find_or_enter(leaf_slots, one, two, fresh) == fresh:
+                state[LEAVES] += 1
+        return np.int64(-1)
+    fresh = state[NODES]
+    node = find_or_enter(slots, one, two, fresh)
+    if node == fresh:
+        size[node], mass[node] = tally, heavy
+        start[node, 0], start[node, 1] = -1, -1
+        top = state[PENDING]
+        pending[top, 0], pending[top, 1], pending[top, 2], pending[top, 3] = node, f, index, outcome
+        state[PENDING] = top + 1
+        state[NODES] = node + 1
+    return node
+
+
+@jit(inline=True)
+def list_bundles(
+    f, family, first, price, even, low, high, column, label, weight, rule, impurity, vector,
+    summed, track, seen, touched, tally, counts, one, two, heavy, who, after,
+    state, size, mass, start, stream, slots, leaf_slots, pending, rows, at,
+):  # fmt: skip
+    """Write the bundles of one feature, whose bins were tallied; returns the end of the stream."""
+    if family == MULTIWAY:
+        stream[at] = first
+        end, leaves = at + 3, 0
+        for k in range(seen):
+            c = touched[k]
+            node = enter_child(
+                one[c], two[c], tally[c], counts[c], heavy[c], who[c], f, family, 0, c, low, high, column, label, weight,
+                rule, impurity, vector, summed, track, state, size, mass, start, slots, leaf_slots, pending, rows,
+            )  # fmt: skip
+            if node < 0:
+                leaves += 1
+            else:
+                stream[end] = node
+                end += 1
+        stream[at + 1], stream[at + 2] = leaves, end - at - 3
+        return end
+    for k in range(1, seen):  # few bins: sort by insertion
+        c, j = touched[k], k
+        while j > 0 and touched[j - 1] > c:
+            touched[j] = touched[j - 1]
+            j -= 1
+        touched[j] = c
+    all_one, all_two, all_tally, all_counts, all_heavy = np.uint64(0), np.uint64(0), 0, 0, 0.0
+    after[seen] = NOBODY
+    for k in range(seen - 1, -1, -1):
+        c = touched[k]
+        all_one += one[c]
+        all_two += two[c]
+        all_tally += tally[c]
+        all_counts += counts[c]
+        all_heavy += heavy[c]
+        after[k] = union(who[c], after[k + 1])
+    in_one, in_two, in_tally, in_counts, in_heavy, in_who = np.uint64(0), np.uint64(0), 0, 0, 0.0, np.int64(NOBODY)
+    last = seen - 1 if family == THRESHOLDS or seen == 2 else seen
+    for k in range(last):
+        c = touched[k]
+        if family == THRESHOLDS:
+            in_one += one[c]
+            in_two += two[c]
+            in_tally += tally[c]
+            in_counts += counts[c]
+            in_heavy += heavy[c]
+            in_who = union(in_who, who[c])
+            out_who = after[k + 1]
+            index = c if even else cheapest(price, first, c, touched[k + 1])
+        else:
+            in_one, in_two, in_tally, in_counts, in_heavy = one[c], two[c], tally[c], counts[c], heavy[c]
+            out_who = union(in_who, after[k + 1])
+            in_who, before = who[c], union(in_who, who[c])
+            index = c
+            if seen == 2 and price[first + touched[1]] < price[first + c]:
+                # both tests divide alike: ask the cheaper, whose outcomes are the other way round
+                c = index = touched[1]
+                in_one, in_two, in_tally, in_counts, in_heavy = one[c], two[c], tally[c], counts[c], heavy[c]
+                in_who, out_who = who[c], who[touched[0]]
+        a = enter_child(
+            in_one, in_two, in_tally, in_counts, in_heavy, in_who, f, family, index, 0, low, high, column, label,
+            weight, rule, impurity, vector, summed, track, state, size, mass, start, slots, leaf_slots, pending, rows,
+        )  # fmt: skip
+        b = enter_child(
+            all_one - in_one, all_two - in_two, all_tally - in_tally, all_counts - in_counts, all_heavy - in_heavy,
+            out_who, f, family, index, 1, low, high, column, label,
+            weight, rule, impurity, vector, summed, track, state, size, mass, start, slots, leaf_slots, pending, rows,
+        )  # fmt: skip
+        stream[at], stream[at + 1] = first + index, (a < 0) + (b < 0)
+        at += 3
+        begin = at
+        if a >= 0:
+            stream[at] = a
+            at += 1
+        if b >= 0:
+            stream[at] = b
+            at += 1
+        stream[begin - 1] = at - begin
+        if family == EQUALS:
+            in_who = before
+    return at

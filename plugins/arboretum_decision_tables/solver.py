@@ -1,0 +1,174 @@
+"""Dynamic programming over separable subtables (Alkhalid, Chikalov & Moshkov, section 4)."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from arboretum.api import CapabilityError, ConfigError, Context, Problem, Solution, Status, param, unknown, value_of
+from arboretum_decision_tables.complexities import COMPLEXITIES
+from arboretum_decision_tables.space import Space, space_of
+
+
+class Inconsistent(enum.Enum):
+    """What becomes of objects with the same values and different classes."""
+
+    majority = "majority"
+    refuse = "refuse"
+
+
+@attrs.frozen
+class SubtableDP:
+    """Exact minimum of a complexity: every separable subtable is solved once, from the smallest up.
+
+    Trees are counted and listed by the graph of optimal bundles: trees all of whose subtrees are optimal for their
+    subtables.  For sums (path length, nodes, expected cost) these are all optimal trees.  For maxima (depth, largest cost)
+    they are not all: off the longest path a subtree may waste tests without harm.  Tests of one column that divide a
+    subtable alike count as one, the cheapest.
+
+    ``then`` minimises further complexities one after the other, each among the trees that the stages before left.  A stage's
+    minimum is exact over all trees that are optimal before it as long as the stages before are sums; after a maximum it is
+    the minimum over the trees whose subtrees are all optimal, and a note says so.
+    """
+
+    kind = "solver"
+    name = "subtable_dp"
+    paper = "Alkhalid, Chikalov & Moshkov 2011, section 4"
+    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
+    needs = ("objective", "complexity")
+
+    count: bool = param(False, "also count the optimal trees (details.optimal_trees)")
+    enumerate: int = param(1, "how many optimal trees to list, the first included", ge=1, unit="trees")
+    then: tuple[str, ...] = param((), "complexities minimised next among the optimal trees, one after the other", converter=tuple)
+    inconsistent: Inconsistent = param(
+        Inconsistent.majority, "objects with equal values and different classes: a leaf of the heaviest class, or refused"
+    )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's complexity.  Raises CapabilityError, ConfigError or DataError with the way out."""
+        from arboretum_decision_tables.graph import build
+        from arboretum_decision_tables.values import Cost, values
+
+        objective, complexity = problem.parts.objective, problem.parts.complexity
+        if getattr(objective, "name", None) != "zero_error":
+            msg = "solver subtable_dp minimises a complexity over trees that obey the leaf rule; add objective=zero_error"
+            raise CapabilityError(msg)
+        if complexity is None:
+            msg = "solver subtable_dp needs a complexity; add complexity=NAME (arboretum plugins lists them)"
+            raise CapabilityError(msg)
+        costs = [Cost.of(component) for component in (complexity, *self._further())]
+        space = self._space(problem)
+        graph = build(space, context, values=len(costs))
+        if not graph.finished:
+            return _unfinished(graph, costs[0], context)
+        if graph.n_nodes == 0:
+            return self._leaf(graph, costs)
+        return self._optimal(graph, costs, values(graph, costs[:1])[0])
+
+    def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> list[Solution]:
+        """The minimum of each complexity; the graph is built once for all."""
+        from arboretum_decision_tables.graph import build
+        from arboretum_decision_tables.values import Cost, values
+
+        costs = [Cost.of(component) for component in complexities]
+        space = self._space(problem)
+        graph = build(space, context, values=len(costs))
+        if not graph.finished:
+            return [_unfinished(graph, cost, context) for cost in costs]
+        plain = attrs.evolve(self, count=False, enumerate=1, then=())
+        if graph.n_nodes == 0:
+            return [plain._leaf(graph, [cost]) for cost in costs]
+        return [plain._optimal(graph, [cost], value) for cost, value in zip(costs, values(graph, costs), strict=True)]
+
+    def _space(self, problem: Problem) -> Space:
+        return space_of(problem, refuse_inconsistent=self.inconsistent is Inconsistent.refuse)
+
+    def _further(self) -> list[Any]:
+        known = {cls.name: cls for cls in COMPLEXITIES}
+        for name in self.then:
+            if name not in known:
+                raise ConfigError("solver.then: " + unknown("complexity", name, known))
+        return [known[name]() for name in self.then]
+
+    def _leaf(self, graph: Any, costs: list[Any]) -> Solution:
+        """The whole table is a leaf."""
+        from arboretum_decision_tables.trees import optimal_tree
+
+        value = costs[0].complexity.leaf() / costs[0].scale(graph.space)
+        details = {"optimal_trees": "1"} if self.count else {}
+        if len(costs) > 1:
+            details["stages"] = {c.complexity.name: c.complexity.leaf() / c.scale(graph.space) for c in costs}
+        return Solution(optimal_tree(graph), value, value, Status.optimal, 1, details=details)
+
+    def _optimal(self, graph: Any, costs: list[Any], value: Any) -> Solution:
+        """The minimum is proven: choose among the optimal trees."""
+        from arboretum_decision_tables.trees import optimal_tree
+        from arboretum_decision_tables.values import count_trees, decimal, keep_optimal, values
+
+        space, cost = graph.space, costs[0]
+        stages = {}
+        kept = graph
+        for stage in costs:
+            found = value if stage is cost else values(kept, [stage])[0]
+            stages[stage.complexity.name] = float(found[0]) / stage.scale(space)
+            kept = keep_optimal(kept, stage, found)
+        details: dict[str, Any] = {"stages": stages} if len(costs) > 1 else {}
+        number = count_trees(kept) if self.count or self.enumerate > 1 else None
+        if self.count:
+            details["optimal_trees"] = decimal(number[0])
+        listed = [optimal_tree(kept, k, number) for k in range(min(self.enumerate, number[0] if number else 1))]
+        tree = listed[0]
+        reported = value_of(cost.complexity, tree)
+        return Solution(
+            tree, reported, min(reported, float(value[0]) / cost.scale(space)), Status.optimal, graph.n_nodes,
+            notes=tuple(self._notes(graph, costs)), details=details, others=tuple(listed[1:]),
+        )  # fmt: skip
+
+    def _notes(self, graph: Any, costs: list[Any]) -> list[str]:
+        """What the reader must know of the numbers."""
+        found = []
+        if graph.space.inconsistent:
+            found.append(
+                f"{graph.space.inconsistent} objects have the same values as objects of another class: "
+                "leaves that hold them answer with the heaviest class"
+            )
+        loose = [cost.complexity.name for cost in costs if not cost.strict]
+        if loose and (self.count or self.enumerate > 1):
+            found.append(f"counted and listed are the trees all of whose subtrees are optimal; {loose[0]} has further optimal trees")
+        early = [cost.complexity.name for cost in costs[:-1] if not cost.strict]
+        if early:
+            found.append(f"after {early[0]}, further minima are over the trees all of whose subtrees are optimal for it")
+        if isinstance(graph.index, dict):
+            found.append("the impurity of the leaf rule has no kernel: subtables were listed in plain Python, slowly")
+        found += [
+            f"complexity {cost.complexity.name} is plain Python and slow; mark its node by complexity_kernel"
+            for cost in costs
+            if cost.in_python
+        ]
+        return found
+
+
+def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
+    """The budget ran out: the best tree known and the best proven bound."""
+    from arboretum_decision_tables.bounds import root_bound
+    from arboretum_decision_tables.trees import best_known_tree
+    from arboretum_decision_tables.values import values
+
+    space = graph.space
+    known = values(graph, [cost])[0]
+    bound = float(values(graph, [cost], bound=True)[0][0])
+    if cost.form is not None:
+        bound = max(bound, root_bound(space, cost.form))
+    tree = best_known_tree(graph, cost, known)
+    value = value_of(cost.complexity, tree)
+    bound = min(value, bound / cost.scale(space))
+    status = Status.optimal if bound >= value * (1 - space.slack) else Status.feasible
+    note = (
+        f"the budget of {graph.stopped} ran out with {graph.n_nodes:,} subtables known: the value is that of the best tree "
+        f"found, and no tree is below {bound:g}"
+    )
+    return Solution(tree, value, bound, status, graph.n_nodes, status is Status.optimal, (note,))

@@ -1,0 +1,190 @@
+"""The decision table as the solver's kernels see it, and what the solver refuses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, DataError, Encoded, Family, LeafRule, Prices, Problem, Task
+from arboretum.kernels import mark_of
+
+FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
+"""As in kernels_rows."""
+
+WORDS_SEED = 0x5AB7AB1E
+"""Of the random words that make fingerprints: results must not depend on the run's seed."""
+
+
+@attrs.frozen(eq=False)
+class Space:
+    """Objects, tests and leaf rule.  Objects with equal codes and class are merged: no test can tell them apart.
+
+    codes : uint8, uint16 or uint32[F, n], one contiguous row per feature.   family, n_bins, first_test : int64[F].
+    price : float64[tests].   even : bool[F], all tests of the feature cost the same.
+    label : int32[n].   weight : float64[n].   count : int64[n].   words : uint64[n, 2], random.
+    rule : the leaf rule.   impurity : component, or None.   total_mass : weight of all objects.
+    inconsistent : number of objects whose codes also occur with another class.
+    """
+
+    objects: Encoded
+    codes: np.ndarray
+    family: np.ndarray
+    n_bins: np.ndarray
+    first_test: np.ndarray
+    price: np.ndarray
+    even: np.ndarray
+    label: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    words: np.ndarray
+    rule: LeafRule
+    impurity: Any
+    total_mass: float
+    inconsistent: int
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.label)
+
+    @property
+    def rule_array(self) -> np.ndarray:
+        """float64[4]: min_split, θ, total mass, δ (NaN: none)."""
+        delta = math.nan if self.rule.delta is None or self.impurity is None else self.rule.delta
+        return np.array([self.rule.min_split, self.rule.theta, self.total_mass, delta])
+
+    @property
+    def exact(self) -> bool:
+        """Weights and prices are integers, so that sums below 2⁵³ are exact, and ties are ties."""
+        return bool((self.weight == np.rint(self.weight)).all() and (self.price == np.rint(self.price)).all())
+
+    @property
+    def slack(self) -> float:
+        """Relative difference up to which two bundles count as equally good: 0 for integers.
+
+        Otherwise a value is a sum of at most 2n masses times prices (one per node), each mass a sum of at most n weights,
+        all of them ≥ 0: two orders of summation differ by less than 4n·ε relatively.
+        """
+        return 0.0 if self.exact else 4 * self.n_objects * float(np.finfo(np.float64).eps)
+
+    @property
+    def plain_rule(self) -> bool:
+        """Only nodes of one class are leaves."""
+        return self.rule.min_split <= 1 and self.rule.theta == 0.0 and self.rule.delta is None
+
+    @property
+    def compiled_impurity(self) -> bool:
+        """The leaf rule asks for no impurity, or for one that has a kernel."""
+        return math.isnan(self.rule_array[3]) or mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
+
+    def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
+        """int64[len(rows)]: outcome of each object under a test, by its global index."""
+        f = int(np.searchsorted(self.first_test, test, side="right")) - 1
+        code, k = self.codes[f, rows].astype(np.int64), test - int(self.first_test[f])
+        if self.family[f] == FAMILIES[Family.multiway]:
+            return code
+        return ((code > k) if self.family[f] == FAMILIES[Family.thresholds] else (code != k)).astype(np.int64)
+
+    def class_weights(self, rows: np.ndarray) -> np.ndarray:
+        """float64[classes], summed in the order of rows."""
+        return np.bincount(self.label[rows], self.weight[rows], self.objects.n_classes)
+
+    def node_impurity(self, weights: np.ndarray) -> float:
+        """The run's impurity; NaN without one."""
+        return math.nan if self.impurity is None else float(self.impurity.value(weights))
+
+    def is_leaf(self, rows: np.ndarray) -> bool:
+        """Whether a subtable is a leaf by the rule (one of several classes that no test divides is one, too)."""
+        label = self.label[rows]
+        if (label == label[0]).all():
+            return True
+        weights = self.class_weights(rows)
+        impurity = self.node_impurity(weights) if self.rule.delta is not None else math.nan
+        return self.rule.holds(float(weights.sum()), self.total_mass, int(self.count[rows].sum()), impurity)
+
+
+def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
+    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+    objects, prices = problem.objects, problem.prices
+    rule = problem.parts.leaf_rule()
+    _check(objects, prices)
+    codes, index, inverse = _distinct(objects)
+    weight = np.bincount(inverse, objects.weight, len(index))
+    count = np.bincount(inverse, objects.count, len(index)).astype(np.int64)
+    inconsistent = _inconsistent(codes)
+    if inconsistent and refuse_inconsistent:
+        msg = (
+            f"{inconsistent} objects have the same values as objects of another class; "
+            "choose solver.inconsistent=majority, or give the table columns that tell them apart"
+        )
+        raise DataError(msg)
+    features, offset = objects.features, objects.test_offset
+    even = [len(set(prices.tests[offset[f] : offset[f + 1]].tolist())) <= 1 for f in range(len(features))]
+    impurity = problem.parts.impurity
+    return Space(
+        objects=objects,
+        codes=np.ascontiguousarray(codes.T),
+        family=np.array([FAMILIES[f.family] for f in features], np.int64),
+        n_bins=np.array([f.n_bins for f in features], np.int64),
+        first_test=offset[:-1].astype(np.int64),
+        price=np.ascontiguousarray(prices.tests, np.float64),
+        even=np.array(even, np.bool_),
+        label=np.ascontiguousarray(objects.label[index], np.int32),
+        weight=weight,
+        count=count,
+        words=np.random.default_rng(WORDS_SEED).integers(1, 1 << 64, (len(index), 2), np.uint64),
+        rule=rule,
+        impurity=impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity,
+        total_mass=float(objects.weight.sum()),
+        inconsistent=inconsistent,
+    )
+
+
+def _check(objects: Encoded, prices: Prices) -> None:
+    if objects.task is not Task.classification:
+        msg = "solver subtable_dp knows classes only, but the target is a number; make classes of it (dataset.task=classification)"
+        raise CapabilityError(msg)
+    if objects.raw_features:
+        name = objects.raw_features[0].column
+        msg = f"solver subtable_dp needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot"
+        raise CapabilityError(msg)
+    if objects.n_objects == 0:
+        msg = "no object to learn from; does the split leave any training row?"
+        raise DataError(msg)
+    for f, feature in enumerate(objects.features):
+        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
+            msg = (
+                f"solver subtable_dp needs an outcome of every test for every object, but column {feature.column!r} has "
+                "missing values; use encoder.missing=category (or drop_rows)"
+            )
+            raise CapabilityError(msg)
+    if prices.once_per_column:
+        columns = [feature.column for feature in objects.features if feature.n_tests]
+        several = [f.column for f in objects.features if f.n_tests > 1 or columns.count(f.column) > 1]
+        if several:
+            msg = (
+                f"solver subtable_dp knows prices of tests, but column {several[0]!r} is paid once for several tests; "
+                "use encoder=multiway, or a cost that is paid per test (cost=table)"
+            )
+            raise CapabilityError(msg)
+
+
+def _distinct(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Codes of the merged objects (by their first occurrence, label not included), their first index, object → merged."""
+    labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
+    _, index, inverse = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(index, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    codes = objects.codes[index[order]]
+    small = np.uint8 if codes.size == 0 or codes.max() < 256 else np.uint16 if codes.max() < 65536 else np.uint32
+    return codes.astype(small), index[order], rank[inverse.ravel()]
+
+
+def _inconsistent(codes: np.ndarray) -> int:
+    if codes.shape[1] == 0:
+        return len(codes) if len(codes) > 1 else 0
+    _, times = np.unique(codes, axis=0, return_counts=True)
+    return int(times[times > 1].sum())

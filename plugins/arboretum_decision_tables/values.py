@@ -1,0 +1,197 @@
+"""Values of complexities on Δ(T), and the bundles that optimal trees use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Form, counterexample_to_monotony, form_of
+from arboretum.kernels import mark_of
+from arboretum_decision_tables.graph import Graph
+from arboretum_decision_tables.space import Space
+
+
+@attrs.frozen(eq=False)
+class Cost:
+    """A complexity as the passes over the graph see it: a closed form, a compiled F, or plain Python."""
+
+    complexity: Any
+    form: Form | None
+    compiled: bool
+
+    @staticmethod
+    def of(complexity: Any) -> Cost:
+        """Raises CapabilityError, with the counterexample, for one that is not monotone."""
+        found = counterexample_to_monotony(complexity)
+        if found is not None:
+            msg = (
+                f"solver subtable_dp needs a monotone complexity, but {complexity.name} is not: {found}; "
+                "let F grow with the value of every branch"
+            )
+            raise CapabilityError(msg)
+        return Cost(complexity, form_of(complexity), mark_of(complexity.node) == "complexity")
+
+    @property
+    def strict(self) -> bool:
+        """F rises with every branch, so that every subtree of an optimal tree is optimal."""
+        return self.form is not None and self.form.combine == "sum"
+
+    @property
+    def in_python(self) -> bool:
+        return self.form is None and not self.compiled
+
+    def array(self) -> np.ndarray:
+        """float64[5]: as kernels_values reads a form; ψ⁰ alone for a compiled F."""
+        form = self.form or Form(leaf=self.complexity.leaf())
+        return np.array([form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced], np.float64)
+
+    def address(self) -> int:
+        """Of the compiled F; 0 for a closed form."""
+        if self.form is not None:
+            return 0
+        from arboretum.kernels.pointers import complexity_address
+
+        return complexity_address(self.complexity.node)
+
+    def scale(self, space: Space) -> float:
+        """What ψ is divided by to be reported."""
+        return space.total_mass if getattr(self.complexity, "per_object", False) else 1.0
+
+
+def values(graph: Graph, costs: Sequence[Cost], *, bound: bool = False) -> list[np.ndarray]:
+    """ψ of the best tree of every node, float64[n] per cost; all closed forms in one pass.
+
+    Where the graph is not finished: ∞ for a node below which no tree is known; with ``bound`` a lower bound of ψ.
+    Raises CapabilityError when some F returns NaN.
+    """
+    from arboretum_decision_tables import kernels_values as kernels
+
+    found: dict[int, np.ndarray] = {}
+    closed = [i for i, cost in enumerate(costs) if cost.form is not None]
+    if closed:
+        forms = np.array([costs[i].array() for i in closed])
+        out = np.empty((graph.n_nodes, len(closed)))
+        price = graph.space.price
+        # objects that no test tells apart are a leaf, so a node that was never expanded may be one
+        one_test = kernels.AS_LEAF if graph.space.inconsistent else kernels.ONE_TEST
+        kernels.values_of_forms(
+            graph.order, graph.start, graph.stream, graph.mass, price, forms, float(price.min(initial=0.0)),
+            one_test if bound else kernels.INFINITE, out,
+        )  # fmt: skip
+        found.update((i, out[:, k].copy()) for k, i in enumerate(closed))
+    for i, cost in enumerate(costs):
+        if i not in found:
+            found[i] = _values_of_user(graph, cost, 0.0 if bound else math.inf)
+    return [found[i] for i in range(len(costs))]
+
+
+def _values_of_user(graph: Graph, cost: Cost, unknown: float) -> np.ndarray:
+    """One complexity without a closed form; ``unknown`` stands for nodes that were never expanded (ψ ≥ 0 by contract)."""
+    from arboretum_decision_tables import kernels_values as kernels
+
+    out = np.empty(graph.n_nodes)
+    if cost.in_python:
+        bad = _values_in_python(graph, cost, unknown, out)
+    else:
+        bad = kernels.values_of_one(
+            graph.order, graph.start, graph.stream, graph.mass, graph.space.price, cost.array(), cost.address(),
+            graph.widest, unknown, out,
+        )  # fmt: skip
+    if bad >= 0:
+        msg = f"complexity {cost.complexity.name} returned NaN for a node of mass {graph.mass[bad]:g}; F must be a number ≥ 0"
+        raise CapabilityError(msg)
+    return out
+
+
+def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
+    """(position in the stream, leaves, nodes) of every bundle of a node."""
+    at, end = graph.start[node].tolist()
+    found = []
+    while at < end:
+        edges = int(graph.stream[at + 2])
+        found.append((at, int(graph.stream[at + 1]), graph.stream[at + 3 : at + 3 + edges].tolist()))
+        at += 3 + edges
+    return found
+
+
+def bundle_in_python(graph: Graph, cost: Cost, node: int, bundle: tuple[int, int, list[int]], value: np.ndarray) -> float:
+    at, leaves, below = bundle
+    children = np.concatenate([np.full(leaves, cost.complexity.leaf()), value[below]])
+    return float(cost.complexity.node(float(graph.mass[node]), float(graph.space.price[graph.stream[at]]), children))
+
+
+def _values_in_python(graph: Graph, cost: Cost, unknown: float, out: np.ndarray) -> int:
+    for node in graph.order.tolist():
+        if graph.start[node, 0] < 0:
+            out[node] = unknown
+            continue
+        found = [bundle_in_python(graph, cost, node, bundle, out) for bundle in bundles_of(graph, node)]
+        if any(math.isnan(value) for value in found):
+            return node
+        out[node] = min(found, default=cost.complexity.leaf())
+    return -1
+
+
+def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
+    """The part of a finished graph that optimal trees use: below T, the bundles whose value is their node's.
+
+    It describes the trees all of whose subtrees are optimal.  Where F rises strictly with every branch (sums) these are all
+    optimal trees; for maxima (depth) a tree may be optimal though a subtree off its longest path is not, and is left out.
+    """
+    from arboretum_decision_tables import kernels_values as kernels
+
+    start, stream = np.full_like(graph.start, -1), np.empty_like(graph.stream)
+    if cost.in_python:
+        used = _keep_in_python(graph, cost, value, start, stream)
+    else:
+        used = kernels.keep_optimal(
+            graph.order, graph.start, graph.stream, graph.mass, graph.space.price, cost.array(), cost.address(), graph.widest,
+            value, graph.space.slack, start, stream,
+        )  # fmt: skip
+    kept = graph.order[start[graph.order, 0] >= 0]
+    return attrs.evolve(graph, start=start, stream=stream[:used].copy(), order=kept)
+
+
+def _keep_in_python(graph: Graph, cost: Cost, value: np.ndarray, start: np.ndarray, stream: np.ndarray) -> int:
+    reached, top = {0}, 0
+    for node in graph.order[::-1].tolist():
+        if node not in reached:
+            continue
+        start[node, 0] = top
+        for bundle in bundles_of(graph, node):
+            at, _, below = bundle
+            if bundle_in_python(graph, cost, node, bundle, value) <= value[node] + graph.space.slack * abs(value[node]):
+                stream[top : top + 3 + len(below)] = graph.stream[at : at + 3 + len(below)]
+                reached.update(below)
+                top += 3 + len(below)
+        start[node, 1] = top
+    return top
+
+
+def count_trees(graph: Graph) -> dict[int, int]:
+    """Number of trees that a graph's bundles describe, for every node; exact, however many."""
+    number: dict[int, int] = {}
+    for node in graph.order.tolist():
+        total = 0
+        for _, _, below in bundles_of(graph, node):
+            product = 1
+            for child in below:
+                product *= number[child]
+            total += product
+        number[node] = total if graph.start[node, 0] < graph.start[node, 1] else 1
+    return number
+
+
+def decimal(number: int) -> str:
+    """A natural number in decimal digits, also beyond the 4,300 that Python writes by itself."""
+    digits = 4000
+    if number < 10**digits:
+        return str(number)
+    while number >= 10 ** (2 * digits):
+        digits *= 2
+    high, low = divmod(number, 10**digits)
+    return decimal(high) + decimal(low).zfill(digits)
