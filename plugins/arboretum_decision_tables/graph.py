@@ -67,7 +67,7 @@ class Graph:
 def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:  # noqa: B008
     """Expand every subtable, within the budget.   values : how many numbers per node will be wanted (bytes are kept free)."""
     if not space.compiled_impurity:
-        from arboretum_decision_tables.reference import graph_in_python
+        from arboretum_decision_tables.slow import graph_in_python
 
         return graph_in_python(space, context)
     return _Builder(space, count_leaves, values).run(context)
