@@ -14,33 +14,45 @@ from arboretum_decision_tables.space import FAMILIES, Space
 def root_bound(space: Space, form: Form) -> float:
     """A lower bound of ψ for the whole table, by its class weights alone.
 
-    Where the leaf rule is more than "one class", or objects contradict each other, leaves need not be pure and only this
-    holds: ψ of a tree is at least ψ⁰.
+    A tree for a table that is no leaf asks one test of all objects, and has two branches of at least ψ⁰ each.
 
-    Otherwise let c classes occur and let no test have more than a outcomes.  Every class has a leaf, so there are at least
-    c leaves; an inner node adds at most a − 1 leaves, so there are at least ⌈(c − 1) / (a − 1)⌉ inner nodes, and a path of
-    at least ⌈log_a c⌉ tests.  Σ mass over inner nodes = Σ over objects of tests asked.  Keep of each class its shallowest
-    leaf and send all its weight there: no path gets longer, and what remains is an a-ary prefix code of the classes; its
-    mean length is at least that of Huffman's.  Each test costs at least the cheapest one.
+    More is known where only the rule "one class" makes leaves.  Then a leaf has objects of one class, or objects with equal
+    values that contradict each other; let each set of those be a class of its own, let c classes occur and let no test have
+    more than a outcomes.  Every class has a leaf, so there are at least c leaves; an inner node adds at most a − 1 leaves, so
+    there are at least ⌈(c − 1) / (a − 1)⌉ inner nodes, and a path of at least ⌈log_a c⌉ tests.  Σ mass over inner nodes =
+    Σ over objects of tests asked.  Keep of each class its shallowest leaf and send all its weight there: no path gets
+    longer, and what remains is an a-ary prefix code of the classes; its mean length is at least that of Huffman's.  Each
+    test costs at least the cheapest one.
     """
-    present = np.unique(space.label)
-    c = len(present)
-    if c == 1 or not space.plain_rule or space.inconsistent:
+    if space.is_leaf(np.arange(space.n_objects)) or not (space.codes != space.codes[:, :1]).any():
         return form.leaf
+    least = float(space.price.min()) if form.priced else 1.0
+    own = (form.per_node + form.per_mass * space.total_mass) * least
+    one_test = own + form.leaf * (1 if form.combine == "max" else 2)
+    if not space.plain_rule:
+        return one_test
+    weights = _class_weights(space)
     multiway = space.family == FAMILIES[Family.multiway]
-    arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
-    least = float(space.price.min(initial=0.0)) if form.priced else 1.0
+    arity = max(2, int(np.where(multiway, space.n_bins, 2).max()))
     if form.combine == "max":
         longest = 1
-        while arity**longest < c:
+        while arity**longest < len(weights):
             longest += 1
-        # the mass at the last node of a path is at least that of two objects
+        # every node of the path divides at least two objects, the first one all
         light = float(np.sort(space.weight)[:2].sum())
-        return form.leaf + longest * (form.per_node + form.per_mass * light) * least
-    weights = np.bincount(space.label, space.weight)[present]
-    inner = math.ceil((c - 1) / (arity - 1))
-    length = huffman_length(weights.tolist(), arity)
-    return form.leaf * c + (form.per_node * inner + form.per_mass * length) * least
+        return one_test + (longest - 1) * (form.per_node + form.per_mass * light) * least
+    inner = math.ceil((len(weights) - 1) / (arity - 1))
+    length = huffman_length(weights, arity)
+    return form.leaf * len(weights) + (form.per_node * inner + form.per_mass * length) * least
+
+
+def _class_weights(space: Space) -> list[float]:
+    """Of the classes that occur, each set of contradicting objects being one."""
+    _, group, times = np.unique(space.codes.T, axis=0, return_inverse=True, return_counts=True)
+    own = times[group.ravel()] > 1
+    label = np.where(own, space.objects.n_classes + group.ravel(), space.label)
+    weights = np.bincount(label, space.weight)
+    return weights[np.bincount(label) > 0].tolist()
 
 
 def huffman_length(weights: list[float], arity: int) -> float:

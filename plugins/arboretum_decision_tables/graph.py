@@ -115,6 +115,9 @@ class _Builder:
             now = time.monotonic()
             until = now + BUILD_SHARE * (context.deadline - now)
         while True:
+            if context.memory_bytes is not None and self.bytes_used() > context.memory_bytes:
+                stopped = "bytes" if self.state[self.kernels.FRAMES] else ""
+                break
             if until is not None and time.monotonic() >= until:
                 stopped = "seconds" if self.state[self.kernels.FRAMES] else ""
                 break

@@ -1,0 +1,266 @@
+"""The solver: conformance, counts, lists, stages, budgets, and what it refuses."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arboretum.api import CapabilityError, ConfigError, Context, DataError, Family, LeafRule, Limits, Parts, Status, value_of
+from arboretum.measure.complexity import complexities as measured
+from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
+from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.tables import ToyGini
+from arboretum_decision_tables import graph as graphs
+from arboretum_decision_tables import slow
+from arboretum_decision_tables.bounds import huffman_length, root_bound
+from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes
+from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.solver import Inconsistent, SubtableDP
+from arboretum_decision_tables.space import space_of
+from arboretum_decision_tables.values import decimal
+
+from decision_tables import Rule, problem_from, problems, random_problem
+
+NAMES = [cls.name for cls in COMPLEXITIES]
+
+
+def asked(problem, complexity, **parts):
+    """The problem, with something to minimise."""
+    return attrs.evolve(
+        problem, parts=attrs.evolve(problem.parts, complexity=complexity, objective=ZeroError(), solver=SubtableDP(), **parts)
+    )
+
+
+class TestConformance(SolverSuite):
+    tables = 6
+
+    @pytest.fixture(params=COMPLEXITIES, ids=NAMES)
+    def complexity(self, request):
+        return request.param()
+
+    @pytest.fixture
+    def component(self):
+        return SubtableDP()
+
+    @pytest.fixture
+    def parts(self, component, complexity):
+        return Parts(method=None, solver=component, objective=ZeroError(), complexity=complexity)
+
+
+class TestComplexities(ComplexitySuite):
+    @pytest.fixture(params=COMPLEXITIES, ids=NAMES)
+    def component(self, request):
+        return request.param()
+
+
+class TestObjective(ObjectiveSuite):
+    component = ZeroError()
+
+    @staticmethod
+    def parts(component):
+        return Parts(method=None, objective=component, complexity=AverageDepth())
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(max_rows=7), st.sampled_from([cls() for cls in COMPLEXITIES]))
+def test_the_tree_is_lawful_verified_and_of_least_value_under_any_leaf_rule(problem, complexity):
+    problem = asked(problem, complexity)
+    solution = SubtableDP().solve(problem, Context())
+    verify_solution(solution, problem)
+    space = space_of(problem)
+    best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
+    scale = space.total_mass if complexity.per_object else 1.0
+    assert solution.status is Status.optimal
+    assert np.isclose(solution.value, best / scale, rtol=1e-12, atol=0)
+    assert np.isclose(measured(solution.tree)[complexity.name], solution.value, rtol=1e-12, atol=0)
+    assert value_of(complexity, solution.tree) == solution.value == ZeroError().value(solution.tree, problem)
+
+
+def test_one_graph_gives_the_minima_of_all_complexities():
+    problem = random_problem(0, 50, 6)
+    found = SubtableDP().minima(problem, [cls() for cls in COMPLEXITIES], Context())
+    for cls, solution in zip(COMPLEXITIES, found, strict=True):
+        alone = SubtableDP().solve(asked(problem, cls()), Context())
+        assert solution.value == alone.value == solution.lower_bound and solution.status is Status.optimal
+        assert value_of(cls(), solution.tree) == solution.value
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(max_rows=5, whole=True), st.sampled_from([cls() for cls in COMPLEXITIES]))
+def test_listed_trees_are_distinct_optimal_and_as_many_as_counted(problem, complexity):
+    problem = asked(problem, complexity)
+    solution = SubtableDP(count=True, enumerate=40).solve(problem, Context())
+    trees = [solution.tree, *solution.others]
+    number = int(solution.details["optimal_trees"])
+    assert len(set(trees)) == len(trees) == min(40, number)
+    for tree in trees:
+        assert ZeroError().value(tree, problem) == solution.value
+    space = space_of(problem)
+    best, everything = slow.minima(space, complexity), slow.all_trees(space)
+    assert number == sum(slow.is_optimal_throughout(space, complexity, tree, best) for tree in everything)
+
+
+def test_stages_are_reported_one_by_one_and_the_tree_is_one_of_those_left():
+    problem = asked(random_problem(4, 40, 6), AverageDepth())
+    solution = SubtableDP(then=("n_nodes", "depth"), count=True).solve(problem, Context())
+    minima, number = slow.in_sequence(space_of(problem), [AverageDepth(), Nodes(), Depth()])
+    stages = solution.details["stages"]
+    assert list(stages) == ["average_depth", "n_nodes", "depth"]
+    assert [stages["n_nodes"], stages["depth"]] == minima[1:] and np.isclose(stages["average_depth"] * 40, minima[0])
+    assert value_of(Nodes(), solution.tree) == minima[1] and value_of(Depth(), solution.tree) == minima[2]
+    assert solution.details["optimal_trees"] == str(number)
+    loose = SubtableDP(then=("n_nodes",)).solve(asked(problem, Depth()), Context())
+    assert any("after depth" in note for note in loose.notes)
+
+
+def test_more_than_two_to_the_sixty_three_trees_are_counted_exactly():
+    """Parity of 7 bits: any order of bits on any path is optimal, so N(d) = d · N(d − 1)²."""
+    codes = np.array(list(np.ndindex(*(2,) * 7)))
+    solution = SubtableDP(count=True).solve(
+        asked(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 7), Nodes()), Context()
+    )
+    number = 1
+    for d in range(1, 8):
+        number = d * number**2
+    assert number > 2**63 and solution.details["optimal_trees"] == str(number)
+
+
+def test_numbers_of_any_length_are_written_in_decimal():
+    for number in (0, 7, 10**4000 - 1, 10**4000, 10**8000 + 5, 3**40000):
+        text = decimal(number)
+        assert int(text[:4000]) == number // 10 ** max(0, len(text) - 4000) and text[-3:] == f"{number % 1000:03d}"[-len(text) :]
+
+
+def test_contradicting_objects_get_the_majority_or_are_refused():
+    codes, label = np.array([[0, 0], [0, 0], [0, 0], [1, 0]]), np.array([0, 1, 1, 0])
+    problem = asked(problem_from(codes, label, [Family.multiway] * 2), Depth())
+    solution = SubtableDP().solve(problem, Context())
+    verify_solution(solution, problem)
+    assert solution.value == 1 and "heaviest class" in solution.notes[0]
+    with pytest.raises(DataError, match="solver.inconsistent=majority"):
+        SubtableDP(inconsistent=Inconsistent.refuse).solve(problem, Context())
+
+
+def test_one_decision_is_depth_zero():
+    problem = asked(problem_from(np.array([[0], [1]]), np.array([1, 1]), [Family.multiway]), Depth())
+    solution = SubtableDP(count=True).solve(problem, Context())
+    assert (solution.value, solution.lower_bound, solution.tree.n_nodes) == (0, 0, 1)
+    assert solution.details["optimal_trees"] == "1"
+
+
+class Falling:
+    """Cheaper when a branch gets dearer."""
+
+    name = "falling"
+
+    def leaf(self):
+        return 1.0
+
+    def node(self, mass, price, children):
+        return 10.0 - float(children.sum())
+
+
+def test_a_complexity_that_is_not_monotone_is_refused_with_the_counterexample():
+    with pytest.raises(CapabilityError, match=r"falling is not: F\(.*\) = .* is greater than F\(.*\) = "):
+        SubtableDP().solve(asked(random_problem(0, 5, 2), Falling()), Context())
+
+
+class Undefined(Falling):
+    name = "undefined"
+
+    def node(self, mass, price, children):
+        return float(children.sum()) if mass != 3.0 else float("nan")
+
+
+def test_a_complexity_that_is_no_number_somewhere_is_refused():
+    with pytest.raises(CapabilityError, match="undefined returned NaN for a node of mass 3"):
+        SubtableDP().solve(asked(problem_from(np.array([[0], [1], [1]]), np.array([0, 1, 1]), [Family.multiway]), Undefined()), Context())
+
+
+@attrs.frozen
+class AtMostTwo(Rule):
+    def limits(self):
+        return Limits(max_depth=2)
+
+
+def test_what_has_no_minimum_is_refused_with_the_way_out():
+    problem = asked(random_problem(0, 8, 2), Depth())
+    with pytest.raises(CapabilityError, match="max_depth"):
+        SubtableDP().solve(asked(problem, Depth(), stopping=(AtMostTwo(),)), Context())
+    with pytest.raises(CapabilityError, match="objective=zero_error"):
+        SubtableDP().solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=None)), Context())
+    with pytest.raises(CapabilityError, match="complexity=NAME"):
+        SubtableDP().solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=None)), Context())
+    with pytest.raises(ConfigError, match="did you mean 'depth'"):
+        SubtableDP(then=("dept",)).solve(problem, Context())
+    two_way = asked(random_problem(0, 8, 2, families=[Family.equals] * 2), Depth())
+    with pytest.raises(CapabilityError, match="paid once for several tests"):
+        SubtableDP().solve(attrs.evolve(two_way, prices=attrs.evolve(two_way.prices, once_per_column=True)), Context())
+    once = attrs.evolve(problem, prices=attrs.evolve(problem.prices, once_per_column=True))
+    assert SubtableDP().solve(once, Context()).status is Status.optimal, "a multiway test is never asked twice"
+
+
+@pytest.mark.parametrize("complexity", [cls() for cls in COMPLEXITIES], ids=NAMES)
+@pytest.mark.parametrize("families", [None, [Family.thresholds, Family.equals] * 3], ids=["multiway", "two-way"])
+def test_when_bytes_run_out_the_bound_is_below_the_minimum_and_the_tree_is_lawful(complexity, families):
+    problem = asked(random_problem(5, 90, 6, families=families, prices=[1, 2, 3]), complexity)
+    best = SubtableDP().solve(problem, Context()).value
+    last = None
+    for budget in (1, 800_000, 1_500_000):
+        solution = SubtableDP().solve(problem, Context(memory_bytes=budget))
+        verify_solution(solution, problem)
+        assert solution.lower_bound <= best * (1 + 1e-12) and solution.value >= best * (1 - 1e-12)
+        assert solution.lower_bound > 0
+        if solution.status is Status.feasible:
+            assert "the budget of bytes ran out" in solution.notes[0] and not solution.finished
+        last = solution if last is None else last
+    assert last.status is Status.feasible, "the smallest budget is too small for this table"
+
+
+def test_when_seconds_run_out_it_stops_in_time(monkeypatch):
+    monkeypatch.setattr(graphs, "SLICE", 1000)
+    problem = asked(random_problem(6, 400, 12), AverageDepth())
+    SubtableDP().solve(problem, Context(deadline=time.monotonic()))  # loads the kernels
+    for seconds in (0.0, 0.05, 0.3):
+        start = time.monotonic()
+        solution = SubtableDP().solve(problem, Context(deadline=start + seconds))
+        assert time.monotonic() - start < seconds + 5.0
+        assert solution.status is Status.feasible and "seconds" in solution.notes[0]
+        assert 0 < solution.lower_bound < solution.value
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems(max_rows=8), st.sampled_from([cls() for cls in COMPLEXITIES]))
+def test_the_bound_by_class_weights_alone_is_a_bound(problem, complexity):
+    space = space_of(problem)
+    best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
+    assert root_bound(space, complexity.form()) <= best * (1 + 1e-12)
+
+
+def test_huffman_knows_the_textbook():
+    assert huffman_length([1.0], 2) == 0
+    assert huffman_length([1, 1, 2, 4], 2) == 14
+    assert huffman_length([1, 1, 1, 1], 3) == 6
+    assert huffman_length([5, 5, 5], 3) == 15
+
+
+def test_progress_is_told_in_subtables(monkeypatch):
+    monkeypatch.setattr(graphs, "SLICE", 100)
+    heard = []
+    SubtableDP().solve(
+        asked(random_problem(7, 60, 5), ExpectedCost()), Context(progress=lambda done, total, message: heard.append((done, total, message)))
+    )
+    assert len(heard) > 1 and all(done <= total for done, total, _ in heard) and "subtables" in heard[0][2]
+
+
+def test_the_objective_forbids_leaves_that_the_rule_forbids():
+    problem = asked(random_problem(8, 12, 3), Depth())
+    loose = asked(random_problem(8, 12, 3, rule=LeafRule(min_split=6), impurity=ToyGini()), Depth())
+    tree = SubtableDP().solve(loose, Context()).tree
+    assert ZeroError().value(tree, loose) == tree.depth_of.max()
+    assert ZeroError().value(tree, problem) == np.inf
