@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import attrs
+import numpy as np
 
 from arboretum.api import ConfigError, DataError, Table, param
 from arboretum_data import generated
@@ -91,6 +92,13 @@ class RandomTableDataset:
     n_values: int = param(3, "values of each attribute", ge=1)
     n_classes: int = param(3, "decisions", ge=2)
     positive: str | None = param(None, "class that becomes the target, one against the rest")
+
+    def cells(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same draw as numbers, for studies of many tables: int64[rows, n_columns] values, int64[rows] decisions.
+
+        A value's number is its spelling in the table; ``positive`` is left aside.
+        """
+        return generated.random_cells(self.n_rows, self.n_columns, self.n_values, self.n_classes, seed)
 
     def load(self, seed: int) -> Table:
         """Draw the table from ``seed``."""

@@ -127,15 +127,30 @@ def dfep_synthetic() -> Table:
 # -- random decision tables (Alkhalid, Chikalov & Moshkov) -----------------------------------------------------------
 
 
-def random_table(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> Table:
-    """Rows and decisions drawn uniformly; equal rows become one with their most common decision (ties: smallest)."""
+def random_cells(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of :func:`random_table` as numbers: int64[rows, n_columns] values and int64[rows] decisions.
+
+    Rows stay in the order in which they were drawn.
+    """
     draw = np.random.Generator(np.random.PCG64(seed))
     cells = draw.integers(n_values, size=(n_rows, n_columns))
     decisions = draw.integers(n_classes, size=n_rows)
-    distinct, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
-    votes = np.zeros((len(distinct), n_classes), np.int64)
+    if n_columns * np.log2(n_values) < 63:  # one number per row is sorted ten times as fast as a row
+        keys = cells @ n_values ** np.arange(n_columns)
+        ordered = np.sort(keys)
+        if (ordered[1:] != ordered[:-1]).all():
+            return cells, decisions
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    else:
+        _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    votes = np.zeros((len(first), n_classes), np.int64)
     np.add.at(votes, (inverse.ravel(), decisions), 1)
-    order = np.argsort(first)  # rows stay in the order in which they were drawn
-    label = votes[order].argmax(axis=1)
-    rows = [(*map(str, row), str(d)) for row, d in zip(distinct[order].tolist(), label.tolist(), strict=True)]
+    order = np.argsort(first)
+    return cells[first[order]], votes[order].argmax(axis=1)
+
+
+def random_table(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> Table:
+    """Rows and decisions drawn uniformly; equal rows become one with their most common decision (ties: smallest)."""
+    cells, decisions = random_cells(n_rows, n_columns, n_values, n_classes, seed)
+    rows = [(*map(str, row), str(d)) for row, d in zip(cells.tolist(), decisions.tolist(), strict=True)]
     return table_of("random_table", [*(f"f{i}" for i in range(1, n_columns + 1)), "decision"], rows)

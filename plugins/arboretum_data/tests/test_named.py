@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from arboretum_data import bundled, generated
 from arboretum_data.catalogue import ENTRIES
+from arboretum_data.file import RandomTableDataset
 from arboretum_data.home import data_home as home_in_use
 from arboretum_data.home import home_names, load_from_home, user_cache
 from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, find_entry, named_components
@@ -203,6 +204,20 @@ class TestGenerators:
         columns = [[c.categories[k] for k in c.values] for c in table.columns]
         target = [table.target.classes[k] for k in table.target.codes]
         assert list(zip(*columns, target, strict=True)) == expected
+
+    @pytest.mark.parametrize("shape", [(50, 10, 3, 3), (40, 3, 2, 4), (12, 41, 3, 2), (9, 2, 5, 2), (5, 1, 1, 2)])
+    def test_the_numbers_of_a_random_table_are_its_cells(self, shape):
+        """Row by row as a literal reading has them; 41 columns of three values do not fit into one number."""
+        n_rows, n_columns, n_values, n_classes = shape
+        for seed in range(20):
+            draw = np.random.Generator(np.random.PCG64(seed))
+            rows = draw.integers(n_values, size=(n_rows, n_columns)).tolist()
+            votes: dict[tuple, list[int]] = {}
+            for row, decision in zip(rows, draw.integers(n_classes, size=n_rows).tolist(), strict=True):
+                votes.setdefault(tuple(row), [0] * n_classes)[decision] += 1
+            cells, decisions = RandomTableDataset(n_rows, n_columns, n_values, n_classes).cells(seed)
+            assert [tuple(row) for row in cells.tolist()] == list(votes)
+            assert decisions.tolist() == [int(np.argmax(n)) for n in votes.values()]
 
     def test_random_tables_follow_the_seed(self):
         sums = [generated.random_table(50, 10, 3, 3, seed=seed).sha256() for seed in (1, 1, 2)]
