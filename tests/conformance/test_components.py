@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from arboretum.interfaces.component import KINDS
+from arboretum.interfaces.method import Parts
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry
 from arboretum.testing import SUITES, suite_of
@@ -31,7 +32,17 @@ CLAIMS = {
     ("criterion", "reduction"): {"scale_free": True},
     ("criterion", "gain_ratio"): {"scale_free": True},
 }
-"""Component → claims of its suite beyond its capabilities: shares do not change when all weights are multiplied."""
+"""Component → what its suite takes beyond its capabilities: claims (shares do not change when all weights are multiplied),
+parts."""
+
+
+def of_depth(component: Any) -> Parts:
+    """The parts of an objective that needs a complexity."""
+    entry = next(entry for entry in load_registry().entries() if (entry.kind, entry.name) == ("complexity", "depth"))
+    return Parts(method=None, objective=component, complexity=entry.cls())
+
+
+CLAIMS[("objective", "zero_error")] = {"parts": staticmethod(of_depth)}
 
 
 def first_party() -> list[Entry]:
