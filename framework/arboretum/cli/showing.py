@@ -40,7 +40,7 @@ def numbers_of(record: Record) -> str:
         found = record.solution
         lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
     if record.certificate is not None:
-        lines += ["", *certificate_lines(record)]
+        lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
     lines += [f"note: {note}" for note in record.notes]
     return "\n".join(lines) + "\n"
 
@@ -49,22 +49,22 @@ def certificate_lines(record: Record) -> list[str]:
     """What is proven of the tree: the trees it is compared with, then a table with a row per complexity."""
     certificate, data = record.certificate, record.data
     n_objects, n_tests = data.get("n_objects"), data.get("n_tests")
-    head = f"certificate by {certificate.certifier['name']}: the minimum over all trees on the same {n_objects} objects and "
-    head += f"{n_tests} tests; a leaf is {rule_in_words(certificate.leaf_rule)}"
-    table = text_table(certificate.rows(), width=terminal.width())
+    head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {n_tests} tests "
+    head += f"whose leaves have {rule_in_words(certificate.leaf_rule)}:"
+    table = text_table(certificate.rows(), width=terminal.width()).rstrip("\n")
     return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
 
 
 def rule_in_words(rule: Mapping[str, Any]) -> str:
-    """A leaf rule as a reader says it: "a node of one class, or of fewer than 5 rows"."""
-    words = ["of one class"]
+    """A leaf rule as a reader says it: "one class, or fewer than 5 rows"."""
+    words = ["one class"]
     if rule.get("min_split", 0) > 2:  # a single row has one class
-        words.append(f"of fewer than {rule['min_split']} rows")
+        words.append(f"fewer than {rule['min_split']} rows")
     if rule.get("theta"):
-        words.append(f"of at most {rule['theta']:g} of the weight")
+        words.append(f"at most {rule['theta']:g} of the weight")
     if rule.get("delta") is not None:
-        words.append(f"of an impurity of at most {rule['delta']:g}")
-    return "a node " + ", or ".join(words)
+        words.append(f"an impurity of at most {rule['delta']:g}")
+    return ", or ".join(words)
 
 
 def tree_of(tree: Tree, **options: Any) -> str:

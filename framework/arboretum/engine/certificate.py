@@ -66,8 +66,10 @@ def certify(
         complexity.name: certified(complexity, tree, answer, problem, rule, metrics)
         for complexity, answer in zip(kept, found, strict=True)
     }
+    order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
+    bounds = {name: bounds[name] for name in dict.fromkeys(order)}
     told = {"name": certifier.name, **_fields(certifier)}
-    return Certificate(told, attrs.asdict(rule), bounds), (*notes, *_remarks(bounds, found))
+    return Certificate(told, attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
 
 
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
@@ -200,17 +202,19 @@ def _divides(objects: Encoded, rows: np.ndarray) -> str:
     return ""
 
 
-def _remarks(bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
-    """Sentences about what has no ratio, and what is only bounded."""
-    notes = list(dict.fromkeys(f"certify: {note}" for answer in answers for note in answer.notes))
+def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
+    """What the solver says of what it has proven, and sentences about what has no ratio and what is only bounded."""
+    pairs = [(bounds[one.name], answer) for one, answer in zip(complexities, answers, strict=True)]
+    notes = list(dict.fromkeys(f"certify: {note}" for found, answer in pairs if found.proven for note in answer.notes))
     zero = [name for name, found in bounds.items() if found.ratio_is == "undefined"]
     if zero:
         notes.append(f"certify: the minimum of {', '.join(zero)} is 0 (one leaf is enough), so there the ratio is undefined")
     open_ = [name for name, found in bounds.items() if not found.proven]
     if open_:
+        which = "" if len(open_) == len(bounds) else f" of {', '.join(open_)}"
         notes.append(
-            f"certify: of {', '.join(open_)} only a lower bound is proven within the budget, so the ratio is at most the one "
-            "shown; raise budget.seconds or budget.memory_mb"
+            f"certify: only a lower bound{which} is proven within the budget, so the ratio is at most the one shown; "
+            "raise budget.seconds or budget.memory_mb"
         )
     return tuple(notes)
 

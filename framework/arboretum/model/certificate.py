@@ -49,7 +49,8 @@ class Certified:
 
     def cells(self) -> dict[str, str]:
         """How it reads in a table, aligned by hand: a bound is "≥ 3.2", a ratio that is one at most "≤ 1.4"."""
-        ratio = "–" if self.ratio is None else _spell(self.ratio)
+        # three places: 1.000 is above 1, and only 1 is 1
+        ratio = "–" if self.ratio is None else "1" if self.ratio == 1 else f"{self.ratio:.3f}"
         return {
             "this tree": _spell(self.value),
             "minimum": _spell(self.lower_bound) if self.proven else f"≥ {_spell(self.lower_bound)}",
@@ -93,7 +94,7 @@ class Certificate:
 
     def rows(self) -> list[dict[str, str]]:
         """A table for readers: complexity, this tree, minimum, ratio; every column but the first flush right."""
-        table = [{"complexity": name.replace("_", " "), **found.cells()} for name, found in self.complexities.items()]
+        table = [{"complexity": name, **found.cells()} for name, found in self.complexities.items()]
         for column in ("this tree", "minimum", "ratio"):
             widest = max((len(row[column]) for row in table), default=0)
             table = [{**row, column: row[column].rjust(max(widest, len(column)))} for row in table]

@@ -1,0 +1,146 @@
+"""``certify=true`` as a user meets it: the terminal, the record, the sweep's table, the tracker, what cannot be certified."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+
+EIGHT = ["depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal", "expected_cost", "max_cost"]
+ONCE = ("split=none", "tracker=none", "hydra.run.dir=kept")
+
+
+def record_in(folder) -> dict:
+    return json.loads((folder / "record.json").read_text(encoding="utf-8"))
+
+
+def row_of(out: str, name: str) -> list[str]:
+    return next(line.split() for line in out.splitlines() if line.split()[:1] == [name])
+
+
+def data_home_or_skip(name: str) -> None:
+    if not os.environ.get("ARBORETUM_DATA"):
+        pytest.skip(f"ARBORETUM_DATA names no data home with {name}")
+
+
+@pytest.mark.parametrize("name", ["play-tennis", "monk1", "car"])
+def test_a_greedy_tree_is_certified_from_the_command_line(call, here, name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    if name in ("car", "monk1"):
+        data_home_or_skip(name)
+    done = call("run", f"dataset={name}", "method=id3", "certify=true", *ONCE)
+    assert done.status == 0, done.err
+    record = record_in(here / "kept")
+    found = record["certificate"]["complexities"]
+    assert list(found) == EIGHT
+    for metric, one in found.items():
+        assert one["ratio_is"] == "exact"
+        assert one["value"] == pytest.approx(record["metrics"][metric], rel=1e-12)
+        assert one["ratio"] == one["value"] / one["minimum"] >= 1
+    assert record["timings"]["certify"] > 0
+    head = f"certified by subtable_dp against all trees on the same {record['data']['n_objects']} objects"
+    assert head in done.out
+    assert row_of(done.out, "complexity") == ["complexity", "this", "tree", "minimum", "ratio"]
+    assert float(row_of(done.out, "depth")[2]) == found["depth"]["minimum"]
+    assert all(len(line) <= 80 for line in done.out.partition("certified by")[2].splitlines()[:12])
+
+
+@pytest.mark.parametrize("complexity", ["average_depth", "n_leaves", "depth"])
+def test_the_exact_method_has_ratio_one_in_its_own_complexity(call, here, complexity):
+    done = call(
+        "run", "dataset=monk1-full", "method=exact", "solver=subtable_dp", "objective=zero_error", "encoder=multiway",
+        f"complexity={complexity}", "stopping=[pure]", "certify=true", *ONCE,
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    found = record_in(here / "kept")["certificate"]["complexities"]
+    assert found[complexity]["ratio"] == 1
+    assert all(one["ratio"] >= 1 for one in found.values())
+
+
+def test_show_prints_the_certificate_of_a_kept_run(call):
+    first = call("run", "dataset=play-tennis", "method=id3", "certify=true", *ONCE)
+    again = call("show", "kept")
+    start, end = "certified by", "total_path_length"
+    assert first.out.partition(start)[2].partition(end)[0] == again.out.partition(start)[2].partition(end)[0] != ""
+
+
+def test_without_certify_the_record_has_no_certificate(call, here):
+    call("run", "dataset=play-tennis", "method=id3", *ONCE)
+    assert "certificate" not in record_in(here / "kept")
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (["dataset=play-tennis", "method=id3", "stopping.standard.max_depth=1"],
+         "exact minima know no limit max_depth (it is 1); leave it out, or use stopping=[pure]"),
+        (["dataset=play-tennis", "method=id3", "stopping.standard.min_leaf=2"], "no limit min_leaf"),
+        (["dataset=iris", "method=cart"], "is raw, and its thresholds depend on the node; choose an encoder with fixed tests"),
+        (["dataset=diabetes", "method=cart"], "minima are known for classes only"),
+        (["dataset=file", "dataset.path=hole.csv", "dataset.target=y", "method=id3", "encoder.missing=keep"],
+         "missing values; use encoder.missing=category"),
+    ],
+    ids=["depth", "leaf size", "raw columns", "regression", "missing values"],
+)  # fmt: skip
+def test_where_no_minimum_is_defined_the_run_says_why_and_goes_on(call, here, words, note):
+    (here / "hole.csv").write_text("a,b,y\nr,s,no\nr,t,yes\n,s,yes\nu,t,no\nu,s,no\nr,t,yes\n")
+    done = call("run", *words, "certify=true", *ONCE)
+    assert done.status == 0, done.err
+    said = [line for line in done.out.splitlines() if line.startswith("note: certify: not applicable: ")]
+    assert len(said) == 1
+    assert note in said[0]
+    assert "certificate" not in record_in(here / "kept")
+
+
+def test_the_way_out_for_raw_columns_leads_to_a_certificate(call, here):
+    done = call("run", "dataset=iris", "method=cart", "encoder=multiway", "certify=true", *ONCE)
+    assert done.status == 0, done.err
+    assert set(record_in(here / "kept")["certificate"]["complexities"]) == set(EIGHT)
+
+
+def test_a_certifier_is_chosen_by_name_and_a_wrong_name_is_refused(call):
+    assert call("run", "dataset=play-tennis", "method=id3", "certify=true", "certifier=subtable_dp", *ONCE).status == 0
+    wrong = call("run", "dataset=play-tennis", "method=id3", "certify=true", "certifier=subtable", *ONCE)
+    assert wrong.status == 1
+    assert "certifier: unknown certifier 'subtable'; did you mean 'subtable_dp'" in wrong.error
+
+
+def test_a_finished_run_with_another_certifier_or_none_is_not_taken_for_this_one(call, here):
+    command = ("run", "dataset=play-tennis", "method=id3", "split=none", "tracker=none", "skip_finished=true")
+    assert "finished before" not in call(*command, "certify=true", "hydra.run.dir=outputs/a").out
+    assert "finished before" not in call(*command, "hydra.run.dir=outputs/b").out
+    again = call(*command, "certify=true", "hydra.run.dir=outputs/c")
+    assert "finished before" in again.out
+    assert "certified by subtable_dp" in again.out
+
+
+def test_a_sweep_shows_the_ratio_of_the_goal_where_it_is_certified(call):
+    command = ("run", "-m", "dataset=monk1-full", "method=id3", "certify=true", "split=none", "tracker=none")
+    by_leaves = call(*command, "goal=n_leaves")
+    assert "n leaves ÷ min" in by_leaves.out
+    assert "expected cost ÷ min" in call(*command).out
+    plain = call(*(word for word in command if word != "certify=true"))
+    assert "÷ min" not in plain.out
+    row = next(line.split() for line in by_leaves.out.splitlines() if line.startswith("id3"))
+    tree_leaves, ratio = float(row[7]), float(row[8])
+    assert tree_leaves / ratio == pytest.approx(round(tree_leaves / ratio), rel=1e-3)  # the ratio is shown to 4 digits
+
+
+def test_a_small_budget_gives_a_bound_a_ratio_at_most_and_a_finished_run(call, here):
+    data_home_or_skip("tic-tac-toe")
+    # the budget is the certificate's too; a greedy tree on 958 rows needs far less
+    done = call("run", "dataset=tic-tac-toe", "method=id3", "certify=true", "budget.memory_mb=1", *ONCE)
+    assert done.status == 0, done.err
+    record = record_in(here / "kept")
+    open_ = {name: one for name, one in record["certificate"]["complexities"].items() if one["ratio_is"] == "at most"}
+    assert open_, record["notes"]
+    assert not record["fingerprint"].startswith("unfinished")
+    for one in open_.values():
+        assert one["minimum"] is None
+        assert 0 < one["lower_bound"] < one["best_known"] <= one["value"]
+    assert "≥" in done.out
+    assert "≤" in done.out
+    assert "note: certify: only a lower bound" in done.out
+    shutil.rmtree(here / "kept")
