@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from arboretum.interfaces.capability import Capability
-from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, STUDIES
 from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
@@ -56,7 +56,7 @@ def render(registry: Registry) -> str:
     """The whole page."""
     many = " and ".join(f"`{kind}`" for kind in KINDS if kind in MANY)
     parts = [HEAD.format(many=many), plugins(), matrix(registry)]
-    parts += [section(registry, kind, question) for kind, question in KINDS.items()]
+    parts += [section(registry, kind, question) for kind, question in EVERY_KIND.items()]
     return "\n".join(parts)
 
 

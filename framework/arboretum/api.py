@@ -25,10 +25,12 @@ from arboretum.interfaces.complexity import Form, counterexample_to_monotony, fo
 from arboretum.interfaces.component import param
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.reproduction import Cell, Chapter, Claim, House, Judgement, Piece, Verdict
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
+from arboretum.model.grid import Grid
 from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.solution import Solution, Status
@@ -45,6 +47,9 @@ __all__ = [
     "BudgetError",
     "Capability",
     "CapabilityError",
+    "Cell",
+    "Chapter",
+    "Claim",
     "Column",
     "ColumnKind",
     "ColumnSpec",
@@ -58,12 +63,16 @@ __all__ = [
     "Family",
     "Feature",
     "Form",
+    "Grid",
+    "House",
     "Interval",
+    "Judgement",
     "LeafRule",
     "Limits",
     "Node",
     "OrdinalThreshold",
     "Parts",
+    "Piece",
     "PluginError",
     "Prices",
     "Problem",
@@ -82,6 +91,7 @@ __all__ = [
     "TrackerError",
     "Tree",
     "Values",
+    "Verdict",
     "closest",
     "counterexample_to_monotony",
     "form_of",

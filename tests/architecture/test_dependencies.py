@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "config": {"runs", "plugin", "engine", "interfaces", "model"},
     "cli": {"config", "runs", "plugin", "engine", "interfaces", "model", "report", "measure"},
     "sklearn": {"plugin", "engine", "interfaces", "model"},
-    "testing": {"api", "engine", "interfaces", "model", "kernels"},
+    "testing": {"api", "plugin", "engine", "interfaces", "model", "kernels"},
 }
 """Room → rooms it may import; a new room needs a line here, so that its place is decided and not drifted into."""
 

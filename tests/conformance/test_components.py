@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arboretum.interfaces.component import KINDS
+from arboretum.interfaces.component import EVERY_KIND
 from arboretum.interfaces.method import Parts
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry
@@ -70,8 +70,8 @@ for _entry in first_party():
 
 
 def test_every_kind_has_a_suite():
-    assert set(SUITES) == set(KINDS)
-    assert [kind for kind in KINDS if suite_of(kind).kind != kind] == []
+    assert set(SUITES) == set(EVERY_KIND)
+    assert [kind for kind in EVERY_KIND if suite_of(kind).kind != kind] == []
 
 
 def test_every_first_party_plugin_loads():

@@ -12,7 +12,7 @@ from arboretum.cli import terminal
 from arboretum.cli.plugins import command, reference
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, closest
-from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.component import EVERY_KIND, MANY
 from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
@@ -36,18 +36,18 @@ def main(argv: list[str]) -> int:
 def explain(text: str, registry: Registry) -> str:
     """The text for KIND.NAME (or KIND, or a NAME that only one kind has); raises ConfigError with the closest match."""
     kind, _, name = text.partition(".")
-    if not name and kind in KINDS:
+    if not name and kind in EVERY_KIND:
         names = registry.names(kind)
-        return f"{kind}: {KINDS[kind]}\n\n" + ("\n".join(f"  {kind}.{n}" for n in names) or "  none installed")
-    if kind not in KINDS:
-        owners = [k for k in KINDS if text in registry.names(k)]
+        return f"{kind}: {EVERY_KIND[kind]}\n\n" + ("\n".join(f"  {kind}.{n}" for n in names) or "  none installed")
+    if kind not in EVERY_KIND:
+        owners = [k for k in EVERY_KIND if text in registry.names(k)]
         if len(owners) == 1:
             kind, name = owners[0], text
         else:
-            every = [f"{k}.{n}" for k in KINDS for n in registry.names(k)]
-            near = closest(text, [*every, *KINDS])
+            every = [f"{k}.{n}" for k in EVERY_KIND for n in registry.names(k)]
+            near = closest(text, [*every, *EVERY_KIND])
             hint = f"; did you mean {near!r}?" if near else ";"
-            raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(KINDS)}")
+            raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}")
     preset = registry.find_preset(kind, name)
     return _preset(preset) if preset is not None else _component(registry.get(kind, name))
 
@@ -62,7 +62,7 @@ def _preset(preset: Preset) -> str:
 
 def _component(entry: Entry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
-    lines = [f"{entry.kind}.{entry.name}: {KINDS[entry.kind]}", "", doc, "", *_paper(entry.paper)]
+    lines = [f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", "", doc, "", *_paper(entry.paper)]
     rows = [_field(field, entry) for field in attrs.fields(entry.cls) if field.init]
     if rows:
         prefix = f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."

@@ -8,7 +8,7 @@ import textwrap
 from arboretum.cli import terminal
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, unknown
-from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Owner, Preset, Registry
@@ -26,10 +26,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--names", action="store_true", help="one KIND.NAME per line, for scripts")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 when a plugin does not load")
     arguments = parser.parse_args(argv)
-    if arguments.kind is not None and arguments.kind not in KINDS:
-        raise ConfigError(unknown("kind", arguments.kind, KINDS))
+    if arguments.kind is not None and arguments.kind not in EVERY_KIND:
+        raise ConfigError(unknown("kind", arguments.kind, EVERY_KIND))
     registry = load_registry(arguments.plugin)
-    kinds = [arguments.kind] if arguments.kind else list(KINDS)
+    kinds = [arguments.kind] if arguments.kind else list(EVERY_KIND)
     if arguments.names:
         terminal.say("\n".join(f"{kind}.{name}" for kind in kinds for name in registry.names(kind)))
     else:
@@ -110,14 +110,16 @@ def command(item: Entry | Preset) -> str:
     """One command that uses a component or preset."""
     if item.kind == "dataset":
         return f"arboretum run dataset={item.name}"
+    if item.kind in STUDIES:
+        return f"arboretum reproduce {item.name}"
     option = f"[{item.name}]" if item.kind in MANY else item.name
     return f"arboretum run dataset=iris {item.kind}={option}"
 
 
 def _kind(kind: str, registry: Registry) -> str:
     entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
-    chosen = DEFAULT_CHOICES[kind]
-    head = f"{kind}: {KINDS[kind]}" + (f" (default {_listed(chosen)})" if chosen not in ("", (), "none") else "")
+    chosen = DEFAULT_CHOICES.get(kind, "")
+    head = f"{kind}: {EVERY_KIND[kind]}" + (f" (default {_listed(chosen)})" if chosen not in ("", (), "none") else "")
     if len(entries) > 24:  # data sets by the dozen: names only
         listed = ", ".join(entry.name for entry in entries)
         return head + "\n" + textwrap.fill(listed, terminal.width(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

@@ -86,7 +86,7 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
         repo[kind] = {}
         if kind not in ("dataset", "method"):
             _put(repo, kind, NONE, {} if kind in MANY else {"name": NONE}, kind)
-    for entry in registry.entries():
+    for entry in (entry for kind in KINDS for entry in registry.entries(kind)):
         package = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
         _put(repo, entry.kind, entry.name, component_node(entry), package)
     for preset in registry.presets():

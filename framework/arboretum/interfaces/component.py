@@ -16,7 +16,7 @@ import attrs
 class Component(Protocol):
     """What every component class states.
 
-    kind : one of :data:`KINDS`.   name : unique within the kind.   paper : a reference, or "" where there is none.
+    kind : one of :data:`KINDS` or of :data:`STUDIES`.   name : unique within the kind.   paper : a reference, or "" where there is none.
     capabilities : an iterable of :class:`~arboretum.interfaces.capability.Capability` or of their names.
     """
 
@@ -44,7 +44,15 @@ KINDS: dict[str, str] = {
     "method": "the recipe a paper proposes",
     "tracker": "who keeps the record?",
 }
-"""Every kind of component and the question it answers; each is a Hydra group."""
+"""Every kind that a run is put together from and the question it answers; each is a Hydra group."""
+
+STUDIES: dict[str, str] = {
+    "reproduction": "do the numbers that a paper reports come out?",
+}
+"""Kinds that are no part of a run but make many: registered and described like all others, and no Hydra groups."""
+
+EVERY_KIND: dict[str, str] = {**KINDS, **STUDIES}
+"""What a plugin may bring."""
 
 MANY = frozenset({"stopping", "coverage"})
 """Kinds of which a run may hold several at once."""

@@ -21,7 +21,7 @@ import pluggy
 
 from arboretum.errors import ConfigError, PluginError
 from arboretum.interfaces import hooks
-from arboretum.interfaces.component import KINDS
+from arboretum.interfaces.component import EVERY_KIND
 from arboretum.plugin.presets import read_presets
 from arboretum.plugin.registry import ONE_FILE, Failure, Owner, Registry, check_component
 
@@ -138,7 +138,7 @@ def _classes_of(module: ModuleType) -> list[type]:
     classes = [
         value
         for _, value in inspect.getmembers(module, inspect.isclass)
-        if value.__module__ == module.__name__ and attrs.has(value) and getattr(value, "kind", None) in KINDS
+        if value.__module__ == module.__name__ and attrs.has(value) and getattr(value, "kind", None) in EVERY_KIND
     ]
     if not classes:
         msg = f"plugin file {module.__file__!r} defines no component: no attrs class in it states kind and name"

@@ -12,7 +12,7 @@ import attrs
 
 from arboretum.errors import ConfigError, PluginError, closest
 from arboretum.interfaces.capability import Capability, as_capabilities
-from arboretum.interfaces.component import KINDS
+from arboretum.interfaces.component import EVERY_KIND
 
 NONE = "none"
 """The option that leaves an optional group empty."""
@@ -83,8 +83,8 @@ class Registry:
     """Components by kind and name."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
-        self._presets: dict[str, dict[str, Preset]] = {kind: {} for kind in KINDS}
+        self._entries: dict[str, dict[str, Entry]] = {kind: {} for kind in EVERY_KIND}
+        self._presets: dict[str, dict[str, Preset]] = {kind: {} for kind in EVERY_KIND}
         self.failures: list[Failure] = []
         self.owners: list[Owner] = []
 
@@ -116,13 +116,13 @@ class Registry:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def entries(self, kind: str | None = None) -> Iterator[Entry]:
-        """All components (of one kind), by kind in the order of KINDS, then by name."""
-        for each in [kind] if kind else KINDS:
+        """All components (of one kind), by kind in the order of EVERY_KIND, then by name."""
+        for each in [kind] if kind else EVERY_KIND:
             yield from (entry for _, entry in sorted(self._entries[each].items()))
 
     def presets(self, kind: str | None = None) -> Iterator[Preset]:
         """All presets (of one kind), by name."""
-        for each in [kind] if kind else KINDS:
+        for each in [kind] if kind else EVERY_KIND:
             yield from (preset for _, preset in sorted(self._presets[each].items()))
 
     def names(self, kind: str) -> list[str]:
@@ -135,8 +135,8 @@ class Registry:
 
     def get(self, kind: str, name: str) -> Entry:
         """The component; raises ConfigError with the closest match, the candidates and their owners."""
-        if kind not in KINDS:
-            msg = f"unknown kind {kind!r}; did you mean {closest(kind, KINDS)!r}? kinds: {', '.join(KINDS)}"
+        if kind not in EVERY_KIND:
+            msg = f"unknown kind {kind!r}; did you mean {closest(kind, EVERY_KIND)!r}? kinds: {', '.join(EVERY_KIND)}"
             raise ConfigError(msg)
         if name not in self._entries[kind]:
             raise ConfigError(self.unknown_option(kind, name))
@@ -163,8 +163,8 @@ def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
         msg = f"plugin {owner.plugin}: {label} is not an attrs class; decorate it with @attrs.frozen"
         raise PluginError(msg)
     kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)
-    if kind not in KINDS:
-        msg = f"plugin {owner.plugin}: {label}.kind is {kind!r}; it must be one of {', '.join(KINDS)}"
+    if kind not in EVERY_KIND:
+        msg = f"plugin {owner.plugin}: {label}.kind is {kind!r}; it must be one of {', '.join(EVERY_KIND)}"
         raise PluginError(msg)
     if not isinstance(name, str) or not name.replace("-", "_").replace(".", "_").isidentifier() or name == NONE:
         msg = f"plugin {owner.plugin}: {label}.name is {name!r}; it must be a word of letters, digits, '_', '-' (not 'none')"

@@ -35,6 +35,7 @@ SUITES: dict[str, str] = {
     "tuner": "TunerSuite",
     "method": "MethodSuite",
     "tracker": "TrackerSuite",
+    "reproduction": "ReproductionSuite",
 }
 """Kind → name of its suite; the suite of a kind lives in ``arboretum.testing.suites.<kind>``."""
 

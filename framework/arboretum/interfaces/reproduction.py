@@ -1,0 +1,184 @@
+"""Contract: do the numbers that a paper reports come out?
+
+A reproduction states its work as independent pieces and judges their results; it starts no process, writes no file and
+prints nothing.  ``arboretum reproduce NAME`` does that: it hands the pieces to worker processes, cheapest first, keeps each
+result, repeats nothing that is finished, and shows and records what ``judge`` says::
+
+    pieces(fraction)              what there is to do, cheapest first
+        work(key, seed, house)    one piece, in some process, in any order
+    judge(results)                published beside ours, claims, tables, pictures
+
+The fields of the class are options of the command (``--tables 500``).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from arboretum.interfaces.component import Component
+from arboretum.interfaces.method import Parts
+from arboretum.model.grid import Grid
+
+LIMIT = 4.0
+"""A cell passes within so many standard errors of the difference, unless its paper's page says otherwise."""
+
+
+class Verdict(enum.Enum):
+    """PASS and FAIL speak for themselves; KNOWN is a difference with a reason, and does not set the exit status."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    KNOWN = "KNOWN"
+
+
+@attrs.frozen
+class Piece:
+    """One independent piece of work.
+
+    key : plain values (JSON) that say, with the seed, everything the result depends on: it names the result that is kept.
+    cost : how long it is expected to take, in any unit; the estimate of the time left goes by it.
+    """
+
+    key: Mapping[str, Any]
+    cost: float = 1.0
+
+
+@attrs.frozen
+class Cell:
+    """One published number beside ours.
+
+    table, row, column : where the paper has it.   error : standard error of ours − published.   n : what ours is a mean of.
+    reason : of a KNOWN difference.
+    """
+
+    table: str
+    row: str
+    column: str
+    published: float
+    ours: float
+    error: float
+    verdict: Verdict
+    n: int = 0
+    reason: str = ""
+
+    @property
+    def deviation(self) -> float:
+        """(ours − published) / error; 0 where both agree, ±∞ where they differ and no error is left."""
+        difference = self.ours - self.published
+        if difference == 0.0:
+            return 0.0
+        return difference / self.error if self.error > 0.0 else math.copysign(math.inf, difference)
+
+    @staticmethod
+    def judged(
+        table: str,
+        row: str,
+        column: str,
+        published: float,
+        ours: float,
+        error: float,
+        *,
+        n: int = 0,
+        limit: float = LIMIT,
+        known: str = "",
+    ) -> Cell:
+        """PASS within ``limit`` standard errors; beyond, KNOWN with the reason if there is one, else FAIL."""
+        verdict = Verdict.PASS if abs(ours - published) <= limit * error else Verdict.KNOWN if known else Verdict.FAIL
+        return Cell(table, row, column, published, ours, error, verdict, n, known if verdict is Verdict.KNOWN else "")
+
+
+@attrs.frozen
+class Claim:
+    """A sentence of the paper, whether it holds here, and by what.   reason : of a KNOWN difference."""
+
+    sentence: str
+    verdict: Verdict
+    evidence: str
+    reason: str = ""
+
+
+@attrs.frozen
+class Chapter:
+    """What a tracker keeps as one run below the reproduction's own.
+
+    name : as listed.   settings : parameters.   metrics : flat name → number.   files : artifact name → text; the pictures of
+    the judgement that are named in ``pictures`` are added.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    metrics: Mapping[str, float]
+    files: Mapping[str, str] = attrs.field(factory=dict)
+    pictures: Sequence[str] = ()
+
+
+@attrs.frozen
+class Judgement:
+    """Everything that is known after the work.
+
+    cells, claims : in the order of the paper.   tables : "name.csv" → text.   pictures : name without ending → a grid that
+    is drawn as a heat map, or an SVG text.   chapters : runs for the tracker.   notes : sentences for the reader.
+    """
+
+    cells: Sequence[Cell] = ()
+    claims: Sequence[Claim] = ()
+    tables: Mapping[str, str] = attrs.field(factory=dict)
+    pictures: Mapping[str, Grid | str] = attrs.field(factory=dict)
+    chapters: Sequence[Chapter] = ()
+    notes: Sequence[str] = ()
+
+    def count(self, verdict: Verdict) -> int:
+        """How many cells and claims have this verdict."""
+        return sum(item.verdict is verdict for item in (*self.cells, *self.claims))
+
+    @property
+    def verdict(self) -> Verdict:
+        """FAIL if anything fails, else KNOWN if anything differs for a known reason, else PASS."""
+        return next((v for v in (Verdict.FAIL, Verdict.KNOWN) if self.count(v)), Verdict.PASS)
+
+
+class House(Protocol):
+    """What the laboratory lends a piece of work: components of any plugin, by name."""
+
+    def component(self, kind: str, name: str, values: Mapping[str, Any] | None = None) -> Any:
+        """Build an installed component.  Raises ConfigError with the closest match."""
+        ...
+
+    def parts(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()) -> Parts:
+        """Put together the parts of a run (group → option, "group.field" → value), presets included.  Raises ConfigError."""
+        ...
+
+
+class Reproduction(Component, Protocol):
+    """A paper's study.
+
+    A class may also have ``warm_up(house)``, called once per process before its first piece: compile and load there, so
+    that no piece's time holds it.
+    """
+
+    def pieces(self, fraction: float) -> Sequence[Piece]:
+        """The work, cheapest first; ``0 < fraction ≤ 1``: of random tables where the paper draws tables, else of cells.
+
+        Never empty.  The same call returns the same pieces, and no two keys are equal.
+        """
+        ...
+
+    def work(self, key: Mapping[str, Any], seed: int, house: House) -> Any:
+        """Do one piece and return plain values (JSON, finite numbers).
+
+        The result follows from ``key`` and ``seed`` alone: not from the process, the order, or what was done before.
+        Raises ArboretumError when it cannot be done; the other pieces go on.
+        """
+        ...
+
+    def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+        """Judge (key, result) pairs, in the order of ``pieces``; some may be missing (failed, or not asked for).
+
+        What cannot be judged for lack of results has no cell; with no results at all the judgement is empty.
+        """
+        ...

@@ -1,0 +1,208 @@
+"""Who does the pieces of a study?  Processes; the parent keeps each result as it comes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arboretum.errors import ArboretumError, ContractError, StoreError
+from arboretum.interfaces.reproduction import Piece
+from arboretum.plugin.build import build
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.registry import Registry
+from arboretum.runs.pieces import Done, Job, Pieces
+
+LOOK_SECONDS = 0.5
+"""Between two looks at the clock while no piece ends."""
+
+
+@attrs.define
+class Standing:
+    """How the work stands.   cost, total_cost : of what was to be done in this call, as the pieces state it."""
+
+    total: int
+    reused: int = 0
+    done: int = 0
+    failed: int = 0
+    cost: float = 0.0
+    total_cost: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are probably left; None before the first piece has ended."""
+        return self.seconds / self.cost * (self.total_cost - self.cost) if self.cost > 0 else None
+
+
+@attrs.frozen
+class Yield:
+    """What came of the pieces.
+
+    done : in the order of the pieces, those that failed left out.   failures : (key, one line).   busy : seconds spent in
+    pieces, over all workers, whenever they were done.   seconds : wall clock of this call.
+    """
+
+    done: Sequence[Done]
+    failures: Sequence[tuple[Mapping[str, Any], str]]
+    standing: Standing
+    busy: float
+    seconds: float
+
+
+class Interrupted(ArboretumError):
+    """Ctrl-C: what is finished is kept."""
+
+    def __init__(self, standing: Standing) -> None:
+        super().__init__("interrupted")
+        self.standing = standing
+
+
+def perform(
+    job: Job,
+    pieces: Sequence[Piece],
+    store: Pieces,
+    *,
+    workers: int = 1,
+    fresh: bool = False,
+    watch: Callable[[Standing], None] = lambda standing: None,
+) -> Yield:
+    """Do what is not done yet.
+
+    workers : processes; 1 works in this one.   fresh : do everything again.   watch : told after every piece, and twice a second.
+    A piece that raises is a failure and stops no other.
+    Raises Interrupted at Ctrl-C; StoreError when results cannot be kept, or a worker dies.
+    """
+    start = time.perf_counter()
+    found = [None if fresh else store.find(piece.key) for piece in pieces]
+    waiting = [i for i, done in enumerate(found) if done is None]
+    standing = Standing(len(pieces), reused=len(pieces) - len(waiting), total_cost=sum(pieces[i].cost for i in waiting))
+    failures: dict[int, str] = {}
+
+    def finished(i: int, result: str, seconds: float, error: str) -> None:
+        if error:
+            failures[i] = error
+            standing.failed += 1
+        else:
+            found[i] = Done(pieces[i].key, result, seconds)
+            store.keep(found[i])
+        standing.done += 1
+        standing.cost += pieces[i].cost
+        tick()
+
+    def tick() -> None:
+        standing.seconds = time.perf_counter() - start
+        watch(standing)
+
+    try:
+        if workers <= 1 or len(waiting) <= 1:
+            for i in waiting:
+                finished(i, *attempt(job, json.dumps(pieces[i].key)))
+        else:
+            _in_processes(job, pieces, waiting, min(workers, len(waiting)), finished, tick)
+    except KeyboardInterrupt:
+        raise Interrupted(standing) from None
+    tick()
+    done = [each for each in found if each is not None]
+    wrong = [(pieces[i].key, text) for i, text in sorted(failures.items())]
+    return Yield(done, wrong, standing, sum(each.seconds for each in done), time.perf_counter() - start)
+
+
+def _in_processes(
+    job: Job,
+    pieces: Sequence[Piece],
+    waiting: Sequence[int],
+    workers: int,
+    finished: Callable[[int, str, float, str], None],
+    tick: Callable[[], None],
+) -> None:
+    """Hand the pieces to processes in their order; on any way out the processes end."""
+    before = set(multiprocessing.active_children())
+    # spawned, not forked: a fork would copy threads' locks (progress, trackers) in whatever state they are
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start, initargs=(job,))
+    try:
+        at: dict[Future, int] = {pool.submit(attempt, job, json.dumps(pieces[i].key)): i for i in waiting}
+        open_ = set(at)
+        while open_:
+            ended, open_ = wait(open_, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            for future in sorted(ended, key=at.__getitem__):
+                finished(at[future], *future.result())
+            tick()
+    except BrokenProcessPool as error:
+        msg = (
+            "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
+            "say the same again, perhaps with fewer --workers"
+        )
+        raise StoreError(msg) from error
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start(job: Job) -> None:
+    """First thing in a worker: Ctrl-C is for the parent, which then ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    bench(job)
+
+
+@functools.lru_cache(maxsize=1)
+def bench(job: Job) -> tuple[Any, RegistryHouse]:
+    """The reproduction and its house in this process, warmed up."""
+    registry = load_registry(job.plugins)
+    component = build(registry.get("reproduction", job.name), json.loads(job.fields))
+    house = RegistryHouse(registry)
+    if hasattr(component, "warm_up"):
+        component.warm_up(house)
+    return component, house
+
+
+def attempt(job: Job, key: str) -> tuple[str, float, str]:
+    """Do one piece: (result as JSON, seconds, "") or ("", seconds, why not)."""
+    component, house = bench(job)
+    start = time.perf_counter()
+    try:
+        value = component.work(json.loads(key), job.seed, house)
+        return _plain(value, component.name), time.perf_counter() - start, ""
+    except ArboretumError as error:
+        return "", time.perf_counter() - start, " ".join(str(error).split())
+    except Exception as error:
+        if os.environ.get("ARBORETUM_DEBUG") == "1":
+            raise
+        text = " ".join(str(error).split())
+        return "", time.perf_counter() - start, f"unexpected {type(error).__name__}: {text} (ARBORETUM_DEBUG=1 shows where)"
+
+
+def _plain(value: Any, name: str) -> str:
+    """The result as JSON.  Raises ContractError when it is none."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ContractError(f"reproduction {name}: work returned what is no plain JSON value ({error})") from error
+
+
+def code_of(registry: Registry) -> str:
+    """Content hash of the framework and of every plugin that brings more than trackers: a study may use any of them."""
+    from arboretum.engine.code import code_hash, framework_folder
+
+    used = {entry.owner.path for entry in registry.entries() if entry.kind != "tracker" and entry.owner.path}
+    return code_hash({str(framework_folder()), *used})
+
+
+def default_folder(root: Path, name: str) -> Path:
+    """Where a reproduction is kept unless somebody says otherwise."""
+    return root / "reproduce" / name

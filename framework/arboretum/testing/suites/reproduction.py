@@ -1,0 +1,102 @@
+"""Conformance of reproductions: do the numbers that a paper reports come out?"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from typing import Any
+
+import attrs
+import pytest
+
+from arboretum.api import Chapter, Claim, Grid, Judgement, Verdict
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.house import RegistryHouse
+from arboretum.testing.suites.base import ComponentSuite
+
+
+class ReproductionSuite(ComponentSuite):
+    """Independent pieces, the same in every process and order; a judgement of whatever results there are.
+
+    Override ``fraction`` with one that leaves two to ten pieces of a second or so, and ``house`` for components that are
+    not installed.
+    """
+
+    kind = "reproduction"
+    fraction: float = 0.001
+    seed: int = 1
+
+    @pytest.fixture(scope="class")
+    def house(self) -> Any:
+        return RegistryHouse(load_registry())
+
+    @pytest.fixture
+    def pieces(self, component) -> list[Any]:
+        return list(component.pieces(self.fraction))
+
+    @pytest.fixture
+    def results(self, component, pieces, house) -> list[tuple[dict, Any]]:
+        return [(_plain(piece.key), _plain(component.work(_plain(piece.key), self.seed, house))) for piece in pieces]
+
+    def test_its_pieces_are_plain_distinct_and_the_same_twice(self, component, pieces):
+        keys = [json.dumps(piece.key, sort_keys=True, allow_nan=False) for piece in pieces]
+        assert keys and len(set(keys)) == len(keys)
+        assert [_plain(piece.key) for piece in pieces] == [piece.key for piece in pieces], "a key changes on its way through JSON"
+        assert list(component.pieces(self.fraction)) == pieces
+
+    def test_its_pieces_come_cheapest_first(self, component, pieces):
+        costs = [piece.cost for piece in pieces]
+        assert all(math.isfinite(cost) and cost > 0 for cost in costs)
+        assert costs == sorted(costs)
+
+    def test_a_larger_fraction_is_no_less_work(self, component):
+        fractions = [self.fraction, min(1.0, 2 * self.fraction), 1.0]
+        costs = [sum(piece.cost for piece in component.pieces(fraction)) for fraction in fractions]
+        assert costs == sorted(costs)
+
+    def test_results_do_not_depend_on_the_order_of_the_work(self, component, pieces, results, house):
+        order = list(range(len(pieces)))
+        random.Random(0).shuffle(order)
+        for i in order[:3]:
+            assert _plain(component.work(_plain(pieces[i].key), self.seed, house)) == results[i][1]
+
+    def test_a_copy_in_another_process_would_find_the_same(self, component, pieces, results, house):
+        again = attrs.evolve(component)
+        if hasattr(again, "warm_up"):
+            again.warm_up(house)
+        assert _plain(again.work(_plain(pieces[-1].key), self.seed, house)) == results[-1][1]
+
+    def test_judging_changes_no_result_and_says_the_same_twice(self, component, results):
+        before = json.dumps(results)
+        one, two = component.judge(results), component.judge(json.loads(before))
+        assert json.dumps(results) == before
+        assert one == two
+
+    def test_the_judgement_is_whole(self, component, results):
+        found = component.judge(results)
+        assert isinstance(found, Judgement) and (found.cells or found.claims)
+        for cell in found.cells:
+            assert isinstance(cell.verdict, Verdict) and math.isfinite(cell.published) and math.isfinite(cell.ours)
+            assert math.isfinite(cell.error) and cell.error >= 0
+            assert bool(cell.reason) == (cell.verdict is Verdict.KNOWN), f"{cell}: KNOWN and a reason go together"
+        places = [(cell.table, cell.row, cell.column) for cell in found.cells]
+        assert len(set(places)) == len(places)
+        for claim in found.claims:
+            assert isinstance(claim, Claim) and claim.sentence and claim.evidence
+            assert bool(claim.reason) == (claim.verdict is Verdict.KNOWN)
+        assert all(name.endswith(".csv") and text.count("\n") >= 2 for name, text in found.tables.items())
+        assert all(isinstance(picture, Grid) or picture.lstrip().startswith("<") for picture in found.pictures.values())
+        for chapter in found.chapters:
+            assert isinstance(chapter, Chapter) and all(math.isfinite(v) for v in chapter.metrics.values())
+            assert set(chapter.pictures) <= set(found.pictures)
+
+    def test_part_of_the_results_can_be_judged(self, component, results):
+        assert component.judge([]) == Judgement()
+        for kept in (results[:1], results[1:], results[::2]):
+            assert isinstance(component.judge(kept), Judgement)
+
+
+def _plain(value: Any) -> Any:
+    """The value as it comes back from a file."""
+    return json.loads(json.dumps(value, allow_nan=False))
