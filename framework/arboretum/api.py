@@ -29,6 +29,7 @@ from arboretum.interfaces.reproduction import Cell, Chapter, Claim, House, Judge
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.certificate import Certificate, Certified
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.grid import Grid
 from arboretum.model.record import Record
@@ -38,6 +39,7 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
 
 if TYPE_CHECKING:
+    from arboretum.engine.search import bulk
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
 
@@ -47,6 +49,8 @@ __all__ = [
     "BudgetError",
     "Capability",
     "CapabilityError",
+    "Certificate",
+    "Certified",
     "Cell",
     "Chapter",
     "Claim",
@@ -109,6 +113,10 @@ def __getattr__(name: str) -> Any:
         from arboretum.engine.search.grow import grow
 
         return grow
+    if name == "bulk":  # many trees per table, for studies
+        from arboretum.engine.search import bulk
+
+        return bulk
     if name == "warm_up":
         from arboretum.engine.search.warmup import warm_up
 

@@ -77,7 +77,7 @@ def test_without_certify_the_record_has_no_certificate(call, here):
         (["dataset=play-tennis", "method=id3", "stopping.standard.max_depth=1"],
          "exact minima know no limit max_depth (it is 1); leave it out, or use stopping=[pure]"),
         (["dataset=play-tennis", "method=id3", "stopping.standard.min_leaf=2"], "no limit min_leaf"),
-        (["dataset=iris", "method=cart"], "is raw, and its thresholds depend on the node; choose an encoder with fixed tests"),
+        (["dataset=iris", "method=cart"], "is raw, and its thresholds are found at each node; choose fixed tests: encoder=midpoints"),
         (["dataset=diabetes", "method=cart"], "minima are known for classes only"),
         (["dataset=file", "dataset.path=hole.csv", "dataset.target=y", "method=id3", "encoder.missing=keep"],
          "missing values; use encoder.missing=category"),
@@ -123,6 +123,7 @@ def test_a_sweep_shows_the_ratio_of_the_goal_where_it_is_certified(call):
     assert "expected cost ÷ min" in call(*command).out
     plain = call(*(word for word in command if word != "certify=true"))
     assert "÷ min" not in plain.out
+    assert call(*command, "stopping.standard.max_depth=1").out.count("1 of 1 runs: certify: not applicable: exact minima") == 1
     row = next(line.split() for line in by_leaves.out.splitlines() if line.startswith("id3"))
     tree_leaves, ratio = float(row[7]), float(row[8])
     assert tree_leaves / ratio == pytest.approx(round(tree_leaves / ratio), rel=1e-3)  # the ratio is shown to 4 digits

@@ -134,6 +134,12 @@ def certified_name(records: Sequence[Record]) -> str:
     return next((name for name in wanted if name in known), "")
 
 
+def uncertified(records: Sequence[Record]) -> list[str]:
+    """Why runs of a sweep have no certificate that was asked for, a line per reason."""
+    reasons = [note for record in records if record.certificate is None for note in record.notes if note.startswith("certify: ")]
+    return [f"{reasons.count(why)} of {len(records)} runs: {why}" for why in dict.fromkeys(reasons)]
+
+
 def mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
     """Mean ratio to the minimum; "≤ 1.2" when one of them is only bounded, None unless all runs have one."""
     found = [record.certificate.complexities.get(name) if record.certificate else None for record in records]

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from arboretum.cli import terminal
 from arboretum.cli.job import Job
 from arboretum.cli.progress import Line, Standing, Watch
-from arboretum.cli.showing import comparison
+from arboretum.cli.showing import comparison, uncertified
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.resolve import component_from
@@ -176,6 +176,8 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
                 terminal.warn(str(error))
     if records:
         terminal.say(comparison(records))
+        for line in uncertified(records):
+            terminal.say(line)
     standing = Standing.of(list(notes))
     terminal.say(f"{standing.text(max(total, len(notes)), 0)}; {terminal.duration(seconds)}; kept in {folder}")
     failures = [note for note in notes if note.status == FAILED]

@@ -11,6 +11,7 @@ two orders of summation differ by less than 4·(n + nodes)·ε relatively (ε = 
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -82,8 +83,8 @@ def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution
     if objects.raw_features:
         name = objects.raw_features[0].column
         msg = (
-            f"column {name!r} is raw, and its thresholds depend on the node; choose an encoder with fixed tests "
-            "(encoder=multiway, bins or midpoints)"
+            f"column {name!r} is raw, and its thresholds are found at each node; choose fixed tests: encoder=midpoints "
+            "(the same thresholds) or encoder=multiway (a branch per value or bin)"
         )
         raise CapabilityError(msg)
     stand_in = Parts(method=certifier, encoder=parts.encoder)
@@ -220,10 +221,17 @@ def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answe
 
 
 def _fields(component: Any) -> dict[str, Any]:
-    """Parameter → value, as words of JSON."""
-    fields = attrs.fields(type(component))
-    values = {field.alias: getattr(component, field.name) for field in fields if field.init}
-    return {name: value if isinstance(value, str | int | float | None) else str(value) for name, value in values.items()}
+    """Parameter → value, in words of JSON."""
+    fields = [field for field in attrs.fields(type(component)) if field.init]
+    return {field.alias: _plain(getattr(component, field.name)) for field in fields}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _slack(objects: Encoded, tree: Tree) -> float:

@@ -13,7 +13,7 @@ import attrs
 import pytest
 from arboretum_mlflow import entry
 
-from arboretum.api import RunInfo, Solution, Status, TrackerError
+from arboretum.api import Certificate, Certified, RunInfo, Solution, Status, TrackerError
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
 
 
@@ -66,6 +66,26 @@ def test_metrics_hold_the_results_the_times_and_the_proof(mlflow_tracker, query,
     expected |= {"solution.value": 0.5, "solution.lower_bound": 0.25, "solution.gap": 0.25, "solution.subproblems": 77}
     assert metrics_of(query, run_id) == expected
     assert tags_of(query, run_id)["arboretum.solution"] == "feasible"
+
+
+def test_a_certificate_becomes_metrics_and_a_table_in_the_description(mlflow_tracker, query, tmp_path):
+    found = Certificate(
+        {"name": "dp"},
+        {"min_split": 0, "theta": 0.0, "delta": None},
+        {"depth": Certified(3.0, 2.0, 2.0), "n_leaves": Certified(5.0, 4.0, 5.0), "max_cost": Certified(0.0, 0.0, 0.0)},
+    )
+    run_id = store(mlflow_tracker, tmp_path, sample_record(certificate=found))
+    metrics = {k: v for k, v in metrics_of(query, run_id).items() if k.startswith("certificate.")}
+    assert metrics == {
+        **{"certificate.depth.ratio": 1.5, "certificate.depth.minimum": 2.0, "certificate.depth.lower_bound": 2.0},
+        **{"certificate.n_leaves.ratio_at_most": 1.25, "certificate.n_leaves.lower_bound": 4.0},
+        **{"certificate.max_cost.minimum": 0.0, "certificate.max_cost.lower_bound": 0.0},
+    }
+    tags = tags_of(query, run_id)
+    assert "arboretum.left_out" not in tags
+    lines = tags["mlflow.note.content"].splitlines()
+    assert "How far from the minimum, proven by dp:" in lines
+    assert ["n_leaves", "5", "≥", "4", "≤", "1.250"] in [line.split() for line in lines]
 
 
 def test_a_number_that_is_not_finite_is_left_out_and_noted(mlflow_tracker, query, tmp_path):

@@ -203,7 +203,7 @@ def test_the_leaf_rule_of_the_run_is_the_rule_of_the_minimum(values, stopping):
     [
         (request(values={"stopping.standard.max_depth": 2}), "know no limit max_depth .it is 2.; leave it out"),
         (request(values={"stopping.standard.min_leaf": 2}), "know no limit min_leaf"),
-        (request(dataset="iris", method="cart"), "'sepal.length.*' is raw.*encoder=multiway"),
+        (request(dataset="iris", method="cart"), "'sepal.length.*' is raw.*encoder=midpoints"),
         (request(dataset="diabetes", method="cart"), "minima are known for classes only"),
         (request(None), "no installed solver proves minima"),
         (request(complexities=()), "no complexity is installed"),

@@ -7,6 +7,7 @@ import math
 
 import pytest
 from arboretum.errors import StoreError
+from arboretum.model.certificate import Certificate, Certified
 from arboretum.model.record import Record
 from arboretum.model.solution import Solution, Status
 
@@ -66,5 +67,43 @@ def test_text_that_is_no_record_is_refused_in_one_line(text):
 def test_a_damaged_record_is_refused():
     text = record().to_json()
     for old, new in (('"feasible"', '"fine"'), ('"metrics": {', '"metrics": 3, "x": {')):
+        with pytest.raises(StoreError, match="edited or cut short"):
+            Record.from_json(text.replace(old, new))
+
+
+def certificate(**complexities: Certified) -> Certificate:
+    return Certificate({"name": "dp"}, {"min_split": 0, "theta": 0.0, "delta": None}, complexities)
+
+
+def test_a_certificate_comes_back_as_it_was_and_is_absent_where_there_is_none():
+    found = certificate(depth=Certified(3.0, 2.0, 2.0), n_leaves=Certified(5.0, 4.0, 5.0), max_cost=Certified(2.0, 0.0, 0.0))
+    text = record(certificate=found).to_json()
+    again = Record.from_json(text)
+    assert again.to_json() == text
+    assert again.certificate.complexities == found.complexities
+    assert "certificate" not in json.loads(record().to_json())
+    assert Record.from_json(record().to_json()).certificate is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "minimum", "ratio", "says", "cells"),
+    [
+        ((3.0, 2.0, 2.0), 2.0, 1.5, "exact", ("3", "2", "1.500")),
+        ((3.0, 3.0, 3.0), 3.0, 1.0, "exact", ("3", "3", "1")),
+        ((3.0, 2.0, 2.5), None, 1.5, "at most", ("3", "≥ 2", "≤ 1.500")),
+        ((3.0, 0.0, 0.0), 0.0, None, "undefined", ("3", "0", "–")),
+        ((3.0, 0.0, 2.0), None, None, "unknown", ("3", "≥ 0", "–")),
+    ],
+)
+def test_a_ratio_says_what_it_is(numbers, minimum, ratio, says, cells):
+    found = Certified(*numbers)
+    assert (found.minimum, found.ratio, found.ratio_is) == (minimum, ratio, says)
+    assert tuple(found.cells().values()) == cells
+
+
+def test_a_damaged_certificate_is_refused():
+    text = record(certificate=certificate(depth=Certified(3.0, 2.0, 2.0))).to_json()
+    for old, new in (('"value": 3.0,\n        "minimum"', '"value": null,\n        "minimum"'), ('"complexities": {', '"complexities": 3, "x": {')):
+        assert old in text
         with pytest.raises(StoreError, match="edited or cut short"):
             Record.from_json(text.replace(old, new))
