@@ -16,6 +16,7 @@ from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.bounded import BoundedEngine, serves
 from arboretum.engine.search.choose import choose
 from arboretum.engine.search.coded import CodedEngine
+from arboretum.engine.search.coded_subtree import CodedSubtrees
 from arboretum.engine.search.contract import Candidate, Cell, Engine
 from arboretum.engine.search.fit_check import check_parts
 from arboretum.engine.search.judge import Judge
@@ -85,7 +86,7 @@ class Growth:
     judge: Judge
     limits: Any
     total_mass: float
-    subtrees: Subtrees | None = None
+    subtrees: Subtrees | CodedSubtrees | None = None
     expanded: int = 0
     leaves: int = 1
     stopped: bool = False
@@ -105,7 +106,8 @@ class Growth:
 
     def use_subtrees(self, order: str) -> None:
         """Grow small nodes by the kernel, if it can."""
-        self.subtrees = Subtrees.of(self.problem, self.space, self.judge, self.limits, self.context, order)
+        given = (self.problem, self.space, self.judge, self.limits, self.context, order)
+        self.subtrees = Subtrees.of(*given) or CodedSubtrees.of(*given)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:

@@ -1,0 +1,231 @@
+"""Many greedy trees over one set of coded objects: judges prepared once, one compiled call per set of objects.
+
+For studies of thousands of small tables: a table costs some microseconds of Python and then what its trees cost inside the
+kernel.  The trees are those of :func:`arboretum.engine.search.grow.grow`; :func:`check` replays every object through them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.assemble import to_tree
+from arboretum.engine.search.coded import FAMILY
+from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, hang, leaf_rule_of, rules_and_levels
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
+from arboretum.engine.search.statistics import Statistics
+from arboretum.errors import CapabilityError, ContractError, VerificationError
+from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.kernels.forest import SOUND, check_forest, grow_forest
+from arboretum.model.encoded import Encoded, Family, Prices
+from arboretum.model.table import Task
+from arboretum.model.tree import Tree
+
+MEASURES = (
+    "depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal", "expected_cost", "max_cost",
+)  # fmt: skip
+"""Columns of :attr:`Forest.measures`; the names of the complexities."""
+
+
+@attrs.frozen(eq=False)
+class Judges:
+    """Criteria with their impurities, compiled.
+
+    batch, impurity_at : int64[n], addresses.   params : float64[n, most], numeric fields, filled up with 0.
+    """
+
+    names: tuple[str, ...]
+    batch: np.ndarray
+    impurity_at: np.ndarray
+    params: np.ndarray
+
+    @staticmethod
+    def of(pairs: Sequence[tuple[Any, Any]], n_classes: int, seed: int = 0) -> Judges:
+        """Prepare (criterion, impurity) pairs for tables with that many classes.
+
+        Raises CapabilityError for a criterion or impurity without kernel form, ContractError when one does not compile.
+        """
+        none = np.zeros(0)
+        classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
+        judges = [Judge.of(criterion, impurity, classes, seed) for criterion, impurity in pairs]
+        for judge in judges:
+            if judge.listing or judge.has_columns or judge.prefix or not (judge.impurity is None or judge.compiled_impurity):
+                name = component_name(judge.criterion)
+                msg = f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy"
+                raise CapabilityError(msg)
+        params = np.zeros((len(judges), max((len(j.params) for j in judges), default=0)))
+        for k, judge in enumerate(judges):
+            params[k, : len(judge.params)] = judge.params
+        return Judges(
+            tuple(f"{component_name(j.criterion)}/{component_name(j.impurity)}" for j in judges),
+            np.array([j.batch for j in judges], np.int64),
+            np.array([j.impurity_at for j in judges], np.int64),
+            params,
+        )
+
+
+@attrs.frozen(eq=False)
+class Objects:
+    """Coded objects with classes.
+
+    codes : whole numbers[n, F], kept as uint16.   label : whole numbers[n] < n_classes, kept as int32.
+    weight : float64[n] and count : int64[n], or None: units.   once : asked columns are free further down.
+    """
+
+    layout: Layout
+    codes: np.ndarray = attrs.field(converter=lambda codes: np.array(codes, np.uint16, order="C"))
+    label: np.ndarray = attrs.field(converter=lambda label: np.array(label, np.int32))
+    n_classes: int
+    weight: np.ndarray | None = attrs.field(default=None, converter=lambda w: None if w is None else np.array(w, np.float64))
+    count: np.ndarray | None = attrs.field(default=None, converter=lambda c: None if c is None else np.array(c, np.int64))
+    once: bool = False
+
+    @staticmethod
+    def of(objects: Encoded, prices: Prices) -> Objects:
+        """Read them off encoded objects.  Raises CapabilityError when there is more than coded features and classes."""
+        if objects.raw_features or objects.task is not Task.classification:
+            msg = "bulk growth is for coded features and classes; choose encoder=multiway (or another one that codes)"
+            raise CapabilityError(msg)
+        layout, once = Layout.of(objects.features, prices.tests), prices.once_per_column
+        stats = Statistics.of(objects)
+        weight, count = (None, None) if stats.unit else (stats.weight, stats.count)
+        return Objects(layout, objects.codes, stats.label, stats.n_classes, weight, count, once)
+
+
+def multiway_layout(n_values: Sequence[int], prices: Sequence[float] | None = None) -> Layout:
+    """Columns with one multiway test each, and without missing values.   prices : by column, default 1."""
+    n = len(n_values)
+    return Layout(
+        column=np.arange(n),
+        family=np.full(n, FAMILY[Family.multiway], np.int64),
+        offset=np.cumsum([0, *n_values], dtype=np.int64),
+        has_missing=np.zeros(n, np.bool_),
+        price_offset=np.arange(n),
+        prices=np.ones(n) if prices is None else np.array(prices, np.float64),
+        owner=np.arange(n),
+    )
+
+
+@attrs.frozen(eq=False)
+class Forest:
+    """Trees one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, the root first.
+
+    feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of missing values, −1:
+    the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test) : int32[nodes].
+    price, score, impurity : float64[nodes].   weights : float64[nodes, classes].   counts : int64[nodes, classes].
+    measures : float64[trees, 8], columns :data:`MEASURES`.
+    """
+
+    start: np.ndarray
+    integers: np.ndarray
+    floats: np.ndarray
+    weights: np.ndarray
+    counts: np.ndarray
+    measures: np.ndarray
+
+    feature = property(lambda self: self.integers[0])
+    index = property(lambda self: self.integers[1])
+    side = property(lambda self: self.integers[2])
+    parent = property(lambda self: self.integers[3])
+    branch = property(lambda self: self.integers[4])
+    price = property(lambda self: self.floats[0])
+    score = property(lambda self: self.floats[1])
+    impurity = property(lambda self: self.floats[2])
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def tree(self, k: int, objects: Encoded, layout: Layout) -> Tree:
+        """Tree k in full, as a run would return it."""
+        low, high = self.start[k], self.start[k + 1]
+        stats = Statistics.of(objects)
+        root, _ = hang(
+            None, self.integers[:, low:high], self.floats[:, low:high], self.weights[low:high],
+            self.counts[low:high].sum(axis=1), stats, objects.features, layout, {},
+        )  # fmt: skip
+        return to_tree(root, objects, stats)
+
+
+def grow_many(
+    objects: Objects, judges: Judges, stopping: Sequence[Any] = (), *, limits: Limits | None = None, rule: LeafRule | None = None
+) -> Forest:
+    """Grow one tree per judge over the same objects.
+
+    stopping : leaf rules that look at objects alone, with their limits; or give ``limits`` and ``rule`` themselves.
+    Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion returns NaN or +inf.
+    """
+    if stopping:
+        from arboretum.interfaces.method import Parts
+
+        limits, rule = Parts(None, stopping=tuple(stopping)).limits(), leaf_rule_of(tuple(stopping))
+        if rule is None:
+            msg = "bulk growth needs leaf rules that look at a node's objects alone; use method=greedy"
+            raise CapabilityError(msg)
+    limits, rule = limits or Limits(), rule or LeafRule()
+    if limits.max_leaves is not None:
+        msg = "bulk growth knows no leaf budget (max_leaves); use method=greedy"
+        raise CapabilityError(msg)
+    n, n_trees, width = len(objects.label), len(judges.batch), objects.n_classes
+    label, weight, count = objects.label, *_weights(objects)
+    total = float(n) if objects.weight is None else float(weight.sum())
+    rules, levels = rules_and_levels(limits, rule, limits.min_mass * total, total, False, objects.once)
+    room = 2 * n * n_trees
+    start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
+    integers, floats = np.empty((5, room), np.int32), np.empty((3, room))
+    weights, counts = np.empty((room, width)), np.empty((room, width), np.int64)
+    layout = objects.layout
+    done = grow_forest(
+        objects.codes.reshape(-1), objects.codes.shape[1], 1, layout.column, layout.family, layout.offset, layout.has_missing,
+        layout.price_offset, layout.prices, layout.owner, 0, _NONE, np.zeros(len(layout.column), np.bool_), label, NO_NUMBERS, weight, count, objects.weight is None, rules, levels, judges.batch, judges.params, judges.impurity_at, TIE_TOLERANCE,
+        start, integers, floats, weights, counts, measures,
+    )  # fmt: skip
+    if done < n_trees:
+        msg = f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test"
+        raise ContractError(msg)
+    used = int(start[-1])
+    return Forest(start, integers[:, :used], floats[:, :used], weights[:used], counts[:used], measures)
+
+
+_NONE = np.zeros(0, np.int64)
+_UNITS = np.ones(0), np.ones(0, np.int64)
+
+
+def _weights(objects: Objects) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and counts; of units the kernel looks at none."""
+    return _UNITS if objects.weight is None else (objects.weight, objects.count)
+
+
+def check(forest: Forest, objects: Objects) -> np.ndarray:
+    """Walk every object through every tree, and recompute all measures; return float64[trees], each tree's share of weight
+    outside the heaviest class of its leaf.
+
+    Raises VerificationError, naming tree and measure, when what was reported is not what was found.  Sums of n weights
+    may differ by 4 n ε of the value (ε = 2⁻⁵²), which is less than any difference of whole numbers.
+    """
+    n_trees, n = len(forest), len(objects.label)
+    weight = np.ones(n) if objects.weight is None else objects.weight
+    found, wrong, verdict = np.empty((n_trees, len(MEASURES))), np.empty(n_trees), np.empty(n_trees, np.int64)
+    layout, f = objects.layout, forest.integers
+    check_forest(
+        objects.codes.reshape(-1), objects.codes.shape[1], 1, layout.column, layout.family, layout.offset, layout.has_missing,
+        layout.price_offset, layout.prices, layout.owner, objects.label, weight, objects.once, forest.start,
+        f[0], f[1], f[2], f[3], f[4], objects.n_classes, found, wrong, verdict,
+    )  # fmt: skip
+    slack = 4 * n * 2.0**-52
+    good = np.abs(found - forest.measures) <= slack * np.maximum(1.0, np.abs(found))
+    if not good.all() or (verdict != SOUND).any():
+        k = int(np.flatnonzero(~good.all(axis=1) | (verdict != SOUND))[0])
+        if verdict[k] != SOUND:
+            msg = f"verification failed: tree {k}: its rows do not walk through all of it (verdict {verdict[k]})"
+            raise VerificationError(msg)
+        m = int(np.flatnonzero(~good[k])[0])
+        msg = (
+            f"verification failed: tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed {found[k, m]:g};"
+            " please report this table"
+        )
+        raise VerificationError(msg)
+    return wrong / (float(n) if objects.weight is None else math.fsum(weight))
