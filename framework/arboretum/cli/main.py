@@ -37,6 +37,7 @@ class Verb:
 
 VERBS: dict[str, Verb] = {
     "run": Verb("arboretum.cli.run", "grow one tree, or with -m a sweep of them"),
+    "reproduce": Verb("arboretum.cli.reproduce", "a paper's numbers beside ours, with a verdict each"),
     "plugins": Verb("arboretum.cli.plugins", "what is installed: a bibliography with capabilities and commands", light=True),
     "explain": Verb("arboretum.cli.explain", "one component: paper, parameters with units and bounds, capabilities", light=True),
     "show": Verb("arboretum.cli.show", "a finished run: its numbers and its tree"),

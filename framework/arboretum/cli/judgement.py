@@ -1,0 +1,73 @@
+"""A judgement as text: every published number beside ours, 80 to 120 columns wide; the verdict comes last."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+
+from arboretum.cli import terminal
+from arboretum.interfaces.reproduction import Cell, Claim, Judgement, Verdict
+from arboretum.runs.verdict import Told
+
+HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict")
+
+
+def judgement_text(told: Told, *, brief: bool = False) -> str:
+    """The whole text.   brief : of the cells only those that do not pass."""
+    judged, facts = told.judgement, told.facts
+    scaled = "" if facts["fraction"] == 1.0 else f", fraction {facts['fraction']:g}"
+    blocks = [_wrapped(f"{facts['name']}: {facts['paper']}{scaled}", "")]
+    for table, cells in groupby(judged.cells, key=lambda cell: cell.table):
+        shown = [cell for cell in cells if not brief or cell.verdict is not Verdict.PASS]
+        if shown:
+            blocks.append(cell_table(table, shown))
+    if judged.claims:
+        blocks.append("\n".join(["claims", *(_claim(claim) for claim in judged.claims)]))
+    reasons = dict.fromkeys(f"{cell.table}, {cell.row} {cell.column}: {cell.reason}" for cell in judged.cells if cell.reason)
+    if reasons:
+        blocks.append("\n".join(["known differences", *(_wrapped(reason, "  ") for reason in reasons)]))
+    if judged.notes:
+        blocks.append("\n".join(_wrapped(note, "") for note in judged.notes))
+    blocks.append("\n".join(_wrapped(line, "") for line in summary(judged)))
+    return "\n\n".join(blocks)
+
+
+def cell_table(table: str, cells: Sequence[Cell]) -> str:
+    """One table of the paper; a row's name stands once."""
+    rows, last = [], None
+    for cell in cells:
+        name = cell.row if cell.row != last else ""
+        last = cell.row
+        rows.append(
+            (f"  {name}", cell.column, *(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}", cell.verdict.value)
+        )
+    return f"{table}\n" + terminal.columns(rows, HEADER, right=(2, 3, 4, 5))
+
+
+def summary(judged: Judgement) -> list[str]:
+    """Counts, the largest deviation, and the verdict."""
+    if not judged.cells and not judged.claims:
+        return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]
+    lines = []
+    if judged.cells:
+        far = max(judged.cells, key=lambda cell: abs(cell.deviation))
+        counts = ", ".join(f"{n} {v.value}" for v in Verdict if (n := sum(cell.verdict is v for cell in judged.cells)))
+        lines.append(
+            f"{len(judged.cells)} cell{'s' * (len(judged.cells) > 1)}: {counts}; largest deviation "
+            f"{abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
+        )
+    if judged.claims:
+        counts = ", ".join(f"{n} {v.value}" for v in Verdict if (n := sum(claim.verdict is v for claim in judged.claims)))
+        lines.append(f"{len(judged.claims)} claim{'s' * (len(judged.claims) > 1)}: {counts}")
+    return [*lines, f"verdict: {judged.verdict.value}"]
+
+
+def _claim(claim: Claim) -> str:
+    lines = [_wrapped(f"{claim.verdict.value:<5} {claim.sentence}", "  ", "        "), _wrapped(claim.evidence, "        ")]
+    return "\n".join([*lines, *([_wrapped(f"known: {claim.reason}", "        ")] if claim.reason else [])])
+
+
+def _wrapped(text: str, first: str, rest: str | None = None) -> str:
+    rest = first if rest is None else rest
+    return textwrap.fill(text, terminal.width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False)

@@ -1,0 +1,263 @@
+"""``arboretum reproduce PAPER``: a paper's numbers beside ours, with a verdict each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import attrs
+import yaml
+
+from arboretum.cli import terminal
+from arboretum.cli.finding import tracker_from
+from arboretum.cli.judgement import judgement_text
+from arboretum.cli.plugins import reference
+from arboretum.cli.progress import QUIET_SECONDS, Line
+from arboretum.cli.terminal import Parser, duration
+from arboretum.config.execute import tracker_fields
+from arboretum.config.resolve import component_values
+from arboretum.errors import ConfigError, TrackerError, unknown
+from arboretum.interfaces.reproduction import Verdict
+from arboretum.model.grid import Grid
+from arboretum.plugin.build import build
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Entry, Registry
+from arboretum.runs.folder import make_ready
+from arboretum.runs.index import default_root
+from arboretum.runs.labour import Interrupted, Standing, Yield, code_of, default_folder, perform
+from arboretum.runs.pieces import Job, Pieces
+from arboretum.runs.tracking import guarded
+from arboretum.runs.verdict import Told, track_verdict, write_verdict
+
+DESCRIPTION = """\
+Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, or KNOWN (a
+difference with a reason).  Finished pieces are kept: the same command goes on where it was interrupted.  Exit status 1
+when anything fails.  Without PAPER: what can be reproduced."""
+
+FAILED, TRACKER_FAILED, INTERRUPTED = 1, 3, 130
+
+
+def main(argv: list[str]) -> int:
+    """Reproduce; returns 0 (nothing fails), 1 (something does), 3 (all is kept, but the tracker failed), 130 (Ctrl-C)."""
+    parser = _parser()
+    known, _ = parser.parse_known_intermixed_args([word for word in argv if word not in ("-h", "--help")])
+    registry = load_registry(known.plugin)
+    name = next((word for word in known.words if "=" not in word), None)
+    if name is None:
+        if "-h" in argv or "--help" in argv:
+            parser.parse_args(["--help"])
+        parser.parse_intermixed_args(argv)  # an unknown option is refused in any case
+        terminal.say(listing(registry))
+        return 0
+    entry = find(registry, name)
+    _add_fields(parser, entry)
+    if "-h" in argv or "--help" in argv:
+        parser.parse_args(["--help"])
+    arguments = parser.parse_intermixed_args(argv)
+    _check(arguments, name)
+    return reproduce(entry, registry, arguments)
+
+
+def _parser() -> Parser:
+    parser = Parser("reproduce", DESCRIPTION)
+    parser.add_argument("words", nargs="*", metavar="PAPER tracker.…", help="what to reproduce; tracker=none, tracker.uri=URI")
+    parser.add_argument("--fraction", type=float, default=1.0, metavar="F", help="of the planned work, cheapest first (default 1)")
+    parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of everything drawn at random (default 0)")
+    parser.add_argument("--out", metavar="FOLDER", help="where results are kept (default outputs/reproduce/PAPER)")
+    parser.add_argument("--fresh", action="store_true", help="do finished pieces again")
+    parser.add_argument("--brief", action="store_true", help="print only the cells that do not pass")
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help="a one-file plugin, too")
+    return parser
+
+
+def find(registry: Registry, name: str) -> Entry:
+    """The reproduction of that name.  Raises ConfigError with the closest match."""
+    names = registry.names("reproduction")
+    if name not in names:
+        left_out = "".join(f"; plugin {failure.plugin} is left out: {failure.reason}" for failure in registry.failures)
+        raise ConfigError(unknown("reproduction", name, names) + left_out)
+    return registry.get("reproduction", name)
+
+
+def listing(registry: Registry) -> str:
+    """What can be reproduced."""
+    entries = list(registry.entries("reproduction"))
+    if not entries:
+        return "no reproduction is installed"
+    blocks = []
+    for entry in entries:
+        blocks.append(f"{entry.name}\n  {reference(entry.paper)}\n  {entry.summary}\n  arboretum reproduce {entry.name}")
+    return "\n\n".join(blocks)
+
+
+def _add_fields(parser: Parser, entry: Entry) -> None:
+    """The reproduction's own fields as options."""
+    group = parser.add_argument_group(f"options of {entry.name}")
+    for field in attrs.fields(entry.cls):
+        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
+        words = f"{field.metadata.get('doc', '')} (default {_shown(default)})".replace("%", "%%")
+        try:
+            group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
+        except argparse.ArgumentError as error:
+            msg = f"reproduction {entry.name!r} ({entry.owner.plugin}) has a field {field.alias!r}, which is an option of the command"
+            raise ConfigError(msg) from error
+
+
+def _shown(default: Any) -> str:
+    return ",".join(map(str, default)) or "all" if isinstance(default, tuple | list) else str(default) or "none"
+
+
+def _fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Field → value of the options that were given; "a,b" is a list."""
+    found = {}
+    for key, text in vars(arguments).items():
+        if key.startswith("field ") and text is not None:
+            found[key.removeprefix("field ")] = yaml.safe_load(f"[{text}]" if "," in text and not text.startswith("[") else text)
+    return found
+
+
+def _check(arguments: argparse.Namespace, name: str) -> None:
+    more = [word for word in arguments.words if "=" not in word and word != name]
+    if more:
+        raise ConfigError(f"one paper at a time; got {name} and {more[0]}")
+    if not 0.0 < arguments.fraction <= 1.0:
+        raise ConfigError(f"--fraction must be > 0 and ≤ 1; got {arguments.fraction:g}")
+    if arguments.workers is not None and arguments.workers < 1:
+        raise ConfigError(f"--workers must be ≥ 1; got {arguments.workers}")
+    if arguments.seed < 0:
+        raise ConfigError(f"--seed must be ≥ 0; got {arguments.seed}")
+
+
+def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -> int:
+    """Do the work, judge, print, keep, track."""
+    fields = _fields(arguments)
+    component = build(entry, fields)
+    tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
+    folder = Path(arguments.out).expanduser() if arguments.out else default_folder(default_root(), entry.name)
+    make_ready(folder)
+    trouble = _prepare(tracker)
+    plugins = tuple(str(Path(file).expanduser().resolve()) for file in arguments.plugin)
+    job = Job(entry.name, arguments.seed, json.dumps(fields), plugins, code_of(registry))
+    pieces = list(component.pieces(arguments.fraction))
+    workers = arguments.workers or cores()
+    line = Line()
+    try:
+        work = perform(
+            job, pieces, Pieces(folder / "pieces", job), workers=workers, fresh=arguments.fresh, watch=lambda s: _watch(line, s)
+        )
+    except Interrupted as error:
+        line.clear()
+        kept = error.standing.reused + error.standing.done - error.standing.failed
+        terminal.tell(
+            f"arboretum: interrupted; {kept} of {len(pieces)} pieces are finished and kept in {folder}; "
+            f"the same command goes on from there{' (without --fresh)' if arguments.fresh else ''}"
+        )
+        return INTERRUPTED
+    line.clear()
+    judged = component.judge([(dict(done.key), done.value) for done in work.done])
+    facts = _facts(entry, component, registry, job, arguments.fraction, work, workers)
+    told = Told(facts, judged, {name: _draw(picture) for name, picture in judged.pictures.items()})
+    terminal.say(judgement_text(told, brief=arguments.brief))
+    write_verdict(folder, told)
+    _paint(judged.pictures, folder)
+    for key, text in work.failures:
+        terminal.tell(f"arboretum: error: piece {json.dumps(key)}: {text}")
+    terminal.say(_foot(work, workers, folder))
+    trouble = trouble or _track(tracker, told, folder)
+    if trouble:
+        terminal.tell(f"arboretum: error: {trouble}; everything is kept in {folder}, the same command sends it again")
+    if work.failures or judged.verdict is Verdict.FAIL:
+        return FAILED
+    return TRACKER_FAILED if trouble else 0
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _watch(line: Line, standing: Standing) -> None:
+    if standing.seconds < QUIET_SECONDS:
+        return
+    words = [f"{standing.reused + standing.done} of {standing.total} pieces"]
+    if standing.left is not None and standing.cost < standing.total_cost:
+        words.append(f"{duration(standing.left)} left")
+    if standing.failed:
+        words.append(f"{standing.failed} failed")
+    if standing.reused:
+        words.append(f"{standing.reused} finished before")
+    line.show(", ".join(words))
+
+
+def _facts(
+    entry: Entry, component: Any, registry: Registry, job: Job, fraction: float, work: Yield, workers: int
+) -> dict[str, Any]:
+    from arboretum.engine.code import versions
+
+    return {
+        "name": entry.name,
+        "paper": reference(entry.paper),
+        "fields": component_values(component),
+        "seed": job.seed,
+        "fraction": fraction,
+        "pieces": work.standing.total,
+        "reused": work.standing.reused,
+        "failures": [{"piece": dict(key), "error": text} for key, text in work.failures],
+        "seconds": round(work.seconds, 2),
+        "seconds_in_pieces": round(work.busy, 2),
+        "workers": workers,
+        "machine": platform.machine(),
+        "code": job.code,
+        "versions": versions(registry.owners),
+    }
+
+
+def _foot(work: Yield, workers: int, folder: Path) -> str:
+    standing = work.standing
+    fresh = standing.total - standing.reused
+    words = f"{fresh} of {standing.total} pieces in {duration(work.seconds)}, {workers} worker{'s' * (workers > 1)}"
+    before = f", {standing.reused} finished before" if standing.reused else ""
+    return f"{words}{before} ({duration(work.busy)} of work in all); kept in {folder}"
+
+
+def _draw(picture: Grid | str) -> str:
+    from arboretum.report.heatmap import grid_svg
+
+    return grid_svg(picture) if isinstance(picture, Grid) else picture
+
+
+def _paint(pictures: Any, folder: Path) -> None:
+    """The grids as PNG files, too; what is given as SVG stays SVG."""
+    from arboretum.report.heatmap import grid_png
+
+    for name, picture in pictures.items():
+        if isinstance(picture, Grid):
+            grid_png(picture, folder / f"{name}.png")
+
+
+def _prepare(tracker: Any) -> str:
+    """Make the tracker ready before the work; what is wrong with it, or ""."""
+    if tracker is None:
+        return ""
+    try:
+        guarded(tracker, tracker.prepare)
+    except TrackerError as error:
+        return str(error)
+    return ""
+
+
+def _track(tracker: Any, told: Told, folder: Path) -> str:
+    """Send the chapters; what went wrong, or ""."""
+    if tracker is None or not (told.judgement.cells or told.judgement.claims):
+        return ""
+    try:
+        run_id = track_verdict(tracker, told, folder, tracker_fields(tracker))
+    except TrackerError as error:
+        return str(error)
+    terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")
+    return ""

@@ -1,0 +1,149 @@
+"""The files of a reproduction, and what a tracker gets of it: one run per chapter under one parent."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arboretum.errors import StoreError, TrackerError
+from arboretum.interfaces.reproduction import Chapter, Judgement, Verdict
+from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.record import Record
+from arboretum.runs.folder import write_files
+from arboretum.runs.tracking import guarded
+
+SUMMARY, CELLS, CLAIMS = "reproduction.json", "cells.csv", "claims.csv"
+SENT = "tracked.json"
+
+
+@attrs.frozen(eq=False)
+class Told:
+    """A judgement with where it comes from.
+
+    facts : name, paper, fields, seed, fraction, pieces, versions, timings …, as written to ``reproduction.json``.
+    pictures : name without ending → SVG text.
+    """
+
+    facts: Mapping[str, Any]
+    judgement: Judgement
+    pictures: Mapping[str, str]
+
+    def files(self) -> dict[str, str]:
+        """File name → text of everything that is kept."""
+        judged = self.judgement
+        cells = [
+            (c.table, c.row, c.column, _exact(c.published), _exact(c.ours), _exact(c.error), _exact(c.deviation), c.n, c.verdict.value, c.reason)
+            for c in judged.cells
+        ]
+        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason")
+        claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
+        counts = {verdict.value: judged.count(verdict) for verdict in Verdict}
+        summary = {**self.facts, "verdict": judged.verdict.value, "counts": counts, "notes": list(judged.notes)}
+        return {
+            CELLS: csv_text(header, cells),
+            CLAIMS: csv_text(("claim", "verdict", "evidence", "reason"), claims),
+            SUMMARY: json.dumps(summary, indent=2, ensure_ascii=False) + "\n",
+            **judged.tables,
+            **{f"{name}.svg": text for name, text in self.pictures.items()},
+        }
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table as CSV text (RFC 4180, newline "\\n")."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def _exact(value: float) -> str:
+    """The shortest digits that read back as the same number."""
+    return repr(float(value))
+
+
+def write_verdict(folder: Path, told: Told) -> None:
+    """Write all files, whole or none.  Raises StoreError."""
+    try:
+        write_files(folder, told.files())
+    except StoreError as error:
+        raise StoreError(f"{error}".replace("hydra.run.dir=FOLDER", "--out FOLDER")) from error
+
+
+def track_verdict(tracker: Any, told: Told, folder: Path, fields: Mapping[str, Any]) -> str:
+    """Give it to the tracker and return the parent's id; "" when that tracker has this very judgement from this folder.
+
+    fields : the tracker's name and values.   Raises TrackerError.
+    """
+    mark = _mark(told)
+    if _sent(folder) == {"tracker": dict(fields), "judgement": mark}:
+        return ""
+    judged, name = told.judgement, told.facts["name"]
+    parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", told.facts))
+    try:
+        for chapter in judged.chapters:
+            _track_chapter(tracker, told, chapter, folder, parent)
+    except TrackerError:
+        guarded(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
+        raise
+    best = {f"verdicts_{verdict.name}": float(judged.count(verdict)) for verdict in Verdict}
+    deviations = [abs(cell.deviation) for cell in judged.cells if math.isfinite(cell.deviation)]
+    best |= {"cells": float(len(judged.cells)), "claims": float(len(judged.claims))}
+    best |= {"largest_deviation": max(deviations)} if deviations else {}
+    guarded(tracker, lambda: tracker.close_sweep(parent, best, "FINISHED"))
+    try:
+        write_files(folder, {SENT: json.dumps({"tracker": dict(fields), "judgement": mark, "id": parent}, indent=2)})
+    except StoreError as error:
+        raise TrackerError(f"tracker {tracker.name} has the reproduction as {parent}, but {error}") from error
+    return parent
+
+
+def _track_chapter(tracker: Any, told: Told, chapter: Chapter, folder: Path, parent: str) -> None:
+    facts = told.facts
+    config = {
+        "choices": {"reproduction": facts["name"]},
+        "seed": facts["seed"],
+        "fraction": facts["fraction"],
+        "reproduction": dict(facts["fields"]),
+        **chapter.settings,
+    }
+    files = {**chapter.files, **{f"{name}.svg": told.pictures[name] for name in chapter.pictures}}
+    text = json.dumps([facts["code"], config, chapter.name, dict(chapter.metrics), files], sort_keys=True, default=str)
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    record = Record(
+        config=config,
+        seed=facts["seed"],
+        versions=facts["versions"],
+        data={},
+        timings={},
+        metrics=chapter.metrics,
+        solution=None,
+        verified=True,
+        tree=None,
+        fingerprint=fingerprint,
+        notes=tuple(told.judgement.notes),
+    )
+    # one fingerprint and one folder make one run: chapters of one folder differ in their names, and so in the fingerprint
+    info = RunInfo(f"{facts['name']}: {chapter.name}", config, folder, parent, fingerprint)
+    guarded(tracker, lambda: tracker.store(info, record, {**files, "record.json": record.to_json()}))
+
+
+def _mark(told: Told) -> str:
+    """Content hash of what is judged: times and counts of reused pieces left out."""
+    files = {name: text for name, text in told.files().items() if name != SUMMARY}
+    same = {key: told.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}
+    return hashlib.sha256(json.dumps([same, files], sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _sent(folder: Path) -> dict[str, Any]:
+    try:
+        data = json.loads((folder / SENT).read_text(encoding="utf-8"))
+        return {key: data[key] for key in ("tracker", "judgement")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
