@@ -211,9 +211,11 @@ def _certify(
     if not request.certify:
         return None, ()
     from arboretum.engine.certificate import certify
+    from arboretum.engine.telling import repeated
 
-    with compiling(timings, progress, "certify"), clock(timings, "certify"):
-        context = request.budget.context(request.seed, progress)
+    subject = f"certifying with {request.certifier.name}" if request.certifier else "certifying"
+    with compiling(timings, progress, "certify"), clock(timings, "certify"), repeated(progress, subject) as listener:
+        context = request.budget.context(request.seed, listener)
         return certify(
             request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context
         )

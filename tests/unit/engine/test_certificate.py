@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+import threading
+import time
 
 import attrs
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from arboretum.api import Form, param
 from arboretum.engine.certificate import breaks_rule, certified
 from arboretum.engine.run import Budget, Request, fingerprint, fit, run
+from arboretum.engine.telling import repeated
 from arboretum.errors import BudgetError, CapabilityError, ConfigError, VerificationError
 from arboretum.interfaces.complexity import value_of
 from arboretum.interfaces.stopping import LeafRule
@@ -212,8 +216,6 @@ def test_the_leaf_rule_of_the_run_is_the_rule_of_the_minimum(values, stopping):
     ids=["depth", "leaf size", "raw columns", "regression", "no solver", "no complexity", "the solver refuses"],
 )  # fmt: skip
 def test_where_it_is_not_applicable_a_note_says_why_and_the_run_goes_on(asked, words):
-    import re
-
     note = note_of(asked)
     assert note.startswith("certify: not applicable: ")
     assert re.search(words, note)
@@ -309,6 +311,40 @@ def test_who_certifies_what_is_part_of_the_fingerprint_where_a_certificate_is_as
     assert len(prints) == 4
     plain = {fingerprint(attrs.evolve(asked, certify=False, **change), "data") for change in [{}, *changes]}
     assert len(plain) == 1
+
+
+@attrs.frozen
+class Silent(BruteForce):
+    """Works for a while and says nothing."""
+
+    name = "silent"
+
+    def minima(self, problem, complexities, context):
+        time.sleep(0.4)
+        return super().minima(problem, complexities, context)
+
+
+def test_a_solver_that_says_nothing_is_spoken_for_and_what_it_says_is_told_once():
+    told = []
+    run(request(Silent()), lambda done, total, message: told.append(message))
+    assert "certifying with silent" in told
+    assert "certifying with silent: the minimum of 2 complexities" in told
+    said = []
+    with repeated(lambda done, total, message: said.append(message), "proving", seconds=0.05) as progress:
+        progress(1, 2, "half")
+        time.sleep(0.4)
+    assert said[:2] == ["proving", "proving: half"]
+    assert len(said) > 3  # repeated into the silence
+    after = len(said)
+    time.sleep(0.15)
+    assert len(said) == after
+
+
+def test_a_failure_of_the_listener_or_the_solver_ends_the_repetition():
+    before = threading.active_count()
+    with pytest.raises(RuntimeError, match="a bug"), repeated(lambda *words: None, "proving", seconds=0.05):
+        raise RuntimeError("a bug")
+    assert threading.active_count() == before
 
 
 def toy_registry():
