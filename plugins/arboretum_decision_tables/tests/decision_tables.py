@@ -58,7 +58,7 @@ def feature_and_column(position: int, family: Family, n_bins: int, codes: np.nda
     if family is Family.thresholds:
         edges = tuple(k + 0.5 for k in range(n_bins - 1))
         return ToyFeature(name, position, family, n_bins, edges=edges), Column(name, ColumnKind.continuous, codes.astype(float))
-    categories = tuple("abcdefgh"[:n_bins])
+    categories = tuple("abcdefghijkl"[:n_bins])
     return ToyFeature(name, position, family, n_bins, categories=categories), Column(name, ColumnKind.categorical, codes, categories)
 
 

@@ -1,0 +1,224 @@
+"""The five minima of one small table: depth, path length, nodes, inner nodes, leaves, for studies of very many tables.
+
+Rows are distinct, at most 64, every object weighs 1 and every test costs 1, leaves have one class.  A subtable is a word of
+bits.  Its path length, nodes, inner nodes and leaves lie in four 16-bit lanes of another word, so that one addition adds
+all four and a handful of operations takes the minimum of all four (they stay below 2¹⁵: a tree for n ≤ 64 rows has depth at
+most n − 1).  Subtables of two and three rows have closed forms and are no nodes; a bundle whose branches are all such is
+settled on the spot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.bits import lowest, popcount
+from arboretum.kernels.jit import jit
+
+SOLVED, NEED_ROOM, TOO_WIDE, NOT_DISTINCT, TOO_MANY_ROWS = range(5)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+ONE, NONE = np.uint64(1), np.uint64(0)
+TOP = np.uint64(0x8000800080008000)
+FIFTEEN = np.uint64(15)
+
+# lanes, from the lowest: path length, nodes, inner nodes, leaves
+LEAF = np.uint64((1 << 48) + (1 << 16))
+INNER = np.uint64((1 << 32) + (1 << 16))
+PAIR = np.uint64((2 << 48) + (1 << 32) + (3 << 16) + 2)
+THREE_TWO_LEAVES = np.uint64((2 << 48) + (1 << 32) + (3 << 16) + 3)
+THREE_AT_ONCE = np.uint64((3 << 48) + (1 << 32) + (4 << 16) + 3)
+THREE_IN_TURN = np.uint64((3 << 48) + (2 << 32) + (5 << 16) + 5)
+WORST = np.uint64(0x7FFF7FFF7FFF7FFF)
+
+
+@jit(inline=True)
+def least(a, b):
+    """The smaller of each pair of lanes."""
+    not_below = ((a | TOP) - b) & TOP
+    mask = (not_below - (not_below >> FIFTEEN)) | not_below
+    return (b & mask) | (a & ~mask)
+
+
+@jit(inline=True)
+def of_three(c, packed, code_bits, lanes, other):
+    """Minimum of three rows of several classes.
+
+    A test that leaves the two rows of one class together is best; then one that tells all three apart; otherwise a test
+    takes one row away, and another divides the rest.
+    """
+    a = lowest(c)
+    rest = c & (c - ONE)
+    b = lowest(rest)
+    d = lowest(rest & (rest - ONE))
+    ab, ad, bd = packed[a] ^ packed[b], packed[a] ^ packed[d], packed[b] ^ packed[d]
+    x, y, z = ab, ad, bd
+    for i in range(1, code_bits):
+        x |= ab >> np.uint64(i)
+        y |= ad >> np.uint64(i)
+        z |= bd >> np.uint64(i)
+    x &= lanes
+    y &= lanes
+    z &= lanes
+    others = c & other[a]
+    if others == rest:  # a is of another class than b; b and d may share one
+        together = NONE if rest & other[b] != NONE else y & ~z
+    elif others == ONE << np.uint64(d):
+        together = y & ~x
+    else:
+        together = x & ~y
+    if together != NONE:
+        return THREE_TWO_LEAVES
+    return THREE_AT_ONCE if x & y & z != NONE else THREE_IN_TURN
+
+
+@jit(inline=True)
+def pack(codes, packed, same, part):
+    """Rows as words (code_bits bits per attribute), and same[f, r] : the rows with the value of row r.
+
+    Returns (bits per code, mask of the lowest bit of every code), or (0, 0) where a row needs more than 64 bits.
+    """
+    n, m = codes.shape
+    largest = 1
+    for r in range(n):
+        for f in range(m):
+            largest = max(largest, np.int64(codes[r, f]))
+    code_bits = 1
+    while largest >> code_bits:
+        code_bits += 1
+    lanes = NONE
+    if m * code_bits > 64 or largest >= part.shape[0]:
+        return 0, lanes
+    for r in range(n):
+        packed[r] = NONE
+    for f in range(m):
+        lanes |= ONE << np.uint64(f * code_bits)
+        for v in range(largest + 1):
+            part[v] = NONE
+        for r in range(n):
+            part[codes[r, f]] |= ONE << np.uint64(r)
+            packed[r] |= np.uint64(codes[r, f]) << np.uint64(f * code_bits)
+        for r in range(n):
+            same[f, r] = part[codes[r, f]]
+    return code_bits, lanes
+
+
+@jit
+def five_minima(codes, label, packed, same, part, other, ids, node, size, best, deep, start, stream, order, out):
+    """Write the minima of (depth, total path length, nodes, inner nodes, leaves) into ``out``, float64[5].
+
+    codes : uint8[n, m].   label : integers[n].   packed, part, other : uint64[64].   same : uint64[64, 64].
+    ids : int32[2^k], twice the nodes at least.   node, best : uint64[nodes].   size, deep, order : int64[nodes].
+    start : int64[nodes + 1].   stream : int64[·]: base value, depth · 128 + edges, node numbers.
+    Returns SOLVED, NEED_ROOM (nodes or stream), or why the table is none for this kernel.
+    """
+    n_rows, m = codes.shape
+    if n_rows > 64:
+        return TOO_MANY_ROWS
+    code_bits, lanes = pack(codes, packed, same, part)
+    if code_bits == 0:
+        return TOO_WIDE
+    mixed = False
+    for r in range(n_rows):
+        other[r] = NONE
+        for q in range(n_rows):
+            if label[q] != label[r]:
+                other[r] |= ONE << np.uint64(q)
+            if q < r and packed[q] == packed[r]:
+                return NOT_DISTINCT
+        mixed |= other[r] != NONE
+    if not mixed:
+        out[0], out[1], out[2], out[3], out[4] = 0.0, 0.0, 1.0, 0.0, 1.0
+        return SOLVED
+    ids[:] = -1
+    mask, shift = ids.shape[0] - 1, np.uint64(64)
+    width = ids.shape[0]
+    while width > 1:
+        shift -= ONE
+        width >>= 1
+    last = node.shape[0] - 64 * m
+    everything = (ONE << np.uint64(n_rows - 1)) - ONE | ONE << np.uint64(n_rows - 1)
+    node[0], size[0] = everything, n_rows
+    known, at, i = 1, 0, 0
+    while i < known:
+        if known > last or at + 66 * m > stream.shape[0]:
+            return NEED_ROOM
+        s, start[i] = node[i], at
+        first = lowest(s)
+        value, depth = WORST, 64
+        whole = INNER + np.uint64(size[i])
+        for f in range(m):
+            c = s & same[f, first]
+            if c == s:
+                continue
+            base, down, begin, rest, r = whole, 0, at, s ^ c, first
+            at += 2
+            while True:
+                if c & other[r] == NONE:
+                    base += LEAF
+                else:
+                    n = popcount(c)
+                    if n == 2:
+                        base += PAIR
+                        down = max(down, 1)
+                    elif n == 3:
+                        three = of_three(c, packed, code_bits, lanes, other)
+                        base += three
+                        down = max(down, 2 if three == THREE_IN_TURN else 1)
+                    else:
+                        h = np.int64((c * GOLDEN) >> shift)
+                        while True:
+                            k = np.int64(ids[h])
+                            if k < 0:
+                                ids[h] = known
+                                node[known], size[known] = c, n
+                                k = known
+                                known += 1
+                                break
+                            if node[k] == c:
+                                break
+                            h = (h + 1) & mask
+                        stream[at] = k
+                        at += 1
+                if rest == NONE:
+                    break
+                r = lowest(rest)
+                c = rest & same[f, r]
+                rest ^= c
+            if at == begin + 2:
+                value, depth, at = least(value, base), min(depth, down + 1), begin
+            else:
+                stream[begin], stream[begin + 1] = np.int64(base), ((down + 1) << 7) + at - begin - 2
+        best[i], deep[i] = value, depth
+        i += 1
+    start[known] = at
+    settle(known, n_rows, size, best, deep, start, stream, order)
+    out[0], word = deep[0], best[0]
+    out[1], out[2] = np.int64(word & np.uint64(0xFFFF)), np.int64((word >> np.uint64(16)) & np.uint64(0xFFFF))
+    out[3], out[4] = np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF)), np.int64(word >> np.uint64(48))
+    return SOLVED
+
+
+@jit(inline=True)
+def settle(known, n_rows, size, best, deep, start, stream, order):
+    """Values of all nodes, smaller ones first."""
+    head = np.zeros(66, np.int64)
+    for i in range(known):
+        head[size[i] + 1] += 1
+    for n in range(n_rows + 1):
+        head[n + 1] += head[n]
+    for i in range(known):
+        order[head[size[i]]] = i
+        head[size[i]] += 1
+    for j in range(known):
+        i = order[j]
+        at, end = start[i], start[i + 1]
+        value, depth = best[i], deep[i]
+        while at < end:
+            base, info = np.uint64(stream[at]), stream[at + 1]
+            down, stop = info >> 7, at + 2 + (info & 127)
+            for q in range(at + 2, stop):
+                k = stream[q]
+                base += best[k]
+                down = max(down, deep[k] + 1)
+            value, depth = least(value, base), min(depth, down)
+            at = stop
+        best[i], deep[i] = value, depth
