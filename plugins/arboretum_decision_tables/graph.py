@@ -128,7 +128,7 @@ class _Builder:
                 stopped = "bytes"
                 break
             done, known = int(self.state[self.kernels.EXPANDED]), int(self.state[self.kernels.NODES])
-            context.progress(done, known, f"{done:,} of {known:,} subtables known so far expanded")
+            context.progress(done, None, f"{done:,} of {known:,} subtables known so far expanded")
         return self._graph(stopped)
 
     def _slice(self) -> int:
