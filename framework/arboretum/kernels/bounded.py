@@ -55,7 +55,7 @@ def put_table(t, weights, counts, left_w, left_c, all_w, all_c):
 
 
 @jit
-def score_edges(w, c, all_w, all_c, many, min_leaf, side, price, batch, node, block, scores, bounds):
+def score_edges(w, c, all_w, all_c, many, min_leaf, min_weight, side, price, batch, node, block, scores, bounds):
     """Score the cuts after every bin of one column, and bound the cuts inside every bin.
 
     w : float64[256, classes], c : int64[256, classes], the column's bins.   all_w, all_c : of the node.
@@ -125,6 +125,11 @@ def score_edges(w, c, all_w, all_c, many, min_leaf, side, price, batch, node, bl
         ok = _flush(n, block, node, batch, target, scores, bounds) and ok
     # the corners that are cuts between bins; then the leaf rule for those cuts
     previous = -np.inf
+    heavy = whole = 0.0
+    if min_weight > 0.0:
+        for k in range(n_classes):
+            whole += all_w[k]
+            heavy += w[MISSING_BIN, k] if side == 0 else 0.0
     for b in range(last + 1):
         left = reached[b]
         if left < 0:
@@ -136,7 +141,24 @@ def score_edges(w, c, all_w, all_c, many, min_leaf, side, price, batch, node, bl
         previous = score
         if left < min_leaf or total - left < min_leaf:
             scores[b] = -np.inf
+        if min_weight > 0.0:
+            for k in range(n_classes):
+                heavy += w[b, k]
+            if heavy < min_weight or whole - heavy < min_weight:
+                scores[b] = -np.inf
     return ok
+
+
+@jit(inline=True)
+def heavy_enough(left_w, all_w, min_weight):
+    """Whether both sides weigh ``min_weight``; 0 asks for nothing."""
+    if min_weight <= 0.0:
+        return True
+    left = whole = 0.0
+    for k in range(len(left_w)):
+        left += left_w[k]
+        whole += all_w[k]
+    return left >= min_weight and whole - left >= min_weight
 
 
 @jit(inline=True)
@@ -231,8 +253,8 @@ def _heap_sort(keys, rows, low, high):
 
 @jit
 def best_bounded(
-    w, c, codes, values, row_stride, column_stride, rows, label, weight, count, many, dropped, price, min_leaf, gap,
-    batch, scalars, params, impurity, relative, floor,
+    w, c, codes, values, row_stride, column_stride, rows, label, weight, count, many, dropped, price, min_leaf,
+    min_weight, gap, batch, scalars, params, impurity, relative, floor,
 ):
     """The best threshold of a node over all raw columns; see the module.
 
@@ -265,8 +287,9 @@ def best_bounded(
         for s in range(2 if lost[f] > 0 else 1):
             side = s if lost[f] > 0 else NO_SIDE
             if not score_edges(
-                w[first:last], c[first:last], all_w, all_c, many[f], min_leaf, side, price[f], batch, node, block, scores[f, s], bounds[f, s]
-            ):
+                w[first:last], c[first:last], all_w, all_c, many[f], min_leaf, min_weight, side, price[f], batch, node,
+                block, scores[f, s], bounds[f, s],
+            ):  # fmt: skip
                 return f, 0, np.nan, np.nan, NAN_SCORE, np.nan
             for b in range(BINS):
                 if dropped[f, b]:
@@ -285,7 +308,7 @@ def best_bounded(
         highest[f] = -np.inf
         ok, b, low, high, side, score = search_bins(
             w, c, all_w, all_c, codes, values, row_stride, column_stride, rows, label, weight, count, f, bounds[f],
-            lost[f] > 0, least, price[f], min_leaf, gap, batch, node, block, keys, members, relative, floor,
+            lost[f] > 0, least, price[f], min_leaf, min_weight, gap, batch, node, block, keys, members, relative, floor,
         )  # fmt: skip
         if not ok:
             return f, b, low, high, NAN_SCORE, np.nan
@@ -313,7 +336,7 @@ def best_bounded(
 @jit
 def search_bins(
     w, c, all_w, all_c, codes, values, row_stride, column_stride, rows, label, weight, count, f, bounds,
-    has_missing, least, price, min_leaf, gap, batch, node, block, keys, members, relative, floor,
+    has_missing, least, price, min_leaf, min_weight, gap, batch, node, block, keys, members, relative, floor,
 ):
     """Sort the objects of the bins of column f whose bound reaches ``least``, and score every cut inside those bins.
 
@@ -368,7 +391,7 @@ def search_bins(
                 left_c[label[i]] += count[i]
                 left += count[i]
                 inside = j + 1 < m and codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + gap
-                if inside and left >= min_leaf and total - left >= min_leaf:
+                if inside and left >= min_leaf and total - left >= min_leaf and heavy_enough(left_w, all_w, min_weight):
                     put_table(n, block_w, block_c, left_w, left_c, all_w, all_c)
                     low[n], high[n], place[n] = keys[j], keys[j + 1], b
                     n += 1

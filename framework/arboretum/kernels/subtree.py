@@ -23,8 +23,8 @@ USED, FEATURE, AT, SIDE, BROKEN = range(5)
 
 @jit
 def grow_subtree(
-    values, row_stride, column_stride, rows, members, objects, price, once, depth, max_depth, min_leaf, min_split,
-    bounded_below, least, gap, width, total_mass, batch, params, impurity, relative,
+    values, row_stride, column_stride, rows, members, objects, price, once, depth, max_depth, min_leaf, min_weight,
+    min_split, bounded_below, least, gap, width, total_mass, batch, params, impurity, relative,
     feature, child, side, edges, score, paid, weights, counts, impurities,
 ):
     """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN.
@@ -32,7 +32,7 @@ def grow_subtree(
     values : flat memory of float[n, columns].   rows : int32[m].   members : int32[m], 0 … m − 1; divided in place.
     objects : label, y, weight, count of the rows, and whether all of them are units; label or y is empty.
     price : float64[columns].   once : asked columns are free further down.   max_depth : −1 without one.
-    min_split : rows a node needs to be divided.   bounded_below : a score must be above ``least``.
+    min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.   bounded_below : a score must be above ``least``.
     Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
     float[., 2] (neighbouring values on both sides of the threshold), score, paid, weights [., width], counts, impurities.
     """  # fmt: skip
@@ -88,8 +88,8 @@ def grow_subtree(
                 lists[stop + kept] = f
                 kept += 1
                 scan(
-                    f, key, owners[f, low:high], objects, weights[v], counts[v], sums, min_leaf, gap, here_price[f],
-                    block, node, batch, relative, floor, state, best,
+                    f, key, owners[f, low:high], objects, weights[v], counts[v], sums, min_leaf, min_weight, gap,
+                    here_price[f], block, node, batch, relative, floor, state, best,
                 )  # fmt: skip
         flush(block, node, batch, relative, floor, state, best)
         if state[BROKEN] > 0:
@@ -113,6 +113,7 @@ def grow_subtree(
             parent[c], child[v, outcome], feature[c] = v, c, -1
             rows_here = measure(c, a, b, members, objects, weights, counts, impurity, impurities)
             small = rows_here < 2 * min_leaf or rows_here < min_split or segment[c, 2] == max_depth
+            small = small or (min_weight > 0.0 and mass_of(weights[c], n_counts < n_classes) < 2.0 * min_weight)
             if not small and not is_pure(counts[c], objects[1], members[a:b]):
                 wanted += 1 + outcome
         if wanted > 0:
@@ -181,7 +182,8 @@ def measure(v, low, high, members, objects, weights, counts, impurity, impuritie
 
 @jit
 def scan(
-    f, key, owner, objects, all_w, all_c, sums, min_leaf, gap, price, block, node, batch, relative, floor, state, best,
+    f, key, owner, objects, all_w, all_c, sums, min_leaf, min_weight, gap, price, block, node, batch, relative, floor,
+    state, best,
 ):
     """Put the tables of all cuts of a column into the block; with missing rows, each cut with them left, then right."""
     label, y, weight, count, unit = objects
@@ -227,6 +229,13 @@ def scan(
             a = left + missing if s == 0 else left
             if a < min_leaf or total - a < min_leaf:
                 continue
+            if min_weight > 0.0:
+                mass, rest = np.float64(a), np.float64(total - a)
+                if not unit or moments:
+                    mass = mass_of(left_w, moments) + (mass_of(lost_w, moments) if s == 0 else 0.0)
+                    rest = mass_of(all_w, moments) - mass
+                if mass < min_weight or rest < min_weight:
+                    continue
             if state[USED] == BLOCK:
                 flush(block, node, batch, relative, floor, state, best)
             t = state[USED]

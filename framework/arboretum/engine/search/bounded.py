@@ -59,7 +59,7 @@ class BoundedEngine(RawColumns):
         while True:
             f, b, low, high, side, score = bounded.best_bounded(
                 weights, counts, *where, rows, stats.short_label, stats.weight, stats.count, self._many, dropped, price,
-                space.min_leaf, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
+                space.min_leaf, space.min_weight, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
                 TIE_TOLERANCE, judge.tie_floor(node),
             )  # fmt: skip
             if f < 0:

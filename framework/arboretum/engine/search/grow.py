@@ -163,6 +163,7 @@ class Growth:
             self.space.statistics.is_pure(rows, node.counts)
             or (limits.max_depth is not None and cell.depth >= limits.max_depth)
             or node.count < 2 * limits.min_leaf
+            or node.mass < 2.0 * self.space.min_weight
             or (limits.max_leaves is not None and limits.max_leaves < 2)
             or any(rule.is_leaf(node) for rule in self.problem.parts.stopping)
         )

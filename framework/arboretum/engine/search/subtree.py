@@ -79,6 +79,8 @@ class Subtrees:
         if m * columns > self.most_entries:
             return False
         divisions = node.count / max(1, self.limits.min_leaf, self.min_split / 2)
+        if self.space.min_weight > 0.0:
+            divisions = min(divisions, node.mass / self.space.min_weight)
         if not self.space.statistics.moments:
             divisions = min(divisions, node.count - int(node.counts.max()))
         levels = 2 + math.log2(max(1.0, divisions))
@@ -102,7 +104,7 @@ class Subtrees:
         n = grow_subtree(
             self._flat, *self._strides, rows, np.arange(cell.size, dtype=np.int32), objects,
             raw_prices(space, cell), space.prices.once_per_column, cell.depth,
-            -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, self.min_split,
+            -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, space.min_weight, self.min_split,
             limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), stats.width, self.total_mass,
             judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE,
             feature, child, side, edges, score, paid, weights, counts, impurity,
