@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arboretum.engine.search.judge import Judge, component_name
+from arboretum.engine.search.slow_form import check_kernels
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError
 from arboretum.interfaces.capability import Capability, as_capabilities
@@ -13,7 +14,10 @@ from arboretum.model.encoded import Family
 
 
 def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
-    """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination."""
+    """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination.
+
+    Raises ContractError when a kernel reads beyond an array, or compiled answers something else than as plain Python.
+    """
     objects = problem.objects
     if not objects.features and not objects.raw_features:
         msg = "the encoder left no feature to test; choose another encoder"
@@ -33,6 +37,7 @@ def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
     if declared and arity > 2 and Capability.multiway not in declared:
         msg = f"criterion {component_name(judge.criterion)!r} scores two outcomes only; choose a binary encoder"
         raise CapabilityError(msg)
+    check_kernels(judge, objects, statistics)
 
 
 def _check_task(part: Any, statistics: Statistics) -> None:
