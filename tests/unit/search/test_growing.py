@@ -138,8 +138,8 @@ def test_the_same_seed_grows_the_same_random_tree_in_every_order_and_another_see
     ("answer", "words"),
     [
         (lambda t: np.full(t.n_tests, np.nan), "returned NaN for the test 'c"),
-        (lambda t: np.zeros(t.n_tests + 1), r"score must be float64\[\d+\]; got float64\[\d+\]"),
-        (lambda t: np.zeros(t.n_tests, np.int64), r"must be float64\[\d+\]; got int64"),
+        (lambda t: np.zeros(t.n_tests + 1), r"score must have the shape \[\d+\], one number per test; got float64\[\d+\]"),
+        (lambda t: np.zeros(t.n_tests, np.int64), r"must be of dtype float64; got int64"),
     ],
 )
 def test_a_criterion_that_breaks_its_contract_is_named(answer, words):
