@@ -19,9 +19,9 @@ from typing import Any
 import attrs
 import pluggy
 
+from arboretum.engine.component_check import guess_kind
 from arboretum.errors import ConfigError, PluginError
 from arboretum.interfaces import hooks
-from arboretum.plugin.contract import guess_kind
 from arboretum.plugin.presets import read_presets
 from arboretum.plugin.registry import ONE_FILE, Failure, Owner, Registry, check_component
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import attrs
 
+from arboretum.engine.component_check import broken_contract, guess_kind
 from arboretum.errors import ConfigError, PluginError, closest
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.component import KINDS
-from arboretum.plugin.contract import broken_contract, guess_kind
 
 NONE = "none"
 """The option that leaves an optional group empty."""
