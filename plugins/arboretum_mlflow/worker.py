@@ -105,7 +105,9 @@ def silence() -> None:
 
 def main() -> None:
     """Serve until standard input ends, that is until the command is over, however it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which then closes the sweep
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they are for the command, which then closes the sweep
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a library that prints must not break the protocol
     silence()

@@ -81,15 +81,18 @@ def test_durations_are_short_and_carry_over(seconds, text):
     assert duration(seconds) == text
 
 
-def test_ctrl_c_in_a_single_run_leaves_nothing_and_ends_with_130(command, here):
+@pytest.mark.parametrize(
+    ("number", "status", "words"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
+)
+def test_a_signal_in_a_single_run_leaves_nothing_and_sets_the_status(number, status, words, command, here):
     process = command.start("run", "--plugin", "toy.py", "dataset=toy", "dataset.seconds=30", "tracker=none", "hydra.run.dir=r")
     deadline = time.monotonic() + 60
     while not (here / "r").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     result = command.finish(process)
-    assert (result.status, result.err) == (130, "arboretum: interrupted\n")
+    assert (result.status, result.err) == (status, f"arboretum: {words}\n")
     assert not (here / "r").exists()
 
 

@@ -110,7 +110,11 @@ def test_a_sweep_folder_moved_elsewhere_still_counts_as_finished(toy, here, monk
     assert "2 of 2, 2 finished before" in toy("-m", "seed=1,2", "skip_finished=true", "hydra.sweep.dir=s").out
 
 
-def test_ctrl_c_keeps_the_finished_runs_closes_the_parent_and_ends_with_130(command, here):
+@pytest.mark.parametrize(
+    ("number", "status", "words"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM"), (signal.SIGHUP, 129, "ended by SIGHUP")],
+)
+def test_a_signal_keeps_the_finished_runs_closes_the_parent_and_sets_the_status(number, status, words, command, here):
     process = command.start(
         "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=range(0,40)",
         "dataset.seconds=0.2", "hydra.sweep.dir=s",
@@ -118,14 +122,14 @@ def test_ctrl_c_keeps_the_finished_runs_closes_the_parent_and_ends_with_130(comm
     deadline = time.monotonic() + 60
     while len(run_folders(here / "s")) < 2 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     result = command.finish(process)
-    assert result.status == 130, result.err
+    assert result.status == status, result.err
     assert "Traceback" not in result.err
     last = result.err.splitlines()[-1]
     kept = run_folders(here / "s")
     assert 2 <= len(kept) < 40
-    assert f"interrupted; {len(kept)} of 40 runs are finished and kept in s" in last
+    assert f"{words}; {len(kept)} of 40 runs are finished and kept in s" in last
     assert all(read_run(folder).verified for folder in kept)
     assert lines_of(here)[-1]["call"] == "close_sweep" and lines_of(here)[-1]["status"] == "KILLED"
 

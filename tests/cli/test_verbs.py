@@ -99,6 +99,26 @@ def test_a_run_is_repeated_from_its_record_and_overrides_change_it(call, run, he
     assert other["criterion"]["name"] == "random" and other["dataset"] == old.config["dataset"] and "split" not in other
 
 
+def test_a_moved_plugin_is_named_with_the_way_out_and_the_way_out_works(call, run, here):
+    (here / "moved").mkdir()
+    (here / "toy.py").rename(here / "moved" / "toy.py")
+    error = call("run", "--from", "r").error
+    assert f"the run used the plugin file {str(here / 'toy.py')!r}, which is not there any more" in error
+    assert "--plugin FOLDER/toy.py" in error
+    assert call("run", "--from", "r", "--plugin", "moved/toy.py", "hydra.run.dir=again").status == 0
+    assert read_run(here / "again").tree.to_json() == read_run(run).tree.to_json()
+    (here / "moved" / "toy.py").rename(here / "renamed.py")
+    assert call("run", "--from", "r", "--plugin", "renamed.py", "hydra.run.dir=third").status == 0
+
+
+def test_another_method_forgets_a_theta_that_its_components_do_not_follow(toy, call, here):
+    assert toy("stopping=[mass]", "theta=0.2", "hydra.run.dir=t").status == 0
+    assert call("run", "--from", "t", "seed=3", "hydra.run.dir=t2").status == 0
+    assert read_run(here / "t2").config["theta"] == 0.2
+    assert call("run", "--from", "t", "method=random", "hydra.run.dir=t3").status == 0
+    assert read_run(here / "t3").config["theta"] is None
+
+
 def test_a_tracker_that_fails_leaves_the_run_and_status_3_and_sync_sends_it_later(call, here):
     arguments = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "seed=7", "hydra.run.dir=r")
     result = call(*arguments, "tracker=lines", "tracker.fails=store")
@@ -116,6 +136,10 @@ def test_show_draws_the_tree_and_numbers_its_nodes(call, run):
     tree = read_run(run).tree
     assert [int(line.split()[0]) for line in listed.splitlines() if line[:5].strip().isdigit()] == list(range(tree.n_nodes))
     assert "stopping.standard.max_depth" in call("show", "r", "--config").out
+
+
+def test_show_takes_one_run(call, run):
+    assert "one RUN at a time: 'r', then 'other'" in call("show", "r", "other").error
 
 
 def test_what_is_no_run_is_said_to_be_none(call, here):

@@ -19,6 +19,9 @@ OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another s
 
 def find_run(run: str, overrides: Sequence[str] = ()) -> Record:
     """The record of RUN; raises ConfigError, StoreError, TrackerError."""
+    more = [word for word in overrides if "=" not in word]
+    if more:
+        raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
     if Path(run).expanduser().exists() or "/" in run:
         return load_run(run)
     return load_run(run, tracker_from(overrides, load_registry()))

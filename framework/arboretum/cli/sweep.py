@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Sweep
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from arboretum.cli import terminal
 from arboretum.cli.job import Job
 from arboretum.cli.progress import Line, Standing, Watch
 from arboretum.cli.showing import comparison
+from arboretum.cli.signals import status_of, word_of
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, StoreError, TrackerError
-from arboretum.runs.folder import make_ready, read_run
+from arboretum.runs.folder import RECORD, make_ready, read_run
 from arboretum.runs.index import default_root
 from arboretum.runs.notes import FAILED, Note, Notes
 from arboretum.runs.tracking import guarded
@@ -29,15 +33,19 @@ from arboretum.runs.tracking import guarded
 if TYPE_CHECKING:
     from arboretum.cli.run import Application
 
-FAILED_STATUS, TRACKER_FAILED, INTERRUPTED = 1, 3, 130
+FAILED_STATUS, TRACKER_FAILED = 1, 3
 SHOWN_FAILURES = 20
 CHECKING_SECONDS = 2.0
+MULTIRUN = "multirun.yaml"
+"""What Hydra notes of a sweep in its folder."""
 
 
 def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
-    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 after Ctrl-C."""
+    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 after Ctrl-C, 143 after SIGTERM."""
     folder = Path(str(base.hydra.sweep.dir))
     check_goal(str(base.goal))
+    _refuse_repeats(app.arguments.overrides)
+    _refuse_mixture(folder, base)
     _make_ready(folder)
     parent = Parent.open(app, base)
     notes = Notes.open(folder)
@@ -53,12 +61,13 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         progress=_compiling(line),
     )
     loader.checked = _checking(line)
-    interrupted, broken = False, None
+    ended: KeyboardInterrupt | None = None
+    broken: Exception | None = None
     try:
         with Watch(line, notes.read, lambda: loader.n_checked):
             hydra.multirun(PRIMARY, job, list(app.arguments.overrides))
-    except KeyboardInterrupt:
-        interrupted = True
+    except KeyboardInterrupt as error:
+        ended = error
     except HydraException as error:
         broken = ConfigError(" ".join(str(error).split()))
     except Exception as error:
@@ -67,18 +76,18 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         loader.checked = _quiet
         notes.close()
     done = notes.read()
-    trouble = parent.close(done, "KILLED" if interrupted else "FAILED" if broken else "FINISHED")
+    trouble = parent.close(done, "KILLED" if ended else "FAILED" if broken else "FINISHED")
     if broken is not None and not done:
         _remove_leftovers(folder)
         raise broken
     _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
-    if interrupted:
+    if ended is not None:
         kept = sum(note.status != FAILED for note in done)
         terminal.tell(
-            f"arboretum: interrupted; {kept} of {loader.n_checked} runs are finished and kept in {folder} "
+            f"arboretum: {word_of(ended)}; {kept} of {loader.n_checked} runs are finished and kept in {folder} "
             "(the same command with skip_finished=true does the others)"
         )
-        return INTERRUPTED
+        return status_of(ended)
     if broken is not None:
         raise broken
     return _status(done, trouble)
@@ -90,6 +99,21 @@ def _constant_keys(overrides: Sequence[str]) -> frozenset[str]:
     return frozenset(override.get_key_element() for override in parsed if not override.is_sweep_override())
 
 
+def _refuse_repeats(overrides: Sequence[str]) -> None:
+    """Raise ConfigError when a swept key names a value twice: the same run twice weighs double in every average."""
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        if not override.is_choice_sweep():
+            continue
+        if any(isinstance(item, Sweep) for item in override.value().list):
+            raise ConfigError(f"{override.input_line}: range(…) stands alone; say each value, separated by commas")
+        values = list(override.sweep_string_iterator())
+        twice = [value for i, value in enumerate(values) if value in values[:i]]
+        if twice:
+            once = ",".join(dict.fromkeys(values))
+            key = override.get_key_element()
+            raise ConfigError(f"{override.input_line} names {twice[0]} twice; say each value once: {key}={once}")
+
+
 def _make_ready(folder: Path) -> None:
     try:
         make_ready(folder)
@@ -97,9 +121,29 @@ def _make_ready(folder: Path) -> None:
         raise StoreError(str(error).replace("run folder", "sweep folder").replace("hydra.run.dir", "hydra.sweep.dir")) from error
 
 
+def _refuse_mixture(folder: Path, base: Any) -> None:
+    """Raise StoreError when the folder holds runs of another sweep: nobody could tell them apart any more.
+
+    The same command again, and going on with ``skip_finished=true``, belong there; no run of theirs overwrites another's.
+    """
+    held = sum(1 for _ in folder.glob(f"*/{RECORD}")) if folder.is_dir() else 0
+    if not held or base.get("skip_finished") is True or _overrides_of(folder) == list(base.hydra.overrides.task):
+        return
+    msg = f"sweep folder {str(folder)!r} holds {held} finished runs of another sweep; they are kept: choose another folder "
+    raise StoreError(msg + "with hydra.sweep.dir=FOLDER, add to that sweep with skip_finished=true, or move it away")
+
+
+def _overrides_of(folder: Path) -> list[str] | None:
+    """The overrides of the sweep that a folder holds, as Hydra noted them; None where that cannot be read."""
+    try:
+        return list(OmegaConf.load(folder / MULTIRUN).hydra.overrides.task)
+    except (OSError, YAMLError, OmegaConfBaseException, AttributeError, TypeError):
+        return None
+
+
 def _remove_leftovers(folder: Path) -> None:
     """A sweep that was refused leaves no folder behind."""
-    for path in (folder / "multirun.yaml", folder):
+    for path in (folder / MULTIRUN, folder):
         try:
             path.unlink() if path.is_file() else path.rmdir()
         except OSError:

@@ -17,7 +17,18 @@ from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
-from arboretum.runs.folder import artifacts, make_ready, read_run, tracked_by, write_files, write_run
+from arboretum.runs.folder import (
+    artifacts,
+    free_folder,
+    is_taken,
+    make_ready,
+    read_run,
+    refuse_taken,
+    remove_if_empty,
+    tracked_by,
+    write_files,
+    write_run,
+)
 from arboretum.runs.index import Index, note_finished
 from arboretum.runs.tracking import guarded, run_name, track, track_folder
 
@@ -89,36 +100,45 @@ class Session:
         *,
         index: Index | None = None,
         sweep_id: str = "",
+        sweep: Path | None = None,
         progress: Progress | None = None,
     ) -> Outcome:
         """Do one run.
 
         folder : where to keep it; proved writable before any work.   index : of finished runs, asked when the settings say
-        so, and told.   sweep_id : the tracker's id of the multirun.
+        so, and told.   sweep_id : the tracker's id of the multirun.   sweep : the multirun's folder.
+        A folder that holds another finished run is refused; in a multirun, "NAME-2" beside it is taken instead.
         Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
         """
         from arboretum.engine import run as engine
 
+        request, prepared = self._request(resolved), None
         if folder is not None:
             make_ready(folder)
+            if is_taken(folder):  # whether by this very run is known once the data is loaded
+                prepared = engine.prepare(request, progress)
+                if sweep is None:
+                    refuse_taken(folder, prepared.fingerprint)
+                folder = free_folder(folder, prepared.fingerprint)
         trouble = self._open_tracker(resolved.parts.tracker)
-        request = self._request(resolved)
-        prepared = engine.prepare(request, progress)
+        prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint)
             if found is not None:
-                return self._reuse(found, folder, resolved, sweep_id)
+                return self._reuse(found, folder, resolved, sweep_id, sweep)
         record = engine.run(request, progress, prepared)
         files = artifacts(record)
-        warnings: tuple[str, ...] = ()
+        warnings: list[str] = []
         if folder is not None:
+            asked, folder = folder, free_folder(folder, record.fingerprint)
+            if folder != asked:  # another process was faster
+                warnings.append(f"run folder {str(asked)!r} was taken meanwhile; this run is kept in {str(folder)!r}")
             write_run(folder, files)
             if index is not None:
-                warning = note_finished(index, record.fingerprint, folder)
-                warnings = (warning,) if warning else ()
+                warnings += filter(None, [note_finished(index, record.fingerprint, folder)])
         if resolved.parts.tracker is not None and not trouble:
             trouble = self._track(resolved, RunInfo("", {}, folder, sweep_id), record, files)
-        return Outcome(record, folder, tracker_error=trouble, warnings=warnings)
+        return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
 
     def _request(self, resolved: Resolved) -> Any:
         from arboretum.engine import run as engine
@@ -168,10 +188,16 @@ class Session:
             return str(trouble)
         return ""
 
-    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str) -> Outcome:
-        """A finished run instead of a new one: its files are copied, the tracker gets it if it has not."""
+    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str, sweep: Path | None) -> Outcome:
+        """A finished run instead of a new one: its files are copied, the tracker gets it if it has not.
+
+        What lies in the sweep's own folder already (under another number, since the sweep grew) stays where it is.
+        """
         record, kept, trouble = read_run(found), found, ""
-        if folder is not None and folder.resolve() != found.resolve():
+        at_home = sweep is not None and found.resolve().is_relative_to(sweep.resolve())
+        if at_home and folder is not None:
+            remove_if_empty(folder)
+        elif folder is not None and folder.resolve() != found.resolve():
             names = [path.name for path in found.iterdir() if path.is_file() and not path.name.startswith(".")]
             write_files(folder, {name: (found / name).read_text(encoding="utf-8") for name in names})
             kept = folder

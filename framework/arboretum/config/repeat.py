@@ -33,7 +33,8 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     from arboretum.plugin.assemble import DEFAULT_CHOICES
 
     choices: dict[str, Any] = dict(DEFAULT_CHOICES)
-    values: dict[str, Any] = {key: config[key] for key in SETTINGS if key in config and key != "plugins"}
+    forgotten = {"plugins", "theta"} if anew - GIVEN else {"plugins"}  # θ belongs to components that may be gone
+    values: dict[str, Any] = {key: config[key] for key in SETTINGS if key in config and key not in forgotten}
     for kind in recorded:
         fields = config.get(kind)
         if kind in MANY:
