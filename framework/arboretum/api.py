@@ -27,6 +27,7 @@ from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import Limits
 from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
@@ -82,6 +83,7 @@ __all__ = [
     "grow",
     "hookimpl",
     "param",
+    "read_dates",
     "unknown",
     "warm_up",
 ]

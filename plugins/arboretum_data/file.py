@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 
 import attrs
@@ -13,6 +14,18 @@ from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_ag
 from arboretum_data.reading.cells import Cells
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.parquet import read_parquet
+
+
+class Decimal(enum.Enum):
+    """The sign before the decimals of a number."""
+
+    point = "point"
+    comma = "comma"
+
+    @property
+    def sign(self) -> str:
+        """The character."""
+        return "." if self is Decimal.point else ","
 
 
 @attrs.frozen
@@ -27,6 +40,7 @@ class FileDataset:
     name = "file"
     paper = ""
     capabilities = ()
+    example = "dataset.path=FILE dataset.target=COLUMN"
 
     path: str = param("", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff")
     target: str = param("", "column to predict")
@@ -39,7 +53,8 @@ class FileDataset:
     group: str | None = param(None, "column whose equal values stay on one side of a split")
     missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
     separator: str | None = param(None, "one character between cells; found by itself when not given")
-    encoding: str = param("utf-8", "of text files")
+    encoding: str = param("utf-8", "of text files (UTF-16 with a mark is found by itself)")
+    decimal: Decimal | None = param(None, "before decimals; found by itself where it is certain")
 
     def load(self, seed: int) -> Table:
         """Read the file.  Raises ConfigError without path or target, DataError for what the file gets wrong."""
@@ -50,10 +65,15 @@ class FileDataset:
                 raise ConfigError(msg)
         path = Path(self.path).expanduser()
         schema = Schema(
-            self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task
+            self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, self.sign
         )
         table = build_table(table_name(path), self.cells(path), schema)
         return table if self.positive is None else one_against_rest(table, self.positive)
+
+    @property
+    def sign(self) -> str | None:
+        """The sign before decimals, None to infer it."""
+        return None if self.decimal is None else self.decimal.sign
 
     def cells(self, path: Path) -> list[Cells]:
         """The raw columns, by the reader that the file's ending asks for."""
@@ -63,7 +83,7 @@ class FileDataset:
         endings = [ending.lower() for ending in path.suffixes]
         last = next((ending for ending in reversed(endings) if ending != ".gz"), "")
         if last in (".parquet", ".pq"):
-            return read_parquet(path, missing=self.missing)
+            return read_parquet(path, missing=self.missing, ignore=self.ignore)
         if last == ".arff":
             return read_arff(path, encoding=self.encoding, missing=self.missing)
         if self.separator is not None and len(self.separator) != 1:
@@ -85,6 +105,7 @@ class RandomTableDataset:
     name = "random_table"
     paper = "Alkhalid, Chikalov & Moshkov 2011: Decision tree construction using greedy algorithms and dynamic programming"
     capabilities = ("randomised",)
+    offline = True
 
     n_rows: int = param(50, "rows drawn (equal ones are merged afterwards)", ge=2, unit="rows")
     n_columns: int = param(10, "attributes", ge=1)

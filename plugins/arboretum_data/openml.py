@@ -46,6 +46,7 @@ class OpenMLDataset:
     name = "openml"
     paper = "Vanschoren, van Rijn, Bischl & Torgo 2013: OpenML: networked science in machine learning"
     capabilities = ()
+    example = "dataset.id=61"
 
     id: int | None = param(None, "number of the data set on openml.org", ge=1)
     data_name: str | None = param(None, "its name there, instead of the number")

@@ -157,7 +157,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
         verify(tree, objects, fitted.problem.prices, fitted.train, metrics, fitted.solution, parts)
-    notes = [*fitted.notes, *fitted.solution.notes]
+    notes = [*table.notes.values(), *fitted.notes, *fitted.solution.notes]
     if request.certify:
         notes.append(_certificate(parts))
     return Record(

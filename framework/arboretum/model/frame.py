@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, closest
+from arboretum.model.dates import DAYS, date_number
 from arboretum.model.table import MISSING_CODE, UNSEEN_CODE, Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
 
@@ -80,12 +81,17 @@ def _no_target(tree: Tree, n_rows: int) -> Target:
 
 def _all_missing(spec: ColumnSpec, n_rows: int) -> Column:
     if spec.kind is ColumnKind.continuous:
-        return Column(spec.name, spec.kind, np.full(n_rows, np.nan))
+        return Column(spec.name, spec.kind, np.full(n_rows, np.nan), unit=spec.unit)
     return Column(spec.name, spec.kind, np.full(n_rows, MISSING_CODE, np.int32), spec.categories)
 
 
 def read_column(spec: ColumnSpec, values: Any) -> Column:
-    """Read outside values (array, pandas series, list) as a column of the given kind; raises DataError."""
+    """Read outside values (array, pandas series, list) as a column of the given kind; raises DataError.
+
+    A column of dates takes ISO text, dates and times of Python, NumPy or pandas, or numbers in its unit.
+    """
+    if spec.unit:
+        return Column(spec.name, spec.kind, read_date_numbers(spec, values), unit=spec.unit)
     refuse_dates(spec.name, values)
     if spec.kind is ColumnKind.continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
@@ -105,6 +111,23 @@ def read_numbers(name: str, values: Any) -> np.ndarray:
         msg = f"column {name!r} holds an infinite value; replace it by a number or leave it empty"
         raise DataError(msg)
     return array
+
+
+def read_date_numbers(spec: ColumnSpec, values: Any) -> np.ndarray:
+    """float64[n] in the unit of the column, NaN = missing; raises DataError for what is neither date nor number."""
+    array = _as_array(values)
+    if array.dtype.kind in "biuf":
+        return read_numbers(spec.name, array)
+    array = array.astype(object) if array.dtype.kind != "M" else array
+    numbers_ = np.full(len(array), np.nan)
+    for row in np.flatnonzero(~_missing(array)):
+        value = array[row]
+        number = float(value) if isinstance(value, _NUMBERS) else date_number(value, spec.unit)
+        if number is None:
+            msg = f"column {spec.name!r} must hold dates such as 2020-03-01; got {value!r}"
+            raise DataError(msg)
+        numbers_[row] = number
+    return numbers_
 
 
 def refuse_dates(name: str, values: Any) -> None:
@@ -193,6 +216,8 @@ def _missing(array: np.ndarray) -> np.ndarray:
     """bool[n]: which values are None, NaN or pandas' NA (the only values that are not equal to themselves)."""
     if array.dtype.kind == "f":
         return np.isnan(array)
+    if array.dtype.kind == "M":
+        return np.isnat(array)
     if array.dtype.kind != "O":
         return np.zeros(len(array), bool)
     return np.array([v is None or v is not v or not _equals_itself(v) for v in array.tolist()], bool)
@@ -226,6 +251,8 @@ def _from_table(tree: Tree, table: Table) -> Table:
 
 def _recoded(spec: ColumnSpec, column: Column) -> Column:
     both = (spec.kind is ColumnKind.continuous, column.kind is ColumnKind.continuous)
+    if both == (True, True) and spec.unit != column.unit:
+        return _turned(spec, column)
     if both == (True, True) or (both == (False, False) and column.categories == spec.categories):
         return attrs.evolve(column, kind=spec.kind)
     if both[0] != both[1]:
@@ -237,6 +264,16 @@ def _recoded(spec: ColumnSpec, column: Column) -> Column:
     return Column(
         spec.name, spec.kind, np.array([*lookup, UNSEEN_CODE, MISSING_CODE], np.int32)[column.values], spec.categories
     )
+
+
+def _turned(spec: ColumnSpec, column: Column) -> Column:
+    """Days as seconds, seconds as days; raises DataError where one side holds plain numbers."""
+    if not (spec.unit and column.unit):
+        held = "dates" if column.unit else "numbers"
+        msg = f"column {spec.name!r} holds {held} here, but the tree was grown with {'dates' if spec.unit else 'numbers'}"
+        raise DataError(msg)
+    values = np.floor(column.values / 86_400) if spec.unit == DAYS else column.values * 86_400
+    return attrs.evolve(column, values=values, unit=spec.unit)
 
 
 def is_mixed(X: Any) -> bool:

@@ -17,7 +17,7 @@ from arboretum.errors import ContractError, DataError
 from arboretum.model import walk
 from arboretum.model.invariants import check_tree
 from arboretum.model.rules import TestRule, rules_from_json
-from arboretum.model.table import ColumnKind, Table, Task, frozen_array
+from arboretum.model.table import Column, ColumnKind, Table, Task, frozen_array
 
 LEAF = -1
 NO_CHILD = -1
@@ -31,11 +31,17 @@ SCHEMA = "arboretum.tree/1"
 
 @attrs.frozen
 class ColumnSpec:
-    """What the tree must know of a raw column to read rows: its name, kind and categories."""
+    """What the tree must know of a raw column to read rows: its name, kind, categories, and the unit of dates."""
 
     name: str
     kind: ColumnKind
     categories: tuple[str, ...] = ()
+    unit: str = ""
+
+    @staticmethod
+    def of(column: Column) -> ColumnSpec:
+        """The specification of a table's column."""
+        return ColumnSpec(column.name, column.kind, column.categories, column.unit)
 
 
 @attrs.frozen(eq=False)
@@ -241,7 +247,9 @@ class Tree:
             "task": self.task.value,
             "classes": list(self.classes),
             "columns": [
-                {"name": c.name, "kind": c.kind.value, "categories": list(c.categories)} for c in self.columns
+                {"name": c.name, "kind": c.kind.value, "categories": list(c.categories)}
+                | ({"unit": c.unit} if c.unit else {})
+                for c in self.columns
             ],
             "rules": [rule.to_json() for rule in self.rules],
         }
@@ -271,7 +279,8 @@ class Tree:
             return Tree(
                 task=Task(data["task"]),
                 columns=tuple(
-                    ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"])) for c in data["columns"]
+                    ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"]), c.get("unit", ""))
+                    for c in data["columns"]
                 ),
                 classes=tuple(data["classes"]),
                 rules=rules_from_json(data["rules"]),
@@ -356,7 +365,7 @@ def single_leaf(table: Table) -> Tree:
         value = moments[1] / moments[0]
     return Tree(
         task=target.task,
-        columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in table.columns),
+        columns=tuple(ColumnSpec.of(c) for c in table.columns),
         classes=target.classes,
         rules=(),
         test=[LEAF],

@@ -6,6 +6,7 @@ Small files are read by the standard library (no pandas, no pyarrow: iris loads 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -38,16 +39,40 @@ def read_bytes(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         msg = f"{path}: cannot be read ({error})"
         raise DataError(msg) from error
-    if not content.strip():
+    if not content[:1_000].strip() and not content.strip():
         msg = f"{path}: the file is empty"
         raise DataError(msg)
+    for mark, what in _OTHER_FORMATS.items():
+        if content.startswith(mark):
+            msg = f"{path}: this is {what}"
+            raise DataError(msg)
     return content
 
 
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV",
+    b"PAR1": "a Parquet file; give it the ending .parquet",
+    b"BZh": "packed by bzip2; unpack it or pack it by gzip",
+    b"\xfd7zXZ\x00": "packed by xz; unpack it or pack it by gzip",
+    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it or pack it by gzip",
+    b"\xd0\xcf\x11\xe0": "an old Office document; save the sheet as CSV",
+}
+
+
 def decode(content: bytes, encoding: str, where: str) -> str:
-    """Text of the bytes, byte-order mark removed; raises DataError with the position of the first bad byte."""
+    """Text of the bytes, byte-order mark removed; raises DataError with the line of the first bad byte.
+
+    Two-byte text (UTF-16, as Excel's "Unicode text") is known by its mark; a NUL byte in any other text is refused.
+    """
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        encoding = "utf-16"
     try:
-        return content.decode(encoding).removeprefix("\ufeff")
+        text = content.decode(encoding).removeprefix("\ufeff")
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            msg = f"{where}: line {line} holds a NUL byte; is this a binary file, or dataset.encoding=utf-16-le?"
+            raise DataError(msg)
+        return text
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         msg = (
@@ -97,8 +122,7 @@ def parse_delimited(text: str, separator: str, missing: Sequence[str], where: st
             if not header:
                 header = checked_header(row, where)
             elif len(row) != len(header):
-                msg = f"{where}: line {reader.line_num} has {len(row)} cells, the header has {len(header)}"
-                raise DataError(msg)
+                raise DataError(_ragged(row, header, reader.line_num, separator, where))
             else:
                 rows.append(row)
     except csv.Error as error:
@@ -108,6 +132,22 @@ def parse_delimited(text: str, separator: str, missing: Sequence[str], where: st
         msg = f"{where}: there is a header but no row"
         raise DataError(msg)
     return [factorise(name, column, missing) for name, column in zip(header, zip(*rows, strict=True), strict=True)]
+
+
+def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str) -> str:
+    """The refusal of a row that is not as long as the header, with the likeliest reason."""
+    msg = f"{where}: line {line} has {len(row)} cells, the header has {len(header)}"
+    if header[0].startswith(("#", "//")):
+        return f"{msg}; the first line is the header: delete comments above it"
+    if header[0].lower().startswith("@relation"):
+        return f"{msg}; if this is ARFF, give the file the ending .arff"
+    if len(header) == 1:
+        return f"{msg}; the separator was taken to be {separator!r}, dataset.separator=… sets another"
+    if len(row) == len(header) + 1 and not row[-1]:
+        return f"{msg}; the row ends with a {separator!r}, the header does not"
+    if len(row) > len(header) and separator == ",":
+        return f"{msg}; text with a comma must stand in quotes"
+    return msg
 
 
 def _read_large(text: str, separator: str, missing: Sequence[str], where: str) -> list[Cells] | None:
