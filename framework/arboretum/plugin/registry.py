@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from arboretum.engine.component_check import broken_contract, guess_kind
-from arboretum.errors import ConfigError, PluginError, closest
+from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.component import KINDS
 
@@ -151,7 +151,9 @@ class Registry:
         if near:
             owner = (self._entries[kind].get(near) or self._presets[kind][near]).owner.plugin
             hint = f"; did you mean {near!r} ({owner})?"
-        text = f"unknown {kind} {name!r}{hint} installed: {', '.join(names) or 'none'}"
+        text = f"unknown {kind} {name!r}{hint} installed: {listed(name, names)}"
+        if len(names) > MOST_NAMES:
+            text += f" (arboretum plugins {kind} lists them)"
         if self.failures:
             text += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"
         return text

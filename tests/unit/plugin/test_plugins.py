@@ -167,6 +167,12 @@ def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
     assert "; installed: " in registry.unknown_option("criterion", "zzz"), "nothing comes near"
 
 
+def test_of_many_names_only_the_nearest_are_listed():
+    text = load_registry().unknown_option("dataset", "iriss")
+    assert text.startswith("unknown dataset 'iriss'; did you mean 'iris' (arboretum_data)? installed: iris, iris-")
+    assert text.endswith(" more (arboretum plugins dataset lists them)") and len(text) < 240
+
+
 def test_every_default_choice_is_installed():
     registry = load_registry()
     for kind, choice in DEFAULT_CHOICES.items():
