@@ -33,7 +33,7 @@ from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.model.tree import Tree
+from arboretum.model.tree import ColumnSpec, Tree
 
 if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
@@ -47,6 +47,7 @@ __all__ = [
     "CapabilityError",
     "Column",
     "ColumnKind",
+    "ColumnSpec",
     "ConfigError",
     "Context",
     "ContractError",

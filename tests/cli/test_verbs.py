@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -195,11 +196,15 @@ def test_predict_answers_for_every_row_whatever_the_separator(call, run, here):
     ("content", "rule"),
     [
         (b"", "is empty"),
-        (b"a,b\n1\n", "line 2: 1 cells where the header names 2"),
-        (b"a,a\n1,2\n", "the column 'a' occurs twice"),
-        (b"a,b\n1,two\n", "line 2: b must be a number; got 'two'"),
-        (b"a,b\n1,inf\n", "b must be finite; got 'inf'"),
-        (b"a,b\n1,\xff\n", "is not UTF-8 text (byte 6)"),
+        (b"a,b\n1\n", "line 2 has 1 cells, the header has 2"),
+        (b"a,a\n1,2\n", "column name 'a' comes twice"),
+        (b"a,b\n1,two\n", "b must be a number; got 'two' in row 1"),
+        (b"a,b\n1,2.5\n2,x,y\n", "line 3 has 3 cells"),
+        (b"a;b\n1,5;2.5\n", "a must be a number; got '1,5' in row 1; dataset.decimal=comma reads decimal commas"),
+        (b"a,b\n1,inf\n", "column 'b' holds an infinite value"),
+        (b"a,b\n1,\xff\n", "rows.csv: byte 0xff in line 2 is not utf-8; set dataset.encoding"),
+        (b"a,b\n1,\x00\n", "rows.csv: line 2 holds a NUL byte"),
+        (b"PK\x03\x04 zipped", "rows.csv: this is a zip archive"),
         (b"c,d\n1,2\n", "a"),
     ],
 )
@@ -207,7 +212,34 @@ def test_predict_refuses_rows_that_it_cannot_read(content, rule, call, run, here
     (here / "rows.csv").write_bytes(content)
     result = call("predict", "r", "rows.csv")
     assert result.status == 1 and rule in result.error
-    assert "cannot be read" in call("predict", "r", "nope.csv").error
+    assert "nope.csv: no such file" in call("predict", "r", "nope.csv").error
+
+
+def test_predict_reads_every_format_that_runs_read(call, run, here):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    text = "a,b\n-2,1.5\n,-1\n2,0.25\n"
+    (here / "rows.csv").write_text(text)
+    (here / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (here / "utf16.csv").write_bytes(text.encode("utf-16"))
+    (here / "comma.csv").write_text(text.replace(",", ";").replace(".", ","))
+    (here / "rows.arff").write_text("@attribute a numeric\n@attribute b real\n@data\n-2,1.5\n?,-1\n2,0.25\n")
+    parquet.write_table(pa.table({"b": [1.5, -1, 0.25], "a": pa.array([-2, None, 2])}), here / "rows.parquet")
+    expected = call("predict", "r", "rows.csv", "--proba", "--node").out
+    assert expected.count("\n") == 4
+    for name in ("rows.csv.gz", "utf16.csv", "comma.csv", "rows.arff", "rows.parquet"):
+        assert call("predict", "r", name, "--proba", "--node").out == expected, name
+
+
+def test_predict_takes_options_for_the_file_and_no_others(call, run, here):
+    (here / "rows.txt").write_bytes("a:b:stra\xdfe\n1,5:2:\xe4\n".encode("latin-1"))
+    options = ["dataset.encoding=latin-1", "dataset.separator=':'", "dataset.decimal=comma"]
+    assert call("predict", "r", "rows.txt", *options).out.count("\n") == 2
+    refused = call("predict", "r", "rows.txt", "dataset.separator=:")
+    assert refused.status == 1 and "cannot read override 'dataset.separator=:'" in refused.error
+    assert "dataset.target: unknown option 'target'" in call("predict", "r", "rows.txt", "dataset.target=a").error
+    assert "dataset.decimal" in call("predict", "r", "rows.txt", "dataset.decimal=dot").error
 
 
 # -- what is installed -----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ def table_like(tree: Tree, X: Any, name: str = "rows") -> Table:
     """Read ``X`` as a table with the tree's columns, ready for ``tree.predict``.
 
     X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of the tree), a list
-        of mappings from column name to value, or a Table.  None and NaN (and pandas' NA) are missing values.
+        of mappings from column name to value, a mapping from column name to values, or a Table.  None and NaN (and pandas' NA) are missing values.
 
     Categories are matched by spelling (``str``); a value that the tree has never seen gets the code −2.  A column that
     no test of the tree reads may be absent: its values are then missing.  The target is unknown (code −1, or NaN)
@@ -54,6 +54,12 @@ def _source(tree: Tree, X: Any) -> tuple[int, Callable[[str], Any], Sequence[str
     if isinstance(X, Sequence) and (not X or isinstance(X[0], Mapping)):
         names = list(dict.fromkeys(str(key) for row in X for key in row)) if X else [c.name for c in tree.columns]
         return len(X), lambda n: [row.get(n) for row in X], names
+    if isinstance(X, Mapping):
+        lengths = {name: len(values) for name, values in X.items()}
+        if len(set(lengths.values())) > 1:
+            msg = f"the columns differ in length: {', '.join(f'{n} {k}' for n, k in list(lengths.items())[:5])}"
+            raise DataError(msg)
+        return next(iter(lengths.values()), 0), X.__getitem__, list(lengths)
     array = np.asarray(X)
     if array.ndim != 2 or array.shape[1] != len(tree.columns):
         msg = f"expected rows with {len(tree.columns)} columns as in training; got an array of the shape {array.shape}"
