@@ -142,11 +142,13 @@ class PerPrice:
 @pytest.mark.parametrize("impurity", [Gini(), Entropy(), Misclassification()], ids=lambda i: i.name)
 @EXAMPLES
 @given(
-    objects=encodeds(raw_only=True, max_rows=24), edges=st.lists(st.sampled_from([-2.0, 0.1, 0.3, 1.0]), max_size=2),
-    min_leaf=st.integers(1, 4), min_mass=st.sampled_from([0.0, 0.0, 0.1, 0.3]),
+    objects=encodeds(raw_only=True, max_rows=24), edges=st.lists(st.sampled_from([-2.0, 0.0, 0.3, 1.0, 5.0]), max_size=4),
+    crowd=st.sampled_from([1, 4, 1000]), min_leaf=st.integers(1, 4), min_mass=st.sampled_from([0.0, 0.0, 0.1, 0.3]),
 )  # fmt: skip
-def test_no_bin_that_is_not_searched_hides_a_better_threshold(impurity, objects, edges, min_leaf, min_mass):
-    """Few wide bins instead of 254, so that small tables have bins worth searching."""
+def test_no_bin_that_is_not_searched_hides_a_better_threshold(
+    impurity, objects, edges, crowd, min_leaf, min_mass
+):
+    """Few wide bins instead of 254, so that small tables have bins worth searching or dividing."""
 
     def few(raw):
         found = np.full((raw.shape[1], 256), np.inf, raw.dtype)
@@ -155,6 +157,8 @@ def test_no_bin_that_is_not_searched_hides_a_better_threshold(impurity, objects,
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounded, "bin_edges", few)
+        patch.setattr(bounded, "CROWD", crowd)
+        patch.setattr(bounded, "PIECE", 0)
         for compiled in (True, False):
             check(objects, Reduction(), impurity, "depth", min_leaf, min_mass=min_mass, compiled=compiled)
             check(objects, GainRatio(), impurity, "depth", min_leaf, min_mass=min_mass, compiled=compiled)
