@@ -44,7 +44,7 @@ class ColumnSpec:
         return ColumnSpec(column.name, column.kind, column.categories, column.unit)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Tree:
     """A decision tree.
 
@@ -105,6 +105,11 @@ class Tree:
     def __hash__(self) -> int:
         # the shape tells most trees apart; floats are left out, since 0.0 and -0.0 are equal with different bytes
         return hash((self.task, self.classes, self.test.tobytes(), self.child.tobytes()))
+
+    def __repr__(self) -> str:
+        target = f"{len(self.classes)} classes" if self.task is Task.classification else "regression"
+        depth = int(self.depth_of.max())
+        return f"Tree({target}, {len(self.columns)} columns: {self.n_nodes} nodes, {self.n_leaves} leaves, depth {depth})"
 
     # -- shape ---------------------------------------------------------------------------------------------------
 
@@ -305,6 +310,10 @@ class Tree:
         from arboretum.report.svg import tree_svg
 
         return tree_svg(self, **options)
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.to_svg()
 
     def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes | None:
         """The tree as a PNG file: its bytes, or written to ``path`` (then None); needs matplotlib.

@@ -25,7 +25,7 @@ PROBE_BYTES = 65_536
 def artifacts(record: Record) -> dict[str, str]:
     """File name → text of a finished run; the tree's files are absent when there is no tree."""
     tree = record.tree
-    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg()}
+    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg(title=record.title or None)}
     return {**trees, RECORD: record.to_json()}
 
 
