@@ -31,17 +31,21 @@ SCHEMA = "arboretum.tree/1"
 
 @attrs.frozen
 class ColumnSpec:
-    """What the tree must know of a raw column to read rows: its name, kind, categories, and the unit of dates."""
+    """What the tree must know of a raw column to read rows: its name, kind, categories, and the unit of dates.
+
+    missing : whether a training row had no value there; pictures then say where such rows go.
+    """
 
     name: str
     kind: ColumnKind
     categories: tuple[str, ...] = ()
     unit: str = ""
+    missing: bool = False
 
     @staticmethod
     def of(column: Column) -> ColumnSpec:
         """The specification of a table's column."""
-        return ColumnSpec(column.name, column.kind, column.categories, column.unit)
+        return ColumnSpec(column.name, column.kind, column.categories, column.unit, bool(column.missing.any()))
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -254,6 +258,7 @@ class Tree:
             "columns": [
                 {"name": c.name, "kind": c.kind.value, "categories": list(c.categories)}
                 | ({"unit": c.unit} if c.unit else {})
+                | ({"missing": True} if c.missing else {})
                 for c in self.columns
             ],
             "rules": [rule.to_json() for rule in self.rules],
@@ -284,7 +289,13 @@ class Tree:
             return Tree(
                 task=Task(data["task"]),
                 columns=tuple(
-                    ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"]), c.get("unit", ""))
+                    ColumnSpec(
+                        c["name"],
+                        ColumnKind(c["kind"]),
+                        tuple(c["categories"]),
+                        c.get("unit", ""),
+                        c.get("missing", False),
+                    )
                     for c in data["columns"]
                 ),
                 classes=tuple(data["classes"]),
