@@ -135,22 +135,16 @@ def search_column(
         asked += c[b].sum() if wanted[b] else 0
     first, shift = np.arange(BINS + 1), np.full(BINS, WHOLE, np.uint8)
     column, step = np.uintp(f) * np.uintp(column_stride), np.uintp(row_stride)
-    n = np.uintp(0)
-    width = np.uintp(codes.shape[1])
-    flat = codes.reshape(codes.size)
-    for j in range(len(rows)):  # without a branch: which rows are wanted cannot be predicted
-        i = rows[j]
-        members[n] = i
-        n += np.uintp(wanted[flat[np.uintp(i) * width + np.uintp(f)]])
-    m = np.int64(n)
-    if asked < crowd or (not is_fine[f] and CODING * asked < len(codes)):
+    in_pieces = asked >= crowd and (is_fine[f] or CODING * asked >= len(codes))
+    if in_pieces and not is_fine[f]:
+        fine_codes(values, column, step, codes, f, edges[f], fine[f])
+        is_fine[f] = True
+    m = pick_members(codes, fine[f], is_fine[f], rows, f, wanted, members)
+    if not in_pieces:
         return search_entries(
             w, c, all_w, all_c, codes, fine[f], first, shift, wanted, values, column, step, members, m, label, weight,
             count, f, has_missing, price, min_leaf, min_weight, gap, batch, node, block, keys, relative, floor,
         )  # fmt: skip
-    if not is_fine[f]:
-        fine_codes(values, column, step, codes, f, edges[f], fine[f])
-        is_fine[f] = True
     n_classes = len(all_w)
     entries = lay_entries(c, wanted, piece, first, shift)
     some_w, some_c = np.zeros((entries, n_classes)), np.zeros((entries, n_classes), np.int64)
@@ -183,6 +177,27 @@ def search_column(
         if not ok or hoped <= top or (b >= 0 and score >= now):
             return ok, b, low, high, side, score
         hoped = max(top, score) if b >= 0 else top
+
+
+@jit
+def pick_members(codes, fine, is_fine, rows, f, wanted, members):
+    """Write the rows whose bin is wanted to ``members``; return their number.
+
+    Without a branch: which rows are wanted cannot be predicted.  The column's own array is read where there is one.
+    """
+    n, width, column = np.uintp(0), np.uintp(codes.shape[1]), np.uintp(f)
+    flat = codes.reshape(codes.size)
+    if is_fine:
+        for j in range(len(rows)):
+            i = rows[j]
+            members[n] = i
+            n += np.uintp(wanted[np.uintp(fine[np.uintp(i)]) >> np.uintp(8)])
+    else:
+        for j in range(len(rows)):
+            i = rows[j]
+            members[n] = i
+            n += np.uintp(wanted[flat[np.uintp(i) * width + column]])
+    return np.int64(n)
 
 
 @jit
