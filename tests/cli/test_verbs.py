@@ -12,9 +12,10 @@ import sys
 
 import pytest
 
-from arboretum import __version__
+from arboretum import __version__, load
 from arboretum.cli.main import VERBS
 from arboretum.cli.new import KINDS_WITH_TEMPLATE
+from arboretum.errors import TrackerError
 from arboretum.report.table import spell_cell
 from arboretum.runs.folder import read_run
 
@@ -318,6 +319,31 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
 
 
 # -- ui and sync ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", [("show", "typo"), ("ui",), ("why", "typo", "0"), ("predict", "typo", "rows.csv")])
+def test_reading_makes_no_store_and_says_what_makes_one(verb, call, here):
+    before = sorted(here.rglob("*"))
+    error = call(*verb).error
+    assert f"there is no MLflow store sqlite:///{here}/mlflow.db yet" in error
+    assert "the first run makes it (arboretum run dataset=iris method=cart)" in error and "tracker.uri=" in error
+    assert sorted(here.rglob("*")) == before
+
+
+def test_python_reads_without_making_a_store_either(here):
+    before = sorted(here.rglob("*"))
+    with pytest.raises(TrackerError, match="'typo' is no run folder here, and there is no MLflow store"):
+        load("typo")
+    assert sorted(here.rglob("*")) == before
+
+
+@pytest.mark.parametrize("several", [(), ("-m", "seed=1,2")])
+def test_an_address_that_names_no_store_is_refused_before_anything_is_grown(several, call, here):
+    before = sorted(here.rglob("*"))
+    result = call("run", "--plugin", "toy.py", "dataset=toy", "dataset.seconds=30", "tracker.uri=foo://bar", *several)
+    assert (result.status, result.out) == (1, "")
+    assert "tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got 'foo://bar'" in result.error
+    assert [path for path in sorted(here.rglob("*")) if path not in before and path.is_file()] == []
 
 
 def test_ui_without_a_user_interface_says_so(call):

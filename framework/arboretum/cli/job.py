@@ -13,6 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli.goal import goal_of, worst
+from arboretum.cli.showing import data_set_of
 from arboretum.cli.terminal import DEBUG, error_text
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
@@ -106,6 +107,7 @@ class Job:
                 status=SKIPPED if outcome.skipped else FINISHED,
                 label=label or self.resolved.label,
                 folder=str(outcome.folder),
+                dataset=data_set_of(outcome.record),
                 goal=goal,
                 value=value,
                 tracker_error=outcome.tracker_error,

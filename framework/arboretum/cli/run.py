@@ -154,7 +154,7 @@ class Application:
 
     def _once(self, hydra: Any, base: Any) -> int:
         from arboretum.cli.job import Job
-        from arboretum.cli.progress import Line, RunProgress
+        from arboretum.cli.progress import LOOK_SECONDS, Line, RunProgress, every
         from arboretum.config.bridge import PRIMARY
         from arboretum.config.compose import Composed
         from arboretum.config.resolve import resolve
@@ -166,9 +166,11 @@ class Application:
         check_goal(resolve(composed.task, composed.choices, self.registry).settings.goal)
 
         line = Line()
-        job = Job(self.files, default_root(), own=self.session, progress=RunProgress(line))
+        progress = RunProgress(line)
+        job = Job(self.files, default_root(), own=self.session, progress=progress)
         try:
-            hydra.run(PRIMARY, job, list(self.arguments.overrides))
+            with every(LOOK_SECONDS, progress.look):
+                hydra.run(PRIMARY, job, list(self.arguments.overrides))
         except OSError as error:
             raise unwritable(Path(base.hydra.run.dir), error) from error
         finally:

@@ -17,14 +17,14 @@ from yaml import YAMLError
 
 from arboretum.cli import terminal
 from arboretum.cli.job import Job
-from arboretum.cli.progress import Line, Standing, Watch
+from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, waiting
 from arboretum.cli.showing import comparison
 from arboretum.cli.signals import status_of, word_of
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
-from arboretum.errors import ArboretumError, ConfigError, StoreError, TrackerError
+from arboretum.errors import ArboretumError, ConfigError, StoreError
 from arboretum.runs.folder import RECORD, make_ready, read_run
 from arboretum.runs.index import default_root
 from arboretum.runs.notes import FAILED, Note, Notes
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 FAILED_STATUS, TRACKER_FAILED = 1, 3
 SHOWN_FAILURES = 20
 CHECKING_SECONDS = 2.0
+CHIEF = ("valid_error", "test_error", "valid_mse", "test_mse", "n_leaves", "depth", "expected_cost")
+"""What the parent of a sweep over several data sets shows of the best run of each."""
 MULTIRUN = "multirun.yaml"
 """What Hydra notes of a sweep in its folder."""
 
@@ -47,9 +49,9 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     _refuse_repeats(app.arguments.overrides)
     _refuse_mixture(folder, base)
     _make_ready(folder)
-    parent = Parent.open(app, base)
-    notes = Notes.open(folder)
     line, start = Line(), time.monotonic()
+    parent = Parent.open(app, base, line)
+    notes = Notes.open(folder)
     job = Job(
         app.files,
         default_root(),
@@ -64,7 +66,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     ended: KeyboardInterrupt | None = None
     broken: Exception | None = None
     try:
-        with Watch(line, notes.read, lambda: loader.n_checked):
+        with Watch(line, notes.read, lambda: loader.n_checked).watching():
             hydra.multirun(PRIMARY, job, list(app.arguments.overrides))
     except KeyboardInterrupt as error:
         ended = error
@@ -182,7 +184,7 @@ class Parent:
     trouble: str = ""
 
     @staticmethod
-    def open(app: Application, base: Any) -> Parent:
+    def open(app: Application, base: Any, line: Line) -> Parent:
         """Make the tracker ready and open the parent run, before any worker starts."""
         composed = Composed(base)
         component = component_from(composed.task, composed.choices, "tracker", app.registry)
@@ -190,24 +192,44 @@ class Parent:
             return Parent()
         config = OmegaConf.to_container(composed.task, resolve=False)
         described = {"overrides": list(app.arguments.overrides), **config}
-        try:
-            tracker = app.session.prepare_tracker(component)
-            name = " ".join(app.arguments.overrides) or "sweep"
-            return Parent(tracker, guarded(tracker, lambda: tracker.open_sweep(name, described)))
-        except TrackerError as error:
-            return Parent(trouble=str(error))
+        name, found = " ".join(app.arguments.overrides) or "sweep", Parent()
+
+        def open_it() -> None:
+            found.tracker = app.session.prepare_tracker(component)
+            found.id = guarded(found.tracker, lambda: found.tracker.open_sweep(name, described))
+
+        start = time.monotonic()
+        with waiting(f"opening tracker {component.name}", line):
+            found.trouble = app.session.ask(component, open_it)
+        if found.trouble and time.monotonic() - start > QUIET_SECONDS:  # else it is said at the end
+            terminal.warn(f"{found.trouble}; the sweep goes on, its runs are kept for arboretum sync")
+        return found
 
     def close(self, notes: Sequence[Note], status: str) -> str:
-        """Put the best run's metrics on the parent and end it; returns what went wrong so far, or ""."""
+        """Put the best metrics on the parent and end it; returns what went wrong so far, or "".
+
+        One data set: the best run's metrics.  Several: its chief metrics per data set, as "iris/valid_error".
+        """
         if not self.id:
             return self.trouble
-        best = Standing.of(list(notes)).best
         try:
-            metrics = read_run(Path(best.folder)).metrics if best is not None else {}
-            guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, metrics, status))
+            with waiting(f"closing the sweep in tracker {self.tracker.name}"):
+                metrics = _best_metrics(Standing.of(notes).best)
+                guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, metrics, status))
         except ArboretumError as error:
             self.trouble = str(error)
         return self.trouble
+
+
+def _best_metrics(best: Sequence[Note]) -> dict[str, float]:
+    if len(best) == 1:
+        return dict(read_run(Path(best[0].folder)).metrics)
+    found = {}
+    for note in best:
+        metrics = read_run(Path(note.folder)).metrics
+        chief = [name for name in dict.fromkeys((note.goal, *CHIEF)) if name in metrics]
+        found |= {f"{note.dataset}/{name}": metrics[name] for name in chief}
+    return found
 
 
 def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
@@ -220,8 +242,13 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
                 terminal.warn(str(error))
     if records:
         terminal.say(comparison(records))
-    standing = Standing.of(list(notes))
-    terminal.say(f"{standing.text(max(total, len(notes)), 0)}; {terminal.duration(seconds)}; kept in {folder}")
+    standing = Standing.of(notes)
+    several = len(standing.best) > 1
+    count = (attrs.evolve(standing, best=()) if several else standing).text(max(total, len(notes)))
+    if several:
+        rows = [(note.dataset, terminal.number(note.value), _without_dataset(note.label)) for note in standing.best]
+        terminal.say(terminal.columns(rows, ("dataset", f"best {standing.best[0].goal}", "run"), right=(1,)) + "\n")
+    terminal.say(f"{count}; {terminal.duration(seconds)}; kept in {folder}")
     failures = [note for note in notes if note.status == FAILED]
     for note in failures[:SHOWN_FAILURES]:
         terminal.tell(f"arboretum: failed: {note.label}: {note.error}")
@@ -234,6 +261,10 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
         count = f"{len(untracked)} runs are kept, but not tracked" if untracked else "the sweep's parent run is not tracked"
         reason = untracked[0].tracker_error if untracked else trouble
         terminal.warn(f"{count}: {reason} (arboretum sync {folder} sends them later)")
+
+
+def _without_dataset(label: str) -> str:
+    return " ".join(word for word in label.split() if not word.startswith("dataset="))
 
 
 def _status(notes: Sequence[Note], trouble: str) -> int:

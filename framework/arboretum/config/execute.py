@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,13 @@ from arboretum.runs.folder import (
     write_run,
 )
 from arboretum.runs.index import Index, note_finished
-from arboretum.runs.tracking import guarded, run_name, track, track_folder
+from arboretum.runs.names import run_name
+from arboretum.runs.tracking import guarded, track, track_folder
 
 Progress = Callable[[float, float | None, str], None]
+
+VAIN_SECONDS = 1.0
+"""A tracker that failed after a longer wait is left alone; one that fails at once costs nothing to ask again."""
 
 
 @attrs.frozen(eq=False)
@@ -58,6 +63,7 @@ class Session:
         self._trackers: dict[Any, Any] = {}
         self._codes: dict[frozenset[str], str] = {}
         self._prepared: set[Any] = set()
+        self._given_up: dict[Any, str] = {}
 
     def tracker(self, component: Any) -> Any:
         """The session's instance of a tracker: equal components share a connection."""
@@ -70,6 +76,22 @@ class Session:
             guarded(tracker, tracker.prepare)
             self._prepared.add(tracker)
         return tracker
+
+    def ask(self, component: Any, action: Callable[[], Any]) -> str:
+        """Let a tracker act; what went wrong, or "".
+
+        One that makes a run wait in vain is not asked again: a sweep waits once, and ``arboretum sync`` sends the rest.
+        """
+        if component in self._given_up:
+            return self._given_up[component]
+        start = time.monotonic()
+        try:
+            action()
+        except TrackerError as error:
+            if time.monotonic() - start > VAIN_SECONDS:
+                self._given_up[component] = str(error)
+            return str(error)
+        return ""
 
     def is_ready(self, component: Any) -> bool:
         """Whether the tracker was made ready in this process."""
@@ -120,6 +142,8 @@ class Session:
                 if sweep is None:
                     refuse_taken(folder, prepared.fingerprint)
                 folder = free_folder(folder, prepared.fingerprint)
+        if resolved.parts.tracker is not None and progress is not None:
+            progress(0, None, f"opening tracker {resolved.parts.tracker.name}")
         trouble = self._open_tracker(resolved.parts.tracker)
         prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
@@ -137,6 +161,8 @@ class Session:
             if index is not None:
                 warnings += filter(None, [note_finished(index, record.fingerprint, folder)])
         if resolved.parts.tracker is not None and not trouble:
+            if progress is not None:
+                progress(0, None, f"giving the run to tracker {resolved.parts.tracker.name}")
             trouble = self._track(resolved, RunInfo("", {}, folder, sweep_id), record, files)
         return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
 
@@ -156,37 +182,22 @@ class Session:
 
     def _open_tracker(self, component: Any) -> str:
         """Start the tracker early, so that it loads while the run works; what is wrong with it, or ""."""
-        if component is None:
-            return ""
-        try:
-            self.prepare_tracker(component)
-        except TrackerError as error:
-            return str(error)
-        return ""
+        return "" if component is None else self.ask(component, lambda: self.prepare_tracker(component))
 
     def _track(self, resolved: Resolved, info: RunInfo, record: Record, files: Mapping[str, str]) -> str:
         tracker = self.tracker(resolved.parts.tracker)
-        info = attrs.evolve(
-            info, name=run_name(resolved.config), config=resolved.config, fingerprint=record.fingerprint
-        )
-        try:
-            track(tracker, info, record, files, tracker_fields(tracker))
-        except TrackerError as error:
-            return str(error)
-        return ""
+        name = run_name(resolved.config, self.registry)
+        info = attrs.evolve(info, name=name, config=resolved.config, fingerprint=record.fingerprint)
+        return self.ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
 
     def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str) -> str:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""
         tracker = resolved.parts.tracker
         if tracker is None or not self.is_ready(tracker):
             return ""
-        info = RunInfo(run_name(resolved.config), resolved.config, folder, sweep_id)
+        info = RunInfo(run_name(resolved.config, self.registry), resolved.config, folder, sweep_id)
         tracker = self.tracker(tracker)
-        try:
-            guarded(tracker, lambda: tracker.store_failure(info, error))
-        except TrackerError as trouble:
-            return str(trouble)
-        return ""
+        return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
 
     def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str, sweep: Path | None) -> Outcome:
         """A finished run instead of a new one: its files are copied, the tracker gets it if it has not.
@@ -203,12 +214,11 @@ class Session:
             kept = folder
         tracker = resolved.parts.tracker
         if tracker is not None:
-            try:
-                fields = tracker_fields(tracker)
-                if tracked_by(kept) != fields:
-                    track_folder(self.prepare_tracker(tracker), kept, fields, sweep_id)
-            except TrackerError as error:
-                trouble = str(error)
+            fields, name = tracker_fields(tracker), run_name(record.config, self.registry)
+            if tracked_by(kept) != fields:
+                trouble = self.ask(
+                    tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, fields, sweep_id, name=name)
+                )
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 
 
