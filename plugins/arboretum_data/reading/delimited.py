@@ -156,8 +156,8 @@ def _read_large(text: str, separator: str, missing: Sequence[str], where: str) -
     from pyarrow import csv as arrow_csv
 
     first, _, rest = text.partition("\n")
-    if first.count('"') % 2 or not first.strip():
-        return None  # a header that spans lines
+    if first.count('"') % 2 or not first.strip() or "\r" in first[:-1]:
+        return None  # a header that spans lines, or lines that end with carriage returns alone
     header = checked_header(next(csv.reader([first.rstrip("\r")], delimiter=separator)), where)
     words = pa.dictionary(pa.int32(), pa.string())
     try:

@@ -55,7 +55,8 @@ def interpret(cells: Sequence[Cells], reading: Reading) -> tuple[list[Cells], di
             f"'dataset.kinds={{{dated[0].name}: categorical}}' keeps the text"
         )
     for i in open_:
-        hint = None if found[i].parsed is not None or f"decimal {found[i].name}" in notes else _hint(found[i])
+        skip = found[i].parsed is not None or f"decimal {found[i].name}" in notes or found[i].name in reading.undated
+        hint = None if skip else _hint(found[i])
         if hint:
             notes[f"hint {found[i].name}"] = f"column {found[i].name!r} {hint}"
     return found, notes

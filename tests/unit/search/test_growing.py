@@ -252,3 +252,17 @@ def test_a_part_for_classes_is_refused_on_numbers(criterion, impurity):
     objects = coded([[0], [1], [1]], [0.0, 1.0, 2.0], [Family.equals], task=Task.regression)
     with pytest.raises(CapabilityError, match="is for classification"):
         grow(problem_of(objects, criterion, impurity), Context())
+
+
+@pytest.mark.parametrize("way_out", ["impurity=variance", "dataset.ignore=[c]"])
+def test_what_the_refusal_of_categorical_columns_advises_works(way_out, tmp_path):
+    """encoder=raw does not: it leaves categories coded, so the message must not send there."""
+    import arboretum
+
+    rows = "".join(f"{'abc'[i % 3]},{i % 7},{i * i % 11 + 0.5}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text(f"c,x,y\n{rows}")
+    base = ["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "split=none", "impurity=absolute_error"]
+    with pytest.raises(CapabilityError, match="'c' is categorical") as caught:
+        arboretum.run(base)
+    assert way_out in str(caught.value) and "encoder=raw" not in str(caught.value)
+    assert arboretum.run([*base, way_out]).verified
