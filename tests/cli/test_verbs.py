@@ -306,6 +306,14 @@ def test_a_new_plugin_once_installed_runs_in_a_sweep(call, command, here):
     assert read_run(here / "s" / "0").versions["plugin brand_new"] == "brand-new 0.1.0"
 
 
+@pytest.mark.parametrize("kind", KINDS_WITH_TEMPLATE)
+def test_a_new_component_runs_at_once_by_the_command_that_is_printed(kind, call, here):
+    command = call("new", f"quick-{kind}", "--kind", kind).out.splitlines()[-1].split()
+    assert command[:2] == ["arboretum", "run"]
+    words = [word.strip("'") for word in command[1:]]
+    assert call(*words, "tracker=none", "hydra.run.dir=quick").status == 0
+
+
 def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     (here / "mine").mkdir()
     (here / "mine" / "thesis.txt").write_text("years of work")
@@ -315,7 +323,7 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     assert "begin with a letter; got '2fast'" in call("new", "2fast").error
     assert "got 'class'" in call("new", "class").error
     assert "a Python package 'json' is installed already" in call("new", "json").error
-    assert "unknown template for the kind 'solver'" in call("new", "x", "--kind", "solver").error
+    assert "there is none for the kind 'solver' yet; begin with its contract" in call("new", "x", "--kind", "solver").error
 
 
 # -- ui and sync ------------------------------------------------------------------------------------------------------------------

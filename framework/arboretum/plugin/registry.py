@@ -108,10 +108,11 @@ class Registry:
         taken = self._entries[kind].get(name) or self._presets[kind].get(name)
         if taken is not None:
             installed = taken.owner if owner.distribution == ONE_FILE else owner
-            msg = (
-                f"{kind} {name!r} is claimed by two plugins: {taken.owner.plugin} and {owner.plugin}; "
-                f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={installed.plugin}"
-            )
+            claims = " and ".join(o.path if o.distribution == ONE_FILE else o.plugin for o in (taken.owner, owner))
+            way = f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={installed.plugin}"
+            if installed.distribution == ONE_FILE:
+                way = "rename one"
+            msg = f"{kind} {name!r} is claimed by two plugins: {claims}; {way}"
             raise PluginError(msg)
 
     # -- reading ------------------------------------------------------------------------------------------------

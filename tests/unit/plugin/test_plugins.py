@@ -16,7 +16,7 @@ from arboretum.kernels import criterion_kernel
 from arboretum.plugin.assemble import DEFAULT_CHOICES, assemble, expand
 from arboretum.plugin.build import build, coerce
 from arboretum.plugin.discovery import import_file, load_registry
-from arboretum.plugin.registry import Entry, Owner, Preset, Registry
+from arboretum.plugin.registry import ONE_FILE, Entry, Owner, Preset, Registry
 
 OWNER = Owner("shop")
 
@@ -75,6 +75,13 @@ def test_two_plugins_cannot_own_one_name_be_it_component_or_preset():
     ):
         with pytest.raises(PluginError, match="cost 'a' is claimed by two plugins: shop and other"):
             claim()
+
+
+def test_a_file_that_claims_the_name_of_another_plugin_is_named_by_its_path():
+    registry = Registry()
+    registry.add(class_of(), OWNER)
+    with pytest.raises(PluginError, match=r"by two plugins: shop and /x/a.py; .*ARBORETUM_DISABLE=shop$"):
+        registry.add(class_of(), Owner("a", ONE_FILE, path="/x/a.py"))
 
 
 def test_one_name_may_stand_in_two_kinds():
