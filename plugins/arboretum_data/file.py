@@ -91,7 +91,15 @@ class FileDataset:
             return read_parquet(path, missing=self.missing, ignore=self.ignore)
         if last == ".arff":
             return read_arff(path, encoding=self.encoding, missing=self.missing)
-        return read_delimited(path, separator=self._sign_between(), encoding=self.encoding, missing=self.missing)
+        text = {name for name, kind in self.kinds.items() if kind != ColumnKind.continuous.value}
+        text |= {self.target, *self.orders, *self.ignore, *([self.group] if self.group else [])}
+        return read_delimited(
+            path,
+            separator=self._sign_between(),
+            encoding=self.encoding,
+            missing=self.missing,
+            spelled=None if self.decimal is Decimal.comma else text,
+        )
 
     def _sign_between(self) -> str | None:
         separator = None if self.separator is None else SEPARATOR_WORDS.get(self.separator, self.separator)

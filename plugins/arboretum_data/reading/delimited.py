@@ -11,7 +11,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,11 @@ from arboretum_data.reading.cells import Cells, checked_header, factorise, text_
 LARGE = 4_000_000
 """Bytes (uncompressed) from which pyarrow's reader pays its import of about 0.2 s."""
 MANY_SPELLINGS = 100_000
+_TWO_BYTE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+SAMPLE = 500_000
+"""Bytes of a large file that are looked at to tell numbers from the rest."""
+VARIED = 200
+"""Distinct numbers in the sample from which it pays to read a column as numbers at once."""
 SEPARATORS = (",", ";", "\t", "|")
 MISSING_WORDS = ("", "?", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL")
 """Spellings of a missing value in a file of unknown origin; a data home knows only the empty cell."""
@@ -64,7 +69,7 @@ def decode(content: bytes, encoding: str, where: str) -> str:
 
     Two-byte text (UTF-16, as Excel's "Unicode text") is known by its mark; a NUL byte in any other text is refused.
     """
-    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if content[:2] in _TWO_BYTE_MARKS:
         encoding = "utf-16"
     try:
         text = content.decode(encoding).removeprefix("\ufeff")
@@ -93,9 +98,16 @@ def sniff_separator(text: str) -> str:
 
 
 def read_delimited(
-    path: Path, *, separator: str | None = None, encoding: str = "utf-8", missing: Sequence[str] = MISSING_WORDS
+    path: Path,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] = MISSING_WORDS,
+    spelled: Container[str] | None = None,
 ) -> list[Cells]:
     """Read a CSV-like file with a header line.
+
+    spelled : columns whose spelling matters (None: all); in a large file the others come as numbers, if they are.
 
     Raises DataError: no file, empty, header only, ragged (with the line), duplicate names, undecodable bytes.
     """
@@ -104,7 +116,8 @@ def read_delimited(
     text = decode(content, encoding, where)
     separator = separator or sniff_separator(text)
     if len(content) >= LARGE:
-        cells = _read_large(text, separator, missing, where)
+        plain = codecs.lookup(encoding).name == "utf-8" and content[:2] not in _TWO_BYTE_MARKS
+        cells = _read_large(text, content if plain else text.encode(), separator, missing, where, spelled)
         if cells is not None:
             return cells
     return parse_delimited(text, separator, missing, where)
@@ -150,28 +163,69 @@ def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str
     return msg
 
 
-def _read_large(text: str, separator: str, missing: Sequence[str], where: str) -> list[Cells] | None:
-    """Cells by pyarrow, or None where it stumbles: the slow reader then names the line."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    first, _, rest = text.partition("\n")
+def _read_large(
+    text: str, content: bytes, separator: str, missing: Sequence[str], where: str, spelled: Container[str] | None
+) -> list[Cells] | None:
+    """Cells by pyarrow, or None where it stumbles: the slow reader then names the line.   content : ``text`` in UTF-8."""
+    first = text[: max(text.find("\n"), 0)]
     if first.count('"') % 2 or not first.strip() or "\r" in first[:-1]:
         return None  # a header that spans lines, or lines that end with carriage returns alone
     header = checked_header(next(csv.reader([first.rstrip("\r")], delimiter=separator)), where)
+    body = memoryview(content)[content.find(b"\n") + 1 :]
+    quoted = b'"' in content
+    numeric: frozenset[str] = frozenset()
+    if spelled is not None:
+        end = content.find(b"\n", len(content) - len(body) + SAMPLE)
+        some = body if end < 0 else memoryview(content)[len(content) - len(body) : end + 1]
+        sample = _arrow_cells(some, header, separator, missing, quoted)
+        numeric = frozenset(
+            c.name for c in sample or () if c.name not in spelled and len(c.values) >= VARIED and c.as_numbers() is not None
+        )
+    cells = _arrow_cells(body, header, separator, missing, quoted, numeric) if numeric else None
+    return cells or _arrow_cells(body, header, separator, missing, quoted)
+
+
+def _arrow_cells(
+    body: memoryview,
+    header: Sequence[str],
+    separator: str,
+    missing: Sequence[str],
+    quoted: bool,
+    numeric: frozenset[str] = frozenset(),
+) -> list[Cells] | None:
+    """Cells of rows without a header; None where pyarrow refuses them, or a ``numeric`` column holds something else.
+
+    Numbers are read as such (both readers round correctly, so that the values are the same), everything else by its
+    distinct spellings, which takes five times as long where nearly every row has its own.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
     words = pa.dictionary(pa.int32(), pa.string())
     try:
         table = arrow_csv.read_csv(
-            pa.py_buffer(rest.encode()),
-            read_options=arrow_csv.ReadOptions(column_names=header, block_size=1 << 25),
-            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values='"' in rest),
+            pa.py_buffer(body),
+            read_options=arrow_csv.ReadOptions(column_names=list(header), block_size=1 << 23),
+            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=quoted),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(header, words), strings_can_be_null=False
+                column_types={name: pa.float64() if name in numeric else words for name in header},
+                null_values=list(missing),
+                strings_can_be_null=False,
             ),
         )
     except pa.ArrowInvalid:
         return None
-    return [_from_dictionary(name, table.column(name), missing) for name in header]
+    found = []
+    for name in header:
+        column = table.column(name)
+        if name not in numeric:
+            found.append(_from_dictionary(name, column, missing))
+            continue
+        values = column.to_numpy()
+        if np.count_nonzero(np.isnan(values)) != column.null_count:
+            return None  # a word like "-nan", which is text to the other reader
+        found.append(Cells(name, numbers=values))
+    return found
 
 
 def _from_dictionary(name: str, column, missing: Sequence[str]) -> Cells:

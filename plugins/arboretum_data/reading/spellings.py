@@ -40,7 +40,8 @@ def interpret(cells: Sequence[Cells], reading: Reading) -> tuple[list[Cells], di
     found = [c if c.numbers is not None or c.declared or c.name in reading.text else with_numbers(c) for c in cells]
     spelled = [i for i, c in enumerate(found) if c.numbers is None and not c.declared and c.name not in reading.text]
     open_ = [i for i in spelled if found[i].parsed is None]
-    notes = _read_decimals(found, open_, reading.decimal, [found[i] for i in spelled if found[i].parsed is not None])
+    plain = [c for c in found if c.parsed is not None or c.numbers is not None]
+    notes = _read_decimals(found, open_, reading.decimal, plain)
     open_ = [i for i in open_ if found[i].parsed is None]
     dated = []
     for i in open_:
@@ -76,7 +77,7 @@ def _read_decimals(
     """
     if decimal == ".":
         return {}
-    pointed = [c for c in plain if any("." in value for value in c.values[:_MANY])]
+    pointed = [c for c in plain if _shows_points(c)] if open_ or decimal else []
     points = bool(pointed)
     if decimal == "," and pointed:
         return {**_read_decimals(found, open_, ",", ()), "decimal": (
@@ -94,6 +95,12 @@ def _read_decimals(
         listed = _names([found[i] for i in commas])
         return {"decimal": f"read with decimal commas: {listed}; dataset.decimal=point keeps the text"}
     return {}
+
+
+def _shows_points(cells: Cells) -> bool:
+    if cells.numbers is not None:
+        return bool((cells.numbers[:_MANY] % 1 > 0).any())
+    return any("." in value for value in cells.values[:_MANY])
 
 
 def parse_commas(values: Sequence[str]) -> np.ndarray | None:

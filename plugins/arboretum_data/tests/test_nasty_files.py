@@ -256,3 +256,18 @@ def test_separators_have_names_for_the_command_line(load):
         assert shown(load(f"a{sign}y\n1{sign}u\n2{sign}v\n", separator=word).columns[0]) == [1.0, 2.0]
     with pytest.raises(ArboretumError, match="one of comma, semicolon, tab, pipe, blank; got 'semi'"):
         load("a;y\n1;u\n", separator="semi")
+
+
+@pytest.mark.parametrize("stray", ["", "-nan", "0x1", "+5", " 7 ", "n.a.", "1_000", "?"])
+def test_numbers_of_a_large_file_are_those_of_a_small_one_whatever_stands_among_them(load, monkeypatch, stray):
+    """A late word turns a column that began as numbers into text, in both readers alike."""
+    numbers = np.random.default_rng(1).normal(size=600) * 10.0 ** np.random.default_rng(2).integers(-300, 300, 600)
+    rows = "".join(f"{v!r},{i:04},{'uv'[i % 2]}\n" for i, v in enumerate(numbers.tolist()))
+    text = f"a,code,y\n{rows}{stray},1,u\n"
+    small = load(text, kinds={"code": "categorical"})
+    monkeypatch.setattr(delimited, "LARGE", 1)
+    monkeypatch.setattr(delimited, "SAMPLE", 10_000)
+    large = load(text, kinds={"code": "categorical"})
+    assert large.sha256() == small.sha256()
+    assert large.notes == small.notes
+    assert "0007" in large.column("code").categories
