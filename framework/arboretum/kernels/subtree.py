@@ -17,6 +17,9 @@ from arboretum.kernels.runs import divide, divide_run, sort_columns, varies
 FOUND_NAN = -1
 """The criterion returned NaN somewhere."""
 
+NODE_WORK = 50
+"""What a node costs per column besides its values, in values."""
+
 USED, FEATURE, AT, SIDE, BROKEN = range(5)
 """What is known while a node's tests are scored: tables in the block, the best test, whether a score was NaN."""
 
@@ -24,10 +27,13 @@ USED, FEATURE, AT, SIDE, BROKEN = range(5)
 @jit
 def grow_subtree(
     values, row_stride, column_stride, rows, members, objects, price, once, depth, max_depth, min_leaf, min_weight,
-    min_split, bounded_below, least, gap, width, total_mass, batch, params, impurity, relative,
+    min_split, bounded_below, least, gap, width, total_mass, batch, params, impurity, relative, most_work, segment, stack,
     feature, child, side, edges, score, paid, weights, counts, impurities,
 ):
-    """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN.
+    """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, and how many are left open.
+
+    most_work : values looked at, roughly, after which the open nodes are left (at least one node is divided); they stand
+    in ``stack``, their objects in ``members[segment[v, 0] : segment[v, 1]]``, their depth in ``segment[v, 2]``.
 
     values : flat memory of float[n, columns].   rows : int32[m].   members : int32[m], 0 … m − 1; divided in place.
     objects : label, y, weight, count of the rows, and whether all of them are units; label or y is empty.
@@ -35,6 +41,7 @@ def grow_subtree(
     min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.   bounded_below : a score must be above ``least``.
     Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
     float[., 2] (neighbouring values on both sides of the threshold), score, paid, weights [., width], counts, impurities.
+    segment : int64[., 5] and stack : int32[.] are scratch of that length, too.
     """  # fmt: skip
     m, n_columns = len(rows), len(price)
     keys, owners = np.empty((n_columns, m), values.dtype), np.empty((n_columns, m), np.int32)
@@ -47,7 +54,7 @@ def grow_subtree(
         np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32),
     )  # fmt: skip
     room = len(feature)
-    segment, parent, stack = np.empty((room, 5), np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
+    parent = np.empty(room, np.int32)
     state, best = np.zeros(5, np.int64), np.empty(1)
     sums = (np.empty(n_classes), np.empty(n_counts, np.int64), np.empty(n_classes), np.empty(n_counts, np.int64))
     here_price, scalars = price.copy(), np.zeros(6)
@@ -56,12 +63,13 @@ def grow_subtree(
     parent[0] = -1
     measure(0, 0, m, members, objects, weights, counts, impurity, impurities)
     feature[0] = -1
-    n, waiting = 1, 1
+    n, waiting, work = 1, 1, np.int64(0)
     stack[0] = 0
-    while waiting > 0:
+    while waiting > 0 and (n == 1 or work < most_work):
         waiting -= 1
         v = stack[waiting]
         low, high, first, stop = segment[v, 0], segment[v, 1], segment[v, 3], segment[v, 4]
+        work += (high - low + NODE_WORK) * (stop - first)
         if len(lists) < stop + n_columns:
             more = np.empty(2 * len(lists) + n_columns, np.int32)
             for at in range(stop):
@@ -93,7 +101,7 @@ def grow_subtree(
                 )  # fmt: skip
         flush(block, node, batch, relative, floor, state, best)
         if state[BROKEN] > 0:
-            return FOUND_NAN
+            return FOUND_NAN, 0
         if state[FEATURE] < 0 or (bounded_below and not best[0] > least):
             continue
         if kept < stop - first:
@@ -127,7 +135,7 @@ def grow_subtree(
             stack[waiting] = n
             waiting += 1
         n += 2
-    return n
+    return n, waiting
 
 
 @jit(inline=True)

@@ -182,7 +182,7 @@ class Growth:
         """Grow the whole subtree of a small node at once, if that is possible."""
         if self.subtrees is None or not self.subtrees.takes(item.cell, item.node):
             return False
-        divided = self.subtrees.grow(item.cell, item.grown)
+        divided = self.subtrees.grow(item.cell, item.grown, self.late)
         if divided < 0:  # a NaN: the loop will meet it, too, and name the test
             self.subtrees = None
             return False
