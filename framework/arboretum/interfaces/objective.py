@@ -13,5 +13,5 @@ class Objective(Component, Protocol):
     """A value of a tree that a solver minimises and verification recomputes."""
 
     def value(self, tree: Tree, objects: Encoded) -> float:
-        """The objective's value; lower is better."""
+        """The objective's value over the training objects, by weight; lower is better."""
         ...
