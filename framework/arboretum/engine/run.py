@@ -33,7 +33,8 @@ VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished",
 
 @attrs.frozen
 class Budget:
-    """What a run may spend on growing or solving.   seconds : wall.   memory_mb : megabytes of the solver's tables."""
+    """What a run may spend on growing or solving.   seconds : wall.   memory_mb : megabytes of their own arrays; a
+    growth that is estimated to need more is refused before it starts."""
 
     seconds: float | None = attrs.field(default=None)
     memory_mb: int | None = attrs.field(default=None)

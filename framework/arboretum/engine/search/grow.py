@@ -19,6 +19,7 @@ from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Candidate, Cell, Engine
 from arboretum.engine.search.fit_check import check_parts
 from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.memory import check_memory
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
@@ -52,11 +53,13 @@ def grow(
     rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test is constant is judged on known values.
 
     Returns a Solution with status feasible and value NaN: what matters is its tree.
-    Raises CapabilityError for parts that do not fit, ContractError when a component breaks its contract.
+    Raises CapabilityError for parts that do not fit, ContractError when a component breaks its contract, BudgetError when
+    the memory allowed is less than what growing is estimated to need.
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     growth = Growth.of(problem, context, allow_constant)
+    check_memory(growth.space, growth.judge, compiled, context.memory_bytes)
     if compiled:
         growth.use_subtrees(order)
     root = growth.run(order)
