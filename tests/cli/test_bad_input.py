@@ -154,9 +154,10 @@ def _config_with_plugin(here):
 def test_two_plugins_that_claim_one_name_are_both_named(call, here):
     (here / "mine.py").write_text(
         "import attrs\n@attrs.frozen\nclass Gini:\n    kind, name, paper, capabilities = 'impurity', 'gini', '', ()\n"
+        "    def value(self, weights): ...\n"
     )
     error = call("run", "--plugin", "mine.py", "dataset=iris").error
-    assert "impurity 'gini' is claimed by two plugins: arboretum_classic and mine" in error
+    assert f"impurity 'gini' is claimed by two plugins: arboretum_classic and {here / 'mine.py'}" in error
     assert "ARBORETUM_DISABLE=arboretum_classic" in error
 
 
