@@ -139,8 +139,8 @@ def _hint(cells: Cells) -> str | None:
 
 
 def _spelt(words: Sequence[str]) -> str:
-    """Words for a list on the command line, the empty cell among them."""
-    return ",".join(['""', *(f'"{word}"' for word in words)])
+    """Words for a list on the command line, the usual ones among them."""
+    return ",".join(f'"{word}"' for word in ("", "?", "NA", "nan", *words))
 
 
 def _names(cells: Sequence[Cells]) -> str:

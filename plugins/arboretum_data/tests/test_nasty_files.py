@@ -239,8 +239,9 @@ def test_what_keeps_a_column_from_being_numbers_is_named_and_the_advice_works(lo
     text = "a,y\n" + "".join(f"{i},{'uv'[i % 2]}\n" for i in range(40)) + "n.a.,u\n"
     table = load(text)
     assert table.columns[0].kind is ColumnKind.categorical
-    assert "for 'n.a.' among numbers" in table.notes["hint a"] and '\'dataset.missing=["","n.a."]\'' in table.notes["hint a"]
-    assert load(text, missing=("", "n.a.")).columns[0].kind is ColumnKind.continuous
+    assert "for 'n.a.' among numbers" in table.notes["hint a"]
+    assert '\'dataset.missing=["","?","NA","nan","n.a."]\'' in table.notes["hint a"]
+    assert load(text, missing=("", "?", "NA", "nan", "n.a.")).columns[0].kind is ColumnKind.continuous
 
 
 def test_notes_of_the_table_reach_the_record(load, tmp_path):
