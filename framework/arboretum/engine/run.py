@@ -231,7 +231,7 @@ def fit(
 
 
 def grow_or_tune(problem: Problem, context: Context) -> Solution:
-    """Let the method fit, once, or for each value that the tuner tries."""
+    """Let the method fit, once, or for each value that the tuner tries; a note of the solution says what it keeps."""
     tuner = problem.parts.tuner
     if tuner is None:
         return problem.parts.method.fit(problem, context)
@@ -240,7 +240,9 @@ def grow_or_tune(problem: Problem, context: Context) -> Solution:
         changed = with_fields(problem.parts, values)
         return changed.method.fit(attrs.evolve(problem, parts=changed), context)
 
-    return tuner.tune(attempt, problem.valid)[1]
+    values, solution = tuner.tune(attempt, problem.valid)
+    kept = ", ".join(f"{key}={value}" for key, value in values.items()) or "the values as given"
+    return attrs.evolve(solution, notes=(*solution.notes, f"tuner {tuner.name} keeps {kept}"))
 
 
 def with_fields(parts: Parts, values: Mapping[str, Any]) -> Parts:
