@@ -112,6 +112,18 @@ def test_every_branch_has_the_least_share_of_the_weight_and_no_better_test_was_p
     assert tree.n_nodes == 1 or tree.mass.min() >= min_mass * tree.mass[0] * (1 - 1e-12)
 
 
+@EXAMPLES
+@given(objects=encodeds(), min_mass=MASSES, min_leaf=st.integers(1, 3))
+def test_a_criterion_in_numpy_sees_no_branch_that_is_too_light(objects, min_mass, min_leaf):
+    check(objects, NumpyOnly(), Gini(), "depth", min_leaf, min_mass=min_mass)
+
+
+@EXAMPLES
+@given(objects=encodeds(task=Task.regression), min_mass=MASSES, compiled=st.booleans())
+def test_every_branch_of_a_regression_tree_has_the_least_share_of_the_weight(objects, min_mass, compiled):
+    check(objects, Reduction(), Variance(), "depth", min_mass=min_mass, compiled=compiled)
+
+
 @pytest.mark.parametrize("scale", [0.1, 1 / 3, 1e-9, 1e12])
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("raw", [True, False])

@@ -32,12 +32,7 @@ ESTIMATORS = [
 ]
 
 
-def expected_to_fail(estimator):
-    reason = "the presorted engine does not look at the weight of branches yet"
-    return {"check_class_weight_classifiers": reason} if getattr(estimator, "method", "") == "random" else {}
-
-
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_own_checks_hold(estimator, check):
     check(estimator)
 
