@@ -164,8 +164,8 @@ def test_best_is_said_per_data_set_and_so_it_is_on_the_parent(call, here):
     for number, name in ((2, "toy"), (3, "iris")):
         wanted = min(r.metrics["valid_error"] for _, r in records if r.config["choices"]["dataset"] == name)
         assert table[number].split()[0] == name and float(table[number].split()[1]) == pytest.approx(wanted, rel=1e-3)
-        assert best[f"{name}/valid_error"] == wanted
-    assert "valid_error" not in best
+        assert best[f"valid_error.{name}"] == wanted
+    assert sorted(best) == ["test_error.iris", "test_error.toy", "valid_error.iris", "valid_error.toy"]
 
 
 def test_runs_that_differ_have_names_that_differ(call, here):
@@ -288,3 +288,19 @@ def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(
     assert [line["call"] for line in lines_of(here) if line["call"] != "prepare"] == [
         "open_sweep", "store", "store_failure", "close_sweep",
     ]  # fmt: skip
+
+
+def test_joblib_runs_the_jobs_in_parallel_with_progress_tracking_and_skip_finished(command, here):
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the extra 'parallel' is not installed")
+    arguments = (
+        "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "hydra/launcher=joblib",
+        "hydra.launcher.n_jobs=2", "hydra.sweep.dir=s",
+    )  # fmt: skip
+    result = command.run(*arguments, "seed=range(0,4)", "dataset.fails_at=2")
+    assert result.status == 1, result.err
+    assert "4 of 4, 1 failed, best valid_error" in result.out
+    assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err
+    calls = [line["call"] for line in lines_of(here)]
+    assert calls.count("store") == 3 and calls.count("store_failure") == 1 and calls[-1] == "close_sweep"
+    again = command.run(*arguments, "seed=range(0,4)", "dataset.fails_at=2", "skip_finished=true")
+    assert "3 finished before" in again.out
