@@ -150,3 +150,48 @@ def test_a_cut_that_scores_nan_is_named():
     objects = encode(np.zeros((6, 0), np.uint8), [], [], x, np.array([0, 1, 0, 1, 0, 1]))
     with pytest.raises(ContractError, match=r"broken.*r0 ≤ 2\.5"):
         grow(problem_of(objects, NotANumber(), Gini()), Context(), compiled=False)
+
+
+def information(factor):
+    """A kernel that closes over a number, calls a compiled helper, and leaves a loop from within."""
+    import math
+
+    import numba
+
+    @numba.njit
+    def mass_of(row):
+        mass = 0.0
+        for w in row:
+            mass += w
+        return mass
+
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        after, o = 0, 0
+        while True:
+            mass = mass_of(weights[o])
+            for k in range(weights.shape[1]):
+                if weights[o, k] <= 0.0:
+                    continue
+                after -= factor * weights[o, k] * math.log2(weights[o, k] / mass)
+            o += 1
+            if o == weights.shape[0]:
+                break
+        return -after
+
+    return score
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_kernel_merged_as_source_scores_as_the_same_kernel_behind_a_pointer(classes):
+    x = np.random.default_rng(0).random((40, 2))
+    objects = encode(np.zeros((40, 0), np.uint8), [], [], x, np.arange(40) % classes, n_classes=classes)
+
+    class Information:
+        name = "information"
+        score = staticmethod(information(2.0))
+
+    problem = problem_of(objects, Information(), Gini())
+    merged, behind_a_pointer = (grow(problem, Context(), compiled=compiled).tree for compiled in (False, True))
+    assert merged.to_json() == behind_a_pointer.to_json()
+    assert merged.n_nodes > 5
