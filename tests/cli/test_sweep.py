@@ -165,7 +165,8 @@ def test_best_is_said_per_data_set_and_so_it_is_on_the_parent(call, here):
         wanted = min(r.metrics["valid_error"] for _, r in records if r.config["choices"]["dataset"] == name)
         assert table[number].split()[0] == name and float(table[number].split()[1]) == pytest.approx(wanted, rel=1e-3)
         assert best[f"valid_error.{name}"] == wanted
-    assert sorted(best) == ["test_error.iris", "test_error.toy", "valid_error.iris", "valid_error.toy"]
+    assert best["valid_error"] == pytest.approx((best["valid_error.iris"] + best["valid_error.toy"]) / 2)
+    assert {name for name in best if "." in name} == {f"{m}_error.{d}" for m in ("test", "valid") for d in ("iris", "toy")}
 
 
 def test_runs_that_differ_have_names_that_differ(call, here):

@@ -208,7 +208,7 @@ class Parent:
     def close(self, notes: Sequence[Note], status: str) -> str:
         """Put the best metrics on the parent and end it; returns what went wrong so far, or "".
 
-        One data set: the best run's metrics.  Several: goal and test error per data set, as "valid_error.iris".
+        One data set: the best run's metrics.  Several: the mean over the data sets' best runs, and goal and test error of each, as "valid_error.iris".
         """
         if not self.id:
             return self.trouble
@@ -224,9 +224,10 @@ class Parent:
 def _best_metrics(best: Sequence[Note]) -> dict[str, float]:
     if len(best) == 1:
         return dict(read_run(Path(best[0].folder)).metrics)
-    found = {}
-    for note in best:
-        metrics = read_run(Path(note.folder)).metrics
+    runs = [read_run(Path(note.folder)).metrics for note in best]
+    shared = [name for name in (runs[0] if runs else {}) if all(name in metrics for metrics in runs)]
+    found = {name: sum(metrics[name] for metrics in runs) / len(runs) for name in shared}
+    for note, metrics in zip(best, runs, strict=True):
         chief = [name for name in dict.fromkeys((note.goal, *CHIEF)) if name in metrics]
         found |= {f"{name}.{note.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
     return found
