@@ -38,7 +38,8 @@ def grow_subtree(
     values : flat memory of float[n, columns].   rows : int32[m].   members : int32[m], 0 … m − 1; divided in place.
     objects : label, y, weight, count of the rows, and whether all of them are units; label or y is empty.
     price : float64[columns].   once : asked columns are free further down.   max_depth : −1 without one.
-    min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.   bounded_below : a score must be above ``least``.
+    min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.
+    bounded_below : a score must be above ``least``.
     Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
     float[., 2] (neighbouring values on both sides of the threshold), score, paid, weights [., width], counts, impurities.
     segment : int64[., 5] and stack : int32[.] are scratch of that length, too.
