@@ -43,7 +43,7 @@ MULTIRUN = "multirun.yaml"
 
 
 def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
-    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 after Ctrl-C, 143 after SIGTERM."""
+    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 or 143 when it was ended."""
     folder = Path(str(base.hydra.sweep.dir))
     check_goal(str(base.goal))
     _refuse_repeats(app.arguments.overrides)
@@ -208,7 +208,8 @@ class Parent:
     def close(self, notes: Sequence[Note], status: str) -> str:
         """Put the best metrics on the parent and end it; returns what went wrong so far, or "".
 
-        One data set: the best run's metrics.  Several: the mean over the data sets' best runs, and goal and test error of each, as "valid_error.iris".
+        One data set: the best run's metrics.  Several: the mean over the data sets' best runs, and goal and test error of
+        each, as "valid_error.iris".
         """
         if not self.id:
             return self.trouble
