@@ -65,6 +65,32 @@ def two_ands(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     return x, y
 
 
+def one_and(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """float32[n, columns], labels: an AND of two thresholded columns, 10 % redrawn; nothing is left to find below."""
+    generator = np.random.default_rng(seed)
+    x = generator.random((n, columns), dtype=np.float32)
+    return x, _redrawn(((x[:, 0] > 0.5) & (x[:, 1] > 0.4)).astype(np.int32), 0.1, generator)
+
+
+def noisy_xor(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """float32[n, columns], labels: the XOR of two thresholded columns, 20 % redrawn; no column alone says anything."""
+    generator = np.random.default_rng(seed)
+    x = generator.random((n, columns), dtype=np.float32)
+    return x, _redrawn(((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5)).astype(np.int32), 0.2, generator)
+
+
+def pure_noise(n: int, columns: int, seed: int = 0, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """float32[n, columns], labels drawn without looking."""
+    generator = np.random.default_rng(seed)
+    return generator.random((n, columns), dtype=np.float32), generator.integers(0, classes, n).astype(np.int32)
+
+
+def _redrawn(y: np.ndarray, share: float, generator: np.random.Generator) -> np.ndarray:
+    redrawn = generator.random(len(y)) < share
+    y[redrawn] = generator.integers(0, 2, int(redrawn.sum()))
+    return y
+
+
 def codes(n: int, columns: int, bins: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """uint8[n, columns] uniform codes and labels that depend on the first columns, 20 % redrawn."""
     generator = np.random.default_rng(seed)

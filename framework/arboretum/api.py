@@ -30,6 +30,7 @@ from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.certificate import Certificate, Certified
+from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.grid import Grid
 from arboretum.model.record import Record
@@ -102,6 +103,7 @@ __all__ = [
     "grow",
     "hookimpl",
     "param",
+    "read_dates",
     "unknown",
     "value_of",
     "warm_up",

@@ -55,10 +55,22 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
+MOST_NAMES = 24
+"""Names that a message lists; of more it shows those that come nearest, and their number."""
+
+
+def listed(name: str, candidates: Iterable[str]) -> str:
+    """The candidates in one short line: all in alphabetical order, or the six nearest and how many more there are."""
+    names = sorted(candidates)
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names) if names else "none"
+    near = difflib.get_close_matches(name, names, n=6, cutoff=0.0)
+    return f"{', '.join(near)} and {len(names) - len(near)} more"
+
+
 def unknown(what: str, name: str, candidates: Iterable[str]) -> str:
-    """Compose "unknown criterion 'ginii'; did you mean 'gini'? installed: …" (one line)."""
+    """Compose "unknown criterion 'ginii'; did you mean 'gini'? known: …" (one line)."""
     names = sorted(candidates)
     near = closest(name, names)
     hint = f"; did you mean {near!r}?" if near else ";"
-    listed = ", ".join(names) if names else "none"
-    return f"unknown {what} {name!r}{hint} known: {listed}"
+    return f"unknown {what} {name!r}{hint} known: {listed(name, names)}"

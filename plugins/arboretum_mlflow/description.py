@@ -38,7 +38,8 @@ def describe_failure(error: str) -> str:
 def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, Any]], varied: Mapping[str, int]) -> str:
     """The best results and what was varied.
 
-    children : {"name", "status", "metrics"} of each run, oldest first.   varied : parameter → number of values.
+    children : {"name", "status", "metrics", "dataset"} of each run, oldest first; listed best first per data set, since
+    errors on two data sets say nothing about which is better.   varied : parameter → number of values.
     """
     failures = sum(child["status"] == "FAILED" for child in children)
     pieces = [f"**{len(children)} runs**" + (f", {failures} failed" if failures else "")]
@@ -50,7 +51,7 @@ def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, An
     columns = columns[:MOST_COLUMNS]
     if columns:
         if columns[0] in FIRST_COLUMNS:
-            children = sorted(children, key=lambda child: child["metrics"].get(columns[0], math.inf))
+            children = sorted(children, key=lambda c: (c.get("dataset", ""), c["metrics"].get(columns[0], math.inf)))
         rows = [["run", *columns]]
         for child in children[:SHOWN_CHILDREN]:
             rows.append([child["name"], *(_number(child["metrics"].get(name, math.nan)) for name in columns)])

@@ -39,6 +39,38 @@ def is_ready(location: Location, seconds: float) -> bool:
     return False
 
 
+def is_readable(location: Location, seconds: float) -> bool:
+    """Whether the store is known to hold runs of a schema that can be read; False when MLflow has to look.
+
+    Nothing is made.  Raises TrackerError: there is no store, it is a database of something else, the server is dead.
+    """
+    if location.database is None:
+        if location.is_server:
+            is_ready(location, seconds)  # raises when nobody answers
+        return location.is_server
+    if not location.database.is_file() or location.database.stat().st_size == 0:
+        raise TrackerError(explain_absent(location.shown))
+    try:
+        with contextlib.closing(sqlite3.connect(f"{location.database.as_uri()}?mode=ro", timeout=seconds, uri=True)) as base:
+            row = base.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.OperationalError as error:
+        if "no such table" not in str(error):
+            raise TrackerError(explain(location.shown, str(error))) from error
+        msg = f"MLflow store {location.shown} is a database of something else; name another with tracker.uri=sqlite:///PATH.db"
+        raise TrackerError(msg) from error
+    except sqlite3.Error as error:
+        raise TrackerError(explain(location.shown, str(error))) from error
+    return row is not None and row[0] in made_here(location)
+
+
+def explain_absent(shown: str) -> str:
+    """What to do where no run was kept yet."""
+    return (
+        f"there is no MLflow store {shown} yet: the first run makes it (arboretum run dataset=iris method=cart); "
+        "go to the folder where you ran, or name another store with tracker.uri=sqlite:///PATH.db"
+    )
+
+
 def check_folder(location: Location) -> None:
     """Make sure that the store's folder exists and can be written; raises TrackerError."""
     folder = location.database.parent

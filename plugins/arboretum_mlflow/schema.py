@@ -17,7 +17,7 @@ from pathlib import Path
 
 from arboretum.api import TrackerError
 from arboretum_mlflow.location import Location
-from arboretum_mlflow.ready import check_file, check_folder, note_schema
+from arboretum_mlflow.ready import check_file, check_folder, explain_absent, note_schema
 from arboretum_mlflow.trouble import WAY_OUT
 
 
@@ -38,6 +38,20 @@ def make_ready(location: Location, seconds: float) -> None:
             check_file(location, seconds)
             _migrate(location)
         note_schema(location.sidecar, _head())
+
+
+def look(location: Location, seconds: float) -> None:
+    """Bring a database that holds runs to this schema; raises TrackerError where nothing was ever kept."""
+    if location.database is None and not location.is_server:
+        from mlflow.store.db import utils as database
+
+        engine = database.create_sqlalchemy_engine(location.uri)
+        try:
+            if database._is_empty_database(engine):
+                raise TrackerError(explain_absent(location.shown))
+        finally:
+            engine.dispose()
+    make_ready(location, seconds)
 
 
 @contextlib.contextmanager

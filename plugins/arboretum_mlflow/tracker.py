@@ -9,11 +9,11 @@ from typing import Any
 
 import attrs
 
-from arboretum.api import Record, RunInfo, param
+from arboretum.api import Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
 from arboretum_mlflow.courier import Courier
 from arboretum_mlflow.location import Location, locate
-from arboretum_mlflow.ready import is_ready
+from arboretum_mlflow.ready import is_readable, is_ready
 
 LONG = 4.0
 """Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s), and the
@@ -38,6 +38,12 @@ class MLflowTracker:
     artifacts: str = param("", "folder or URI for the files of a new experiment; default: mlruns beside the SQLite file")
     timeout: float = param(30.0, "a store that has not answered by then counts as failed", gt=0.0, unit="seconds")
 
+    def __attrs_post_init__(self) -> None:
+        try:
+            locate(self.uri, self.experiment, self.artifacts)
+        except TrackerError as error:  # known before any work: a configuration that is wrong, no store in trouble
+            raise ValueError(str(error)) from None
+
     @cached_property
     def location(self) -> Location:
         """Where the store is; relative paths are read when first used."""
@@ -58,6 +64,14 @@ class MLflowTracker:
             self.warm()
         else:
             self._courier.ask("prepare", patience=LONG)
+
+    def look(self) -> None:
+        """Make sure that there is something to read; makes no store.
+
+        Raises TrackerError: there is no store, it is of something else or of a newer schema, the server does not answer.
+        """
+        if not is_readable(self.location, self.timeout):
+            self._courier.ask("look", patience=LONG)
 
     def warm(self) -> None:
         """Load MLflow and open the store in the background, while the run does its work."""
@@ -92,7 +106,8 @@ class MLflowTracker:
         self._courier.ask("close_sweep", {"sweep_id": sweep_id, "best": finite, "status": status}, patience=LONG)
 
     def fetch(self, run_id: str) -> Mapping[str, str]:
-        """Artifact name → text of a stored run.  Raises TrackerError when there is none."""
+        """Artifact name → text of a stored run.  Raises TrackerError when there is none, or no store."""
+        self.look()
         return self._courier.ask("fetch", {"run_id": run_id})
 
     def close(self) -> None:
@@ -102,10 +117,10 @@ class MLflowTracker:
     # -- the UI ------------------------------------------------------------------------------------------------------
 
     def serve(self, host: str = "127.0.0.1", port: int = 5000) -> None:
-        """Serve the store's UI in the foreground until Ctrl-C; prints its address once it answers."""
+        """Serve the store's UI in the foreground until Ctrl-C; prints its address once it answers.  Makes no store."""
         from arboretum_mlflow.server import serve
 
-        self.prepare()
+        self.look()
         page = self._courier.ask("share_view")
         self.close()
         serve(self.location, page, host, port)

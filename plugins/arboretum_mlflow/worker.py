@@ -34,7 +34,7 @@ ENVIRONMENT = {
     "GIT_PYTHON_REFRESH": "quiet",
 }
 """Set before MLflow is imported, here and for the server of ``arboretum ui``."""
-REPEATABLE = frozenset({"open", "prepare", "store", "fetch"})
+REPEATABLE = frozenset({"open", "prepare", "look", "store", "fetch"})
 """Requests that may be answered twice: what is stored already is found, what is half-written is completed."""
 DEFAULTS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
 """Set unless the user has: MLflow itself would try a dead server for four minutes."""
@@ -71,10 +71,12 @@ class Worker:
 
     def answer(self, action: str, arguments: Mapping[str, Any]) -> Any:
         """Do what is asked."""
-        if action == "prepare":
-            from arboretum_mlflow.schema import make_ready
+        if action in ("prepare", "look"):
+            from arboretum_mlflow import schema
 
-            make_ready(self.location, self.seconds)
+            {"prepare": schema.make_ready, "look": schema.look}[action](self.location, self.seconds)
+            if action == "look":
+                return ""
         if action in ("prepare", "open"):
             return self.writer.experiment_id
         return getattr(self.writer, action)(**arguments)
@@ -105,7 +107,9 @@ def silence() -> None:
 
 def main() -> None:
     """Serve until standard input ends, that is until the command is over, however it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which then closes the sweep
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they are for the command, which then closes the sweep
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a library that prints must not break the protocol
     silence()

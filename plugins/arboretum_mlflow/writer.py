@@ -6,6 +6,7 @@ import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -27,7 +28,7 @@ EXPERIMENT_TAGS = {
 }
 VIEW = "arboretum"
 COLUMNS = (
-    *("params.`dataset`", "params.`method`", "params.`seed`"),
+    *("params.`dataset`", "params.`method`", "params.`criterion`", "params.`impurity`", "params.`seed`"),
     *("metrics.`valid_error`", "metrics.`test_error`", "metrics.`n_leaves`", "metrics.`depth`"),
 )
 """What the list of runs shows besides name and time, under the address that ``arboretum ui`` prints."""
@@ -45,8 +46,13 @@ class Writer:
 
     def __init__(self, location: Location, experiment: str) -> None:
         self.location = location
+        self.experiment = experiment
         self.client = MlflowClient(location.uri)
-        self.experiment_id = self._experiment(experiment)
+
+    @cached_property
+    def experiment_id(self) -> str:
+        """The experiment, made when something is first written."""
+        return self._experiment(self.experiment)
 
     def _experiment(self, name: str) -> str:
         found = self.client.get_experiment_by_name(name)
@@ -64,7 +70,12 @@ class Writer:
         return found.experiment_id
 
     def share_view(self) -> str:
-        """Keep the choice of columns on the experiment, as the UI's "share" button does; returns the page's address."""
+        """Keep the choice of columns on the experiment, as the UI's "share" button does; returns the page's address.
+
+        Where no run of this experiment was kept, the list of experiments is the page.
+        """
+        if self.client.get_experiment_by_name(self.experiment) is None:
+            return "#/experiments"
         chosen = {"selectedColumns": ["attributes.`Created`", "attributes.`Duration`", *COLUMNS]}
         self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", json.dumps(chosen))
         return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
@@ -165,7 +176,15 @@ class Writer:
         common, varied = _compare([run.data.params for run in children])
         counts = {"runs": float(len(children)), "runs_failed": float(sum(r.info.status == "FAILED" for r in children))}
         self._write_batch(sweep_id, common, counts, now)
-        shown = [{"name": r.info.run_name, "status": r.info.status, "metrics": r.data.metrics} for r in children]
+        shown = [
+            {
+                "name": r.info.run_name,
+                "status": r.info.status,
+                "metrics": r.data.metrics,
+                "dataset": r.data.params.get("dataset", ""),
+            }
+            for r in children
+        ]
         text = describe_sweep(best, shown, varied)
         self.client.log_batch(sweep_id, tags=[RunTag("mlflow.note.content", shorten(text, MAX_TAG))])
 

@@ -117,7 +117,7 @@ def test_a_person_finds_the_sweep_a_run_and_the_picture_of_its_tree(page, addres
     sweep = page.get_by_role("link", name="dataset=iris,wine").first
     sweep.wait_for()
     _close_the_assistant(page)
-    for column in ("valid_error", "test_error", "n_leaves", "method", "dataset"):
+    for column in ("valid_error", "test_error", "n_leaves", "method", "dataset", "criterion", "impurity"):
         page.get_by_role("columnheader", name=column, exact=True).first.wait_for()
     page.locator(".ag-row button").first.click()  # unfold the sweep
     for name in RUNS:

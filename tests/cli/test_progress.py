@@ -6,9 +6,10 @@ import io
 import signal
 import time
 
+import attrs
 import pytest
 
-from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, RunProgress, Standing
+from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, Pace, RunProgress, Standing, Watch, waiting
 from arboretum.cli.terminal import duration
 from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note
 
@@ -56,21 +57,106 @@ def test_a_short_run_says_nothing_but_a_compilation_is_told_at_once():
     progress(0, None, "loading data")
     clock.now += QUIET_SECONDS - 0.1
     progress(5, 10, "growing")
+    progress.look()
     assert stream.getvalue() == ""
     progress(0, None, "compiling kernels")
-    clock.now += 10
-    progress(5, 10, "growing")
-    assert stream.getvalue().splitlines() == ["compiling kernels", "growing 50 %, 12 s left"]
+    assert stream.getvalue().splitlines() == ["compiling kernels"]
+
+
+def test_one_long_step_is_told_although_it_reports_nothing_meanwhile():
+    stream, clock = io.StringIO(), Clock()
+    progress = RunProgress(Line(stream, clock), clock)
+    progress(0, None, "loading data")
+    for _ in range(4):
+        clock.now += QUIET_SECONDS / 2
+        progress.look()
+    assert stream.getvalue().splitlines() == ["loading data"]
+
+
+def test_a_run_is_estimated_from_its_own_step_and_only_when_that_means_something():
+    stream, clock = Terminal(), Clock()
+    progress = RunProgress(Line(stream, clock), clock)
+    progress(0, None, "compiling kernels")
+    clock.now += 20  # says nothing about growing
+    progress(0, 1000, "1 nodes divided")
+    clock.now += QUIET_SECONDS / 2
+    progress(100, 1000, "20 nodes divided")
+    clock.now += QUIET_SECONDS
+    progress(40, 1000, "30 nodes divided")
+    progress(250, 1000, "40 nodes divided")
+    shown = stream.getvalue().split("\r\x1b[K")[1:]
+    assert shown == [
+        "compiling kernels",
+        "1 nodes divided 0 %",
+        "20 nodes divided 10 %",  # too short to say
+        "30 nodes divided 4 %",  # too small a share to say
+        "40 nodes divided 25 %, 9 s left",
+    ]
+
+
+def test_waiting_is_told_once_it_takes_a_while_and_taken_away():
+    stream = Terminal()
+    with waiting("asking", Line(stream)):
+        pass
+    assert stream.getvalue() == ""
 
 
 def test_a_sweep_says_how_many_how_long_and_what_is_best():
     notes = [note(0, 0.2), note(1, status=FAILED), note(2, 0.04), note(3, status=SKIPPED, value=0.5)]
-    assert Standing.of(notes).text(10, seconds=30.0) == (
+    assert Standing.of(notes).text(10, left=60.0) == (
         "4 of 10, 60 s left, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
     )
-    assert Standing.of([note(0, 0.2, goal="valid_accuracy"), note(1, 0.9, goal="valid_accuracy")]).best.job == 1
-    assert Standing.of([note(0, float("nan")), note(1, 0.5)]).best.job == 1
-    assert Standing.of([]).best is None
+    assert Standing.of(notes).text(10) == "4 of 10, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
+    assert Standing.of([note(0, 0.2, goal="valid_accuracy"), note(1, 0.9, goal="valid_accuracy")]).best[0].job == 1
+    assert Standing.of([note(0, float("nan")), note(1, 0.5)]).best[0].job == 1
+    assert Standing.of([]).best == ()
+
+
+def test_what_is_best_is_said_per_data_set():
+    values = {"iris": (0.1, 0.04), "wine": (0.3, 0.2), "digits": (0.5, 0.6)}
+    notes = [attrs.evolve(note(i, v), dataset=name) for name, found in values.items() for i, v in enumerate(found)]
+    assert Standing.of(notes).text(9) == "6 of 9, best valid_error: iris 0.04, wine 0.2, digits 0.5"
+    notes.append(attrs.evolve(note(9, 0.0), dataset="more"))
+    assert Standing.of(notes).text(9) == "7 of 9, best valid_error: iris 0.04, wine 0.2, digits 0.5, …"
+
+
+def test_there_is_no_estimate_before_it_means_something():
+    pace = Pace()
+    assert pace.left(100.0, worked=0, remaining=20) is None
+    assert pace.left(130.0, worked=1, remaining=19) is None, "the first run compiles: it tells nothing"
+    assert pace.left(131.5, worked=4, remaining=16) is None, "too short a time"
+    assert pace.left(136.0, worked=4, remaining=16) == pytest.approx(6 / 3 * 16)
+    assert pace.left(140.0, worked=6, remaining=14) == pytest.approx(10 / 5 * 14)
+    few = Pace()
+    few.left(0.0, worked=1, remaining=999)
+    assert few.left(4.0, worked=40, remaining=960) is None, "less than a twentieth of the jobs, and a few seconds"
+    assert few.left(40.0, worked=41, remaining=959) == pytest.approx(40 / 40 * 959)
+
+
+def test_the_watch_shows_a_line_every_few_seconds_where_no_terminal_rewrites_it():
+    stream, clock, notes = io.StringIO(), Clock(), []
+    watch = Watch(Line(stream, clock), lambda: list(notes), lambda: 30, clock)
+    for job in range(30):  # a job a second
+        clock.now += 1.0
+        notes.append(note(job, 0.1 + job))
+        watch.look()
+    assert stream.getvalue().splitlines() == [
+        "1 of 30, best valid_error 0.1 seed=0",
+        *(f"{n} of 30, {30 - n} s left, best valid_error 0.1 seed=0" for n in (6, 11, 16, 21)),
+        "26 of 30, 4 s left, best valid_error 0.1 seed=0",
+    ]
+
+
+def test_a_tracker_in_trouble_is_told_once_while_the_sweep_goes_on(capsys):
+    stream, clock, notes = io.StringIO(), Clock(), [attrs.evolve(note(0, 0.1), tracker_error="the store is locked")]
+    watch = Watch(Line(stream, clock), lambda: list(notes), lambda: 3, clock)
+    watch.look()
+    assert capsys.readouterr().err == "", "a short sweep says it at its end"
+    clock.now += LINE_SECONDS
+    for _ in range(3):
+        watch.look()
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["arboretum: warning: the store is locked; the sweep goes on, its runs are kept for arboretum sync"]
 
 
 @pytest.mark.parametrize(
@@ -81,15 +167,18 @@ def test_durations_are_short_and_carry_over(seconds, text):
     assert duration(seconds) == text
 
 
-def test_ctrl_c_in_a_single_run_leaves_nothing_and_ends_with_130(command, here):
+@pytest.mark.parametrize(
+    ("number", "status", "words"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
+)
+def test_a_signal_in_a_single_run_leaves_nothing_and_sets_the_status(number, status, words, command, here):
     process = command.start("run", "--plugin", "toy.py", "dataset=toy", "dataset.seconds=30", "tracker=none", "hydra.run.dir=r")
     deadline = time.monotonic() + 60
     while not (here / "r").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     result = command.finish(process)
-    assert (result.status, result.err) == (130, "arboretum: interrupted\n")
+    assert (result.status, result.err) == (status, f"arboretum: {words}\n")
     assert not (here / "r").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -11,9 +12,10 @@ import sys
 
 import pytest
 
-from arboretum import __version__
+from arboretum import __version__, load
 from arboretum.cli.main import VERBS
 from arboretum.cli.new import KINDS_WITH_TEMPLATE
+from arboretum.errors import TrackerError
 from arboretum.report.table import spell_cell
 from arboretum.runs.folder import read_run
 
@@ -99,6 +101,26 @@ def test_a_run_is_repeated_from_its_record_and_overrides_change_it(call, run, he
     assert other["criterion"]["name"] == "random" and other["dataset"] == old.config["dataset"] and "split" not in other
 
 
+def test_a_moved_plugin_is_named_with_the_way_out_and_the_way_out_works(call, run, here):
+    (here / "moved").mkdir()
+    (here / "toy.py").rename(here / "moved" / "toy.py")
+    error = call("run", "--from", "r").error
+    assert f"the run used the plugin file {str(here / 'toy.py')!r}, which is not there any more" in error
+    assert "--plugin FOLDER/toy.py" in error
+    assert call("run", "--from", "r", "--plugin", "moved/toy.py", "hydra.run.dir=again").status == 0
+    assert read_run(here / "again").tree.to_json() == read_run(run).tree.to_json()
+    (here / "moved" / "toy.py").rename(here / "renamed.py")
+    assert call("run", "--from", "r", "--plugin", "renamed.py", "hydra.run.dir=third").status == 0
+
+
+def test_another_method_forgets_a_theta_that_its_components_do_not_follow(toy, call, here):
+    assert toy("stopping=[mass]", "theta=0.2", "hydra.run.dir=t").status == 0
+    assert call("run", "--from", "t", "seed=3", "hydra.run.dir=t2").status == 0
+    assert read_run(here / "t2").config["theta"] == 0.2
+    assert call("run", "--from", "t", "method=random", "hydra.run.dir=t3").status == 0
+    assert read_run(here / "t3").config["theta"] is None
+
+
 def test_a_tracker_that_fails_leaves_the_run_and_status_3_and_sync_sends_it_later(call, here):
     arguments = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "seed=7", "hydra.run.dir=r")
     result = call(*arguments, "tracker=lines", "tracker.fails=store")
@@ -116,6 +138,10 @@ def test_show_draws_the_tree_and_numbers_its_nodes(call, run):
     tree = read_run(run).tree
     assert [int(line.split()[0]) for line in listed.splitlines() if line[:5].strip().isdigit()] == list(range(tree.n_nodes))
     assert "stopping.standard.max_depth" in call("show", "r", "--config").out
+
+
+def test_show_takes_one_run(call, run):
+    assert "one RUN at a time: 'r', then 'other'" in call("show", "r", "other").error
 
 
 def test_what_is_no_run_is_said_to_be_none(call, here):
@@ -171,11 +197,15 @@ def test_predict_answers_for_every_row_whatever_the_separator(call, run, here):
     ("content", "rule"),
     [
         (b"", "is empty"),
-        (b"a,b\n1\n", "line 2: 1 cells where the header names 2"),
-        (b"a,a\n1,2\n", "the column 'a' occurs twice"),
-        (b"a,b\n1,two\n", "line 2: b must be a number; got 'two'"),
-        (b"a,b\n1,inf\n", "b must be finite; got 'inf'"),
-        (b"a,b\n1,\xff\n", "is not UTF-8 text (byte 6)"),
+        (b"a,b\n1\n", "line 2 has 1 cells, the header has 2"),
+        (b"a,a\n1,2\n", "column name 'a' comes twice"),
+        (b"a,b\n1,two\n", "b must be a number; got 'two' in row 1"),
+        (b"a,b\n1,2.5\n2,x,y\n", "line 3 has 3 cells"),
+        (b"a;b\n1,5;2.5\n", "a must be a number; got '1,5' in row 1; dataset.decimal=comma reads decimal commas"),
+        (b"a,b\n1,inf\n", "column 'b' holds an infinite value"),
+        (b"a,b\n1,\xff\n", "rows.csv: byte 0xff in line 2 is not utf-8; set dataset.encoding"),
+        (b"a,b\n1,\x00\n", "rows.csv: line 2 holds a NUL byte"),
+        (b"PK\x03\x04 zipped", "rows.csv: this is a zip archive"),
         (b"c,d\n1,2\n", "a"),
     ],
 )
@@ -183,7 +213,34 @@ def test_predict_refuses_rows_that_it_cannot_read(content, rule, call, run, here
     (here / "rows.csv").write_bytes(content)
     result = call("predict", "r", "rows.csv")
     assert result.status == 1 and rule in result.error
-    assert "cannot be read" in call("predict", "r", "nope.csv").error
+    assert "nope.csv: no such file" in call("predict", "r", "nope.csv").error
+
+
+def test_predict_reads_every_format_that_runs_read(call, run, here):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    text = "a,b\n-2,1.5\n,-1\n2,0.25\n"
+    (here / "rows.csv").write_text(text)
+    (here / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (here / "utf16.csv").write_bytes(text.encode("utf-16"))
+    (here / "comma.csv").write_text(text.replace(",", ";").replace(".", ","))
+    (here / "rows.arff").write_text("@attribute a numeric\n@attribute b real\n@data\n-2,1.5\n?,-1\n2,0.25\n")
+    parquet.write_table(pa.table({"b": [1.5, -1, 0.25], "a": pa.array([-2, None, 2])}), here / "rows.parquet")
+    expected = call("predict", "r", "rows.csv", "--proba", "--node").out
+    assert expected.count("\n") == 4
+    for name in ("rows.csv.gz", "utf16.csv", "comma.csv", "rows.arff", "rows.parquet"):
+        assert call("predict", "r", name, "--proba", "--node").out == expected, name
+
+
+def test_predict_takes_options_for_the_file_and_no_others(call, run, here):
+    (here / "rows.txt").write_bytes("a:b:stra\xdfe\n1,5:2:\xe4\n".encode("latin-1"))
+    options = ["dataset.encoding=latin-1", "dataset.separator=':'", "dataset.decimal=comma"]
+    assert call("predict", "r", "rows.txt", *options).out.count("\n") == 2
+    refused = call("predict", "r", "rows.txt", "dataset.separator=:")
+    assert refused.status == 1 and "cannot read override 'dataset.separator=:'" in refused.error
+    assert "dataset.target: unknown option 'target'" in call("predict", "r", "rows.txt", "dataset.target=a").error
+    assert "dataset.decimal" in call("predict", "r", "rows.txt", "dataset.decimal=dot").error
 
 
 # -- what is installed -----------------------------------------------------------------------------------------------------------
@@ -210,8 +267,7 @@ def test_plugins_and_explain_load_nothing_heavy(here):
 
 def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
     text = call("explain", "stopping.standard").out
-    line = next(line for line in text.splitlines() if line.startswith("stopping.standard.max_depth"))
-    assert line.split()[1:] == ["int", "or", "null", "null", "≥", "0", "tests", "tests", "on", "a", "path,", "at", "most"]
+    assert "stopping.standard.max_depth=null  (int or null; ≥ 0; in tests)\n      tests on a path, at most\n" in text
     assert "owner: arboretum_basics" in text
     assert "follows theta" in call("explain", "stopping.mass").out
     assert "order" in call("explain", "greedy").out and "depth | breadth | best" in call("explain", "greedy").out
@@ -250,6 +306,14 @@ def test_a_new_plugin_once_installed_runs_in_a_sweep(call, command, here):
     assert read_run(here / "s" / "0").versions["plugin brand_new"] == "brand-new 0.1.0"
 
 
+@pytest.mark.parametrize("kind", KINDS_WITH_TEMPLATE)
+def test_a_new_component_runs_at_once_by_the_command_that_is_printed(kind, call, here):
+    command = call("new", f"quick-{kind}", "--kind", kind).out.splitlines()[-1].split()
+    assert command[:2] == ["arboretum", "run"]
+    words = [word.strip("'") for word in command[1:]]
+    assert call(*words, "tracker=none", "hydra.run.dir=quick").status == 0
+
+
 def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     (here / "mine").mkdir()
     (here / "mine" / "thesis.txt").write_text("years of work")
@@ -259,10 +323,35 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     assert "begin with a letter; got '2fast'" in call("new", "2fast").error
     assert "got 'class'" in call("new", "class").error
     assert "a Python package 'json' is installed already" in call("new", "json").error
-    assert "unknown template for the kind 'solver'" in call("new", "x", "--kind", "solver").error
+    assert "there is none for the kind 'solver' yet; begin with its contract" in call("new", "x", "--kind", "solver").error
 
 
 # -- ui and sync ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", [("show", "typo"), ("ui",), ("why", "typo", "0"), ("predict", "typo", "rows.csv")])
+def test_reading_makes_no_store_and_says_what_makes_one(verb, call, here):
+    before = sorted(here.rglob("*"))
+    error = call(*verb).error
+    assert f"there is no MLflow store sqlite:///{here}/mlflow.db yet" in error
+    assert "the first run makes it (arboretum run dataset=iris method=cart)" in error and "tracker.uri=" in error
+    assert sorted(here.rglob("*")) == before
+
+
+def test_python_reads_without_making_a_store_either(here):
+    before = sorted(here.rglob("*"))
+    with pytest.raises(TrackerError, match="'typo' is no run folder here, and there is no MLflow store"):
+        load("typo")
+    assert sorted(here.rglob("*")) == before
+
+
+@pytest.mark.parametrize("several", [(), ("-m", "seed=1,2")])
+def test_an_address_that_names_no_store_is_refused_before_anything_is_grown(several, call, here):
+    before = sorted(here.rglob("*"))
+    result = call("run", "--plugin", "toy.py", "dataset=toy", "dataset.seconds=30", "tracker.uri=foo://bar", *several)
+    assert (result.status, result.out) == (1, "")
+    assert "tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got 'foo://bar'" in result.error
+    assert [path for path in sorted(here.rglob("*")) if path not in before and path.is_file()] == []
 
 
 def test_ui_without_a_user_interface_says_so(call):

@@ -37,6 +37,7 @@ def test_a_component_of_somebody_else_does_not_get_into_our_pages(tmp_path):
     plugin.write_text(
         'import attrs\n@attrs.frozen\nclass Mine:\n    """Nobody\'s criterion."""\n'
         '    kind, name, paper, capabilities = "criterion", "nobodys", "", ()\n'
+        "    def score(self, tables, node): ...\n"
     )
     generator = _generator()
     registry = load_registry([plugin])

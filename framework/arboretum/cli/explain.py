@@ -9,7 +9,9 @@ from typing import Any
 import attrs
 
 from arboretum.cli import terminal
-from arboretum.cli.plugins import command, reference
+from arboretum.cli.example import command, missing_part, runs_anywhere
+from arboretum.cli.layout import fits, paragraph, paragraphs
+from arboretum.cli.plugins import reference
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, closest
 from arboretum.interfaces.component import EVERY_KIND, MANY
@@ -49,33 +51,45 @@ def explain(text: str, registry: Registry) -> str:
             hint = f"; did you mean {near!r}?" if near else ";"
             raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}")
     preset = registry.find_preset(kind, name)
-    return _preset(preset) if preset is not None else _component(registry.get(kind, name))
+    return _preset(preset, registry) if preset is not None else _component(registry.get(kind, name), registry)
 
 
-def _preset(preset: Preset) -> str:
+def _preset(preset: Preset, registry: Registry) -> str:
     rows = [(f"  {preset.kind}", preset.recipe)]
     rows += [(f"  {group}", ", ".join(o) if isinstance(o, tuple) else o) for group, o in preset.select.items()]
-    lines = [f"{preset.kind}.{preset.name}: a preset", "", preset.summary, "", *_paper(preset.paper), "selects:"]
-    lines += [terminal.columns(rows), "", *_foot(preset.owner, preset)]
+    lines = [f"{preset.kind}.{preset.name}: a preset", "", paragraph(preset.summary), "", *_paper(preset.paper), "selects:"]
+    lines += [terminal.columns(rows), "", *_foot(preset.owner, preset, registry)]
     return "\n".join(lines)
 
 
-def _component(entry: Entry) -> str:
+def _component(entry: Entry, registry: Registry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
-    lines = [f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", "", doc, "", *_paper(entry.paper)]
-    rows = [_field(field, entry) for field in attrs.fields(entry.cls) if field.init]
-    if rows:
-        prefix = f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
-        head = ("parameter", "type", "default", "bounds", "unit", "meaning")
-        lines += [terminal.columns([(prefix + row[0], *row[1:]) for row in rows], head), ""]
-    else:
-        lines += ["no parameters", ""]
+    lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
+    prefix = f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
+    rows = [(prefix + row[0], *row[1:]) for row in (_field(f, entry) for f in attrs.fields(entry.cls) if f.init)]
+    lines += [_fields(rows) if rows else "no parameters", ""]
     declared = sorted(c.value for c in entry.capabilities)
-    lines.append("capabilities: " + (", ".join(declared) or "none declared (classification, any number of classes, weights)"))
+    told = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
+    lines.append(paragraph("capabilities: " + told, rest="  "))
     needs = getattr(entry.cls, "needs", ())
     if needs:
         lines.append(f"needs: {', '.join(needs)}")
-    return "\n".join([*lines, *_foot(entry.owner, entry)])
+    return "\n".join([*lines, *_foot(entry.owner, entry, registry)])
+
+
+HEAD = ("parameter", "type", "default", "bounds", "unit", "meaning")
+
+
+def _fields(rows: list[tuple[str, ...]]) -> str:
+    """A table where it keeps to the width, else one paragraph per parameter."""
+    if fits([HEAD, *rows]):
+        return terminal.columns(rows, HEAD)
+    lines = ["parameters"]
+    for name, type_, default, bounds, unit, meaning in rows:
+        told = [type_, *([bounds] if bounds not in ("–", type_) else []), *([f"in {unit}"] if unit != "–" else [])]
+        lines.append(paragraph(f"{name}={default}  ({'; '.join(told)})", "  ", "      "))
+        lines.append(paragraph(meaning, "      "))
+    return "\n".join(lines)
 
 
 def _field(field: Any, entry: Entry) -> tuple[str, ...]:
@@ -114,9 +128,15 @@ def type_text(wanted: Any) -> str:
 
 def _paper(paper: str) -> list[str]:
     text = reference(paper)
-    return [f"paper: {text}", ""] if text else []
+    return [paragraph(f"paper: {text}", rest="  "), ""] if text else []
 
 
-def _foot(owner: Any, item: Entry | Preset) -> list[str]:
+def _foot(owner: Any, item: Entry | Preset, registry: Registry) -> list[str]:
     brought = f" ({owner.distribution} {owner.version})".replace("  ", " ") if owner.distribution else ""
-    return [f"owner: {owner.plugin}{brought}", f"try:   {command(item)}"]
+    text = command(item, registry)
+    if text is None:
+        text = f"– (needs a {missing_part(item, registry)}; none is installed)"
+    elif not runs_anywhere(item):
+        note = "(reads a file: one you name, one of the data home ARBORETUM_DATA, or one it fetches)"
+        text += "\n" + paragraph(note, " " * 7)
+    return [f"owner: {owner.plugin}{brought}", f"try:   {text}"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from arboretum.cli.progress import waiting
 from arboretum.errors import ConfigError
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values
@@ -19,9 +20,14 @@ OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another s
 
 def find_run(run: str, overrides: Sequence[str] = ()) -> Record:
     """The record of RUN; raises ConfigError, StoreError, TrackerError."""
+    more = [word for word in overrides if "=" not in word]
+    if more:
+        raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
     if Path(run).expanduser().exists() or "/" in run:
         return load_run(run)
-    return load_run(run, tracker_from(overrides, load_registry()))
+    tracker = tracker_from(overrides, load_registry())
+    with waiting(f"asking tracker {tracker.name}" if tracker is not None else ""):
+        return load_run(run, tracker)
 
 
 def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:

@@ -13,12 +13,13 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli.goal import goal_of, worst
+from arboretum.cli.showing import data_set_of
 from arboretum.cli.terminal import DEBUG, error_text
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
 from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, StoreError
-from arboretum.runs.folder import ERROR, remove_if_empty, write_files
+from arboretum.runs.folder import ERROR, free_folder, remove_if_empty, write_files
 from arboretum.runs.index import Index
 from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note, Notes
 
@@ -67,7 +68,12 @@ class Job:
         if self.finished is None:
             self.finished = Index(self.index, self.sweep)
         return here.execute(
-            self.resolved, folder, index=self.finished, sweep_id=self.sweep_id, progress=self.progress
+            self.resolved,
+            folder,
+            index=self.finished,
+            sweep_id=self.sweep_id,
+            sweep=self.sweep,
+            progress=self.progress,
         )
 
     def _alone(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> float | None:
@@ -101,6 +107,7 @@ class Job:
                 status=SKIPPED if outcome.skipped else FINISHED,
                 label=label or self.resolved.label,
                 folder=str(outcome.folder),
+                dataset=data_set_of(outcome.record),
                 goal=goal,
                 value=value,
                 tracker_error=outcome.tracker_error,
@@ -110,7 +117,7 @@ class Job:
         return worst(goal) if value is None else value
 
     def _failed(self, here: Session, job: int, label: str, folder: Path, error: Exception) -> float:
-        text, trouble = error_text(error), ""
+        text, trouble, folder = error_text(error), "", free_folder(folder)
         if os.environ.get(DEBUG) == "1":
             traceback.print_exception(error)
         if self.resolved is not None:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from arboretum import __version__
+from arboretum.cli.signals import ending_like_ctrl_c, status_of, word_of
 from arboretum.cli.terminal import report_error, say, tell
 from arboretum.errors import ConfigError, closest
 
 FAILED = 1
 TRACKER_FAILED = 3
-INTERRUPTED = 130
 
 
 @attrs.frozen
@@ -51,13 +51,14 @@ VERBS: dict[str, Verb] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status: 0 done, 1 failed, 3 done but not tracked, 130 interrupted."""
+    """Run the command; returns its exit status: 0 done, 1 failed, 3 done but not tracked, 130 interrupted, 143 SIGTERM."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(arguments)
-    except KeyboardInterrupt:
-        tell("arboretum: interrupted")
-        return INTERRUPTED
+        with ending_like_ctrl_c():
+            return _dispatch(arguments)
+    except KeyboardInterrupt as error:
+        tell(f"arboretum: {word_of(error)}")
+        return status_of(error)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; so do we, without a word
         return FAILED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import shlex
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +26,7 @@ KINDS_WITH_TEMPLATE = ("criterion", "impurity", "stopping", "cost", "dataset")
 EXAMPLES = {
     "criterion": "arboretum run dataset=iris criterion=$option",
     "impurity": "arboretum run dataset=iris impurity=$option",
-    "stopping": "arboretum run dataset=iris stopping=[$option]",
+    "stopping": "arboretum run dataset=iris 'stopping=[$option]'",
     "cost": "arboretum run dataset=iris cost=$option",
     "dataset": "arboretum run dataset=$option",
 }
@@ -39,15 +40,19 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--into", default=".", metavar="FOLDER", help="where to make the folder NAME (default here)")
     arguments = parser.parse_args(argv)
     if arguments.kind not in KINDS_WITH_TEMPLATE:
-        what = "kind" if arguments.kind not in KINDS else "template for the kind"
-        raise ConfigError(unknown(what, arguments.kind, KINDS_WITH_TEMPLATE))
+        if arguments.kind in KINDS:
+            there = f"there is none for the kind {arguments.kind!r} yet; begin with its contract, interfaces/{arguments.kind}.py"
+            raise ConfigError(f"templates are written for {', '.join(KINDS_WITH_TEMPLATE)}; {there}")
+        raise ConfigError(unknown("kind", arguments.kind, KINDS_WITH_TEMPLATE))
     option = checked_name(arguments.name, arguments.kind)
     folder = Path(arguments.into).expanduser() / arguments.name
     written = plugin_files(arguments.name, option, arguments.kind)
     write_new(folder, written)
     example = Template(EXAMPLES[arguments.kind]).substitute(option=option)
     terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
-    terminal.say(f"next:\n  cd {folder}\n  pip install -e .[test]\n  pytest\n  {example}")
+    file = folder / option / f"{arguments.kind}.py"
+    terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  {example}")
+    terminal.say(f"or at once, without installing:\n  {example.replace('run', f'run --plugin {shlex.quote(str(file))}', 1)}")
     return 0
 
 

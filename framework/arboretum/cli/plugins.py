@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import textwrap
 
 from arboretum.cli import terminal
+from arboretum.cli.example import command, runs_anywhere
+from arboretum.cli.layout import paragraph
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, unknown
-from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES
+from arboretum.interfaces.component import EVERY_KIND
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Owner, Preset, Registry
@@ -52,24 +53,31 @@ def bibliography(registry: Registry, kinds: list[str]) -> str:
 
 def _owners(owners: list[Owner]) -> str:
     words = [f"{owner.plugin} {owner.version}".strip() for owner in owners]
-    return textwrap.fill("plugins: " + ", ".join(words), terminal.width(), subsequent_indent="  ")
+    return paragraph("plugins: " + ", ".join(words), rest="  ")
 
 
 def _papers(registry: Registry) -> str:
-    """Year and authors → what of it is installed and a command that uses it, oldest first."""
-    found: dict[str, list[Entry | Preset]] = {}
+    """Year and authors, what of it is installed, and a command that uses it; oldest first."""
+    found: dict[tuple[str, str], list[Entry | Preset]] = {}
     for item in (*registry.entries(), *registry.presets()):
         paper = reference(item.paper)
         if paper:
-            found.setdefault(paper, []).append(item)
-    merged: dict[tuple[str, str], list[Entry | Preset]] = {}
-    for paper, items in found.items():
-        merged.setdefault((year_of(paper) or "–", authors_of(paper)), []).extend(items)
-    rows = []
-    for (year, authors), items in sorted(merged.items()):  # "–" sorts after the digits
-        best = max(items, key=lambda item: (item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
-        rows.append((f"  {year}", _cut(authors, 40), _cut(_brought(items), 56), command(best)))
-    return terminal.columns(rows)
+            found.setdefault((year_of(paper) or "–", authors_of(paper)), []).append(item)
+    blocks = []
+    for (year, authors), items in sorted(found.items()):  # "–" sorts after the digits
+        blocks.append(paragraph(authors, f"  {year}  "))
+        blocks.append(paragraph(_brought(items), " " * 8))
+        blocks.append(" " * 8 + _command_of(items, registry))
+    return "\n".join(blocks)
+
+
+def _command_of(items: list[Entry | Preset], registry: Registry) -> str:
+    """The command for a paper: rather a method than a part, and one that needs neither file nor network."""
+    runnable = [item for item in items if runs_anywhere(item) and command(item, registry)]
+    if not runnable:
+        return f"arboretum explain {items[0].kind}.{items[0].name}"
+    best = max(runnable, key=lambda item: (item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
+    return command(best, registry) or ""
 
 
 def _brought(items: list[Entry | Preset]) -> str:
@@ -106,29 +114,20 @@ def authors_of(paper: str) -> str:
     return (paper.split(year)[0] if year else paper).split(":")[0].strip(" ,(;:")
 
 
-def command(item: Entry | Preset) -> str:
-    """One command that uses a component or preset."""
-    if item.kind == "dataset":
-        return f"arboretum run dataset={item.name}"
-    if item.kind in STUDIES:
-        return f"arboretum reproduce {item.name}"
-    option = f"[{item.name}]" if item.kind in MANY else item.name
-    return f"arboretum run dataset=iris {item.kind}={option}"
-
-
 def _kind(kind: str, registry: Registry) -> str:
     entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
     chosen = DEFAULT_CHOICES.get(kind, "")
-    head = f"{kind}: {EVERY_KIND[kind]}" + (f" (default {_listed(chosen)})" if chosen not in ("", (), "none") else "")
+    head = paragraph(f"{kind}: {EVERY_KIND[kind]}" + (f" (default {_listed(chosen)})" if chosen not in ("", (), "none") else ""), rest="  ")
     if len(entries) > 24:  # data sets by the dozen: names only
-        listed = ", ".join(entry.name for entry in entries)
-        return head + "\n" + textwrap.fill(listed, terminal.width(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-    rows = [(f"  {p.name}", _cut(f"= {p.recipe} with {_selection(p)}", 66), "preset", p.owner.plugin) for p in presets]
-    rows += [
-        (f"  {e.name}", _cut(e.summary, 66), _cut(" ".join(sorted(c.value for c in e.capabilities)), 60), e.owner.plugin)
-        for e in entries
-    ]
-    return head + "\n" + terminal.columns(rows)
+        return head + "\n" + paragraph(", ".join(entry.name for entry in entries), "  ")
+    room = max(len(name) for name in registry.names(kind)) + 4
+    rows = [(p.name, f"= {p.recipe} with {_selection(p)}", "preset", p.owner) for p in presets]
+    rows += [(e.name, e.summary, ", ".join(sorted(c.value for c in e.capabilities)), e.owner) for e in entries]
+    lines = [head]
+    for name, summary, declared, owner in rows:
+        lines.append(paragraph(summary or "–", f"  {name}".ljust(room)))
+        lines.append(paragraph(f"[{owner.plugin}] {declared}", " " * room))
+    return "\n".join(lines)
 
 
 def _selection(preset: Preset) -> str:
@@ -137,7 +136,3 @@ def _selection(preset: Preset) -> str:
 
 def _listed(option: object) -> str:
     return ",".join(option) if isinstance(option, tuple) else str(option)
-
-
-def _cut(text: str, size: int) -> str:
-    return text if len(text) <= size else text[: size - 1] + "…"

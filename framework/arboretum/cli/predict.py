@@ -1,48 +1,60 @@
-"""``arboretum predict RUN FILE``: rows of a CSV file through the tree of a run."""
+"""``arboretum predict RUN FILE``: rows of a file through the tree of a run."""
 
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from arboretum.cli.finding import OVERRIDES_HELP, find_run
-from arboretum.cli.terminal import Parser
-from arboretum.errors import DataError, StoreError
+from arboretum.cli.finding import find_run
+from arboretum.cli.terminal import Parser, warn
+from arboretum.errors import ConfigError, DataError, StoreError, unknown
 from arboretum.model.frame import table_like
-from arboretum.model.table import ColumnKind
+from arboretum.model.record import Record
+from arboretum.model.table import UNSEEN_CODE, ColumnKind, Table
 from arboretum.model.tree import Tree
+from arboretum.plugin.assemble import split_values
+from arboretum.plugin.build import build
+from arboretum.plugin.discovery import load_registry
 
 DESCRIPTION = """\
-Predict every row of a CSV file (also .gz; "-" is standard input; commas, semicolons or tabs).  Columns are matched by
-name; columns that the tree does not read may be absent, others are ignored.  Writes CSV: the prediction per row."""
+Predict every row of a file: CSV (also .gz; "-" is standard input), Parquet or ARFF, told apart by the ending.  Columns
+are matched by name; columns that the tree does not read may be absent, others are ignored.  The file is read as that of
+the run was (separator, encoding, decimal, missing), unless options say otherwise.  Writes CSV: the prediction per row."""
 
-MISSING = frozenset({"", "?", "na", "nan", "null", "none", "n/a"})
-"""Spellings of a missing value, without regard to case; a category of the tree that is spelled so is kept."""
+READER = "file"
+"""The data set component that reads files."""
+OPTIONS = ("separator", "encoding", "decimal", "missing")
+OVERRIDES_HELP = (
+    f"how FILE is read: {', '.join(f'dataset.{name}=…' for name in OPTIONS)}; "
+    "which store the run id is of: tracker=NAME, tracker.FIELD=VALUE"
+)
 
 
 def main(argv: list[str]) -> int:
     """Write one line per row."""
     parser = Parser("predict", DESCRIPTION)
     parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
-    parser.add_argument("file", metavar="FILE", help="CSV file with a header line")
+    parser.add_argument("file", metavar="FILE", help="file with a header, or typed columns")
     parser.add_argument("--output", metavar="FILE", help="write here instead of standard output")
     parser.add_argument("--proba", action="store_true", help="also the probability of each class")
     parser.add_argument("--node", action="store_true", help="also the number of the node where the row comes to rest")
-    parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help=OVERRIDES_HELP)
     arguments = parser.parse_args(argv)
-    record = find_run(arguments.run, arguments.overrides)
+    of_file = [text for text in arguments.overrides if text.startswith("dataset.")]
+    record = find_run(arguments.run, [text for text in arguments.overrides if text not in of_file])
     if record.tree is None:
         raise StoreError(f"run {arguments.run} holds no tree")
-    rows = read_rows(arguments.file, record.tree)
-    header, lines = predictions(record.tree, rows, proba=arguments.proba, node=arguments.node)
+    table = read_table(arguments.file, record, of_file)
+    for name, row, value in unseen_values(record.tree, table):
+        warn(f"column {name!r}: {value} of {table.n_rows} rows hold categories that the tree never saw (first: row {row})")
+    header, lines = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
     with _output(arguments.output) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header)
@@ -50,11 +62,8 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def predictions(tree: Tree, rows: list[Mapping[str, Any]], *, proba: bool, node: bool) -> tuple[list[str], list[list[Any]]]:
-    """Header and one line per row.  Raises DataError when the rows do not fit the tree."""
-    if not rows:
-        return ["prediction"], []
-    table = table_like(tree, rows)
+def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> tuple[list[str], list[list[Any]]]:
+    """Header and one line per row."""
     answer = tree.predict(table)
     columns: list[list[Any]] = [[tree.classes[code] for code in answer] if tree.classes else [repr(float(v)) for v in answer]]
     header = ["prediction"]
@@ -68,59 +77,60 @@ def predictions(tree: Tree, rows: list[Mapping[str, Any]], *, proba: bool, node:
     return header, [list(line) for line in zip(*columns, strict=True)]
 
 
-def read_rows(file: str, tree: Tree) -> list[Mapping[str, Any]]:
-    """Rows as mappings from column to number, text or None (missing).
+def unseen_values(tree: Tree, table: Table) -> list[tuple[str, int, int]]:
+    """(column, first row from 1, number of rows) where a column that the tree reads holds unknown categories."""
+    read = {name for rule in tree.rules for name in rule.columns}
+    found = []
+    for column in table.columns:
+        if column.name in read and column.kind is not ColumnKind.continuous:
+            rows = np.flatnonzero(column.values == UNSEEN_CODE)
+            if len(rows):
+                found.append((column.name, int(rows[0]) + 1, len(rows)))
+    return found
 
-    Raises DataError: no such file, undecodable bytes, no header, a name twice, ragged rows, text for a number.
+
+def read_table(file: str, record: Record, overrides: Sequence[str] = ()) -> Table:
+    """The rows of a file as the tree of a run wants them.
+
+    Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged rows, a column
+    absent that the tree reads, text for a number, infinite values.
     """
-    text = _text(file)
-    if not text.strip():
-        raise DataError(f"{file} is empty")
-    lines = text.splitlines()
-    separator = max(",;\t", key=lambda sign: lines[0].count(sign))
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
-    header = [name.strip() for name in next(reader)]
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise DataError(f"{file}: the column {twice!r} occurs twice")
-    specs = {spec.name: spec for spec in tree.columns}
-    rows: list[Mapping[str, Any]] = []
-    for cells in reader:
-        if not cells and len(header) > 1:
-            continue  # a blank line
-        if len(cells) != len(header):
-            raise DataError(f"{file}, line {reader.line_num}: {len(cells)} cells where the header names {len(header)}")
-        row = zip(header, cells, strict=True)
-        rows.append({name: _value(cell, specs[name], file, reader.line_num) for name, cell in row if name in specs})
-    return rows
+    tree = record.tree
+    reader = _reader(record.config, overrides)
+    with _path(file) as path:
+        try:
+            return table_like(tree, reader.rows(path, tree.columns))
+        except DataError as error:
+            name = "standard input" if file == "-" else file
+            text = str(error).replace(str(path), name)
+            raise DataError(text if name in text else f"{name}: {text}") from error
 
 
-def _value(cell: str, spec: Any, file: str, line: int) -> Any:
-    text = cell.strip()
-    if spec.kind is not ColumnKind.continuous:
-        return None if text not in spec.categories and text.lower() in MISSING else text
-    if text.lower() in MISSING:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise DataError(f"{file}, line {line}: {spec.name} must be a number; got {text!r}") from None
-    if not np.isfinite(value):
-        raise DataError(f"{file}, line {line}: {spec.name} must be finite; got {text!r}")
-    return value
+def _reader(config: Mapping[str, Any], overrides: Sequence[str]) -> Any:
+    """The component that reads files, with the options of the run's own file where it came from one."""
+    choices, fields, shared = split_values({}, list(overrides))
+    given = fields.get("dataset", {})
+    stray = next((key for key in (*choices, *shared, *(k for k in fields if k != "dataset"))), None)
+    if stray is not None:
+        raise ConfigError(f"{stray!r} has no place here; {OVERRIDES_HELP}")
+    for key in given:
+        if key not in OPTIONS:
+            raise ConfigError(f"dataset.{key}: {unknown('option', key, OPTIONS)}")
+    own = config.get("dataset") if (config.get("choices") or {}).get("dataset") == READER else None
+    kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
+    return build(load_registry().get("dataset", READER), {**kept, **given})
 
 
-def _text(file: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
-        if file.endswith(".gz"):
-            data = gzip.decompress(data)
-    except (OSError, EOFError) as error:
-        raise DataError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+@contextmanager
+def _path(file: str) -> Iterator[Path]:
+    """A path to read from; standard input is put into a temporary file."""
+    if file != "-":
+        yield Path(file).expanduser()
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path
 
 
 @contextmanager

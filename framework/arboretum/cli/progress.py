@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
 
 import attrs
 
-from arboretum.cli.terminal import duration, width
+from arboretum.cli.terminal import duration, warn, width
 from arboretum.measure import better
 from arboretum.runs.notes import FAILED, SKIPPED, Note
 
@@ -18,6 +20,11 @@ QUIET_SECONDS = 2.0
 """A run that is done by then says nothing of its progress."""
 LINE_SECONDS = 5.0
 """Between two lines where no terminal can rewrite one."""
+LOOK_SECONDS = 0.25
+LEAST_SHARE, LEAST_JOBS, LONG_SECONDS = 0.05, 3, 30.0
+"""What an estimate rests on: this share of the work, this number of jobs, or jobs that took that long together."""
+SHOWN_BEST = 3
+"""Data sets whose best run the line names."""
 
 
 class Line:
@@ -50,77 +57,162 @@ class Line:
         self._shown = ""
 
 
+@contextmanager
+def every(seconds: float, action: Callable[[], Any], name: str = "arboretum-progress") -> Iterator[None]:
+    """Do something again and again in a thread, until the block ends."""
+    stop = threading.Event()
+
+    def repeat() -> None:
+        while not stop.wait(seconds):
+            action()
+
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(2.0)
+
+
+@contextmanager
+def waiting(text: str, line: Line | None = None) -> Iterator[None]:
+    """Say what is waited for, once that takes QUIET_SECONDS."""
+    progress = RunProgress(line or Line())
+    progress(0, None, text)
+    with every(LOOK_SECONDS, progress.look):
+        yield
+    progress.clear()
+
+
 class RunProgress:
-    """What one run is doing: at once when it compiles, else once it takes longer than QUIET_SECONDS."""
+    """What one run is doing: at once when it compiles, else once it takes longer than QUIET_SECONDS.
+
+    Reports come from the work (calls) and from the clock (:meth:`look`), so that one long step is told, too.
+    """
 
     def __init__(self, line: Line, clock: Callable[[], float] = time.monotonic) -> None:
         self._line, self._clock, self._start = line, clock, clock()
+        self._message, self._kind, self._since, self._rest = "", "", clock(), ""
 
     def __call__(self, done: float, total: float | None, message: str) -> None:
-        seconds = self._clock() - self._start
-        compiles = "compil" in message
-        if seconds < QUIET_SECONDS and not compiles:
-            return
-        share = f" {100 * done / total:.0f} %" if total else ""
-        left = f", {duration(seconds * (total - done) / done)} left" if total and done > 0 else ""
-        self._line.show(f"{message}{share}{left}", now=compiles)
+        now, kind = self._clock(), re.sub(r"\d+", "#", message)
+        if kind != self._kind:
+            self._kind, self._since = kind, now
+        share, worked = done / total if total else 0.0, now - self._since
+        self._rest = f" {100 * share:.0f} %" if total else ""
+        if share >= LEAST_SHARE and worked >= QUIET_SECONDS:  # before, an estimate would mean nothing
+            self._rest += f", {duration(worked * (1 - share) / share)} left"
+        self._message = message
+        self.look()
+
+    def look(self) -> None:
+        """Show the last message when it is time."""
+        compiles = "compil" in self._message
+        if self._message and (compiles or self._clock() - self._start >= QUIET_SECONDS):
+            self._line.show(self._message + self._rest, now=compiles)
+
+    def clear(self) -> None:
+        """Take the line away."""
+        self._line.clear()
 
 
 @attrs.frozen
 class Standing:
-    """How a sweep stands.   best : the best note so far, or None."""
+    """How a sweep stands.   best : the best note of each data set, in the order of their first notes."""
 
     done: int
     failed: int
     skipped: int
-    best: Note | None
+    best: tuple[Note, ...]
 
     @staticmethod
-    def of(notes: list[Note]) -> Standing:
-        """Count the notes and find the best."""
-        best: Note | None = None
+    def of(notes: Sequence[Note]) -> Standing:
+        """Count the notes and find the best per data set: errors on two data sets cannot be compared."""
+        best: dict[str, Note] = {}
         for note in notes:
-            if note.goal and note.value is not None and (best is None or better(note.goal, note.value, best.value)):
-                best = note
+            if note.goal and note.value is not None:
+                before = best.setdefault(note.dataset, note)
+                if better(note.goal, note.value, before.value):
+                    best[note.dataset] = note
         failed = sum(note.status == FAILED for note in notes)
-        return Standing(len(notes), failed, sum(note.status == SKIPPED for note in notes), best)
+        return Standing(len(notes), failed, sum(note.status == SKIPPED for note in notes), tuple(best.values()))
 
-    def text(self, total: int, seconds: float) -> str:
-        """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart dataset=iris"."""
+    @property
+    def worked(self) -> int:
+        """Jobs that did some work: those finished before tell nothing about how long the others take."""
+        return self.done - self.skipped
+
+    def text(self, total: int, left: float | None = None) -> str:
+        """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2".   left : seconds, None if not known."""
         words = [f"{self.done} of {max(total, self.done)}"]
-        worked = self.done - self.skipped
-        if 0 < worked and self.done < total:
-            words.append(f"{duration(seconds / worked * (total - self.done))} left")
+        if left is not None and self.done < total:
+            words.append(f"{duration(left)} left")
         if self.failed:
             words.append(f"{self.failed} failed")
         if self.skipped:
             words.append(f"{self.skipped} finished before")
-        if self.best is not None:
-            words.append(f"best {self.best.goal} {self.best.value:.4g} {self.best.label}")
+        if len(self.best) == 1:
+            best = self.best[0]
+            words.append(f"best {best.goal} {best.value:.4g} {best.label}")
+        elif self.best:
+            found = ", ".join(f"{note.dataset} {note.value:.4g}" for note in self.best[:SHOWN_BEST])
+            words.append(f"best {self.best[0].goal}: {found}" + (", …" if len(self.best) > SHOWN_BEST else ""))
         return ", ".join(words)
 
 
+class Pace:
+    """How long the rest of a sweep takes, judged from the jobs after the first (which compiles and loads)."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, int] | None = None
+
+    def left(self, now: float, worked: int, remaining: int) -> float | None:
+        """Seconds left, None while too little is known.   worked : jobs done so far; now : seconds on any clock."""
+        if worked == 0:
+            return None
+        if self._first is None:
+            self._first = now, worked
+        since, before = self._first
+        jobs, seconds = worked - before, now - since
+        known = jobs >= LEAST_SHARE * (jobs + remaining) or seconds >= LONG_SECONDS
+        if jobs < LEAST_JOBS or seconds < QUIET_SECONDS or not known:
+            return None
+        return seconds / jobs * remaining
+
+
 class Watch:
-    """A thread that shows how a sweep stands while the launcher works."""
+    """Shows how a sweep stands while the launcher works; says at once, and once, when its tracker fails."""
 
-    def __init__(self, line: Line, read: Callable[[], list[Note]], total: Callable[[], int]) -> None:
-        self._line, self._read, self._total = line, read, total
-        self._start = time.monotonic()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="arboretum-progress", daemon=True)
+    def __init__(
+        self,
+        line: Line,
+        read: Callable[[], list[Note]],
+        total: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._line, self._read, self._total, self._clock = line, read, total, clock
+        self._pace, self._start, self._warned = Pace(), clock(), False
 
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Look now and then until the block ends."""
+        try:
+            with every(LOOK_SECONDS, self.look):
+                yield
+        finally:
+            self._line.clear()
 
-    def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._thread.join(2.0)
-        self._line.clear()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(0.25):
-            notes = self._read()
-            if notes:
-                standing = Standing.of(notes)
-                self._line.show(standing.text(self._total(), time.monotonic() - self._start))
+    def look(self) -> None:
+        """Show how it stands now."""
+        notes, now = self._read(), self._clock()
+        if not notes:
+            return
+        untracked = next((note.tracker_error for note in notes if note.tracker_error), "")
+        if untracked and not self._warned and now - self._start >= LINE_SECONDS:  # a short sweep says it at its end
+            self._warned = True
+            self._line.clear()
+            warn(f"{untracked}; the sweep goes on, its runs are kept for arboretum sync")
+        standing, total = Standing.of(notes), self._total()
+        left = self._pace.left(now, standing.worked, max(total - standing.done, 0))
+        self._line.show(standing.text(total, left))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
+from arboretum import __version__
 from arboretum.cli import terminal
 from arboretum.config.entry import named_plugins
 from arboretum.errors import ConfigError
@@ -34,6 +35,9 @@ class Options:
 def main(argv: list[str]) -> int:
     """Run once or sweep; returns the exit status."""
     options = read_options(argv)
+    if "--version" in options.rest:
+        terminal.say(f"arboretum {__version__}")
+        return 0
     if "--help" in options.rest or "-h" in options.rest:
         from arboretum.cli.run_help import help_text
 
@@ -61,6 +65,21 @@ def read_options(argv: Sequence[str]) -> Options:
     return Options((*plugins, *named_plugins(rest)), repeat, tuple(rest))
 
 
+def _recorded_plugins(recorded: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The plugin files of a record that is repeated, but those that moved and are given anew.
+
+    Raises ConfigError when one is gone and none is given instead.
+    """
+    there = [file for file in recorded if Path(file).is_file()]
+    gone = [file for file in recorded if file not in there]
+    if gone and not given:
+        name = Path(gone[0]).name
+        msg = f"the run used the plugin file {gone[0]!r}, which is not there any more; say where it is now: --plugin "
+        raise ConfigError(f"{msg}FOLDER/{name}")
+    names = {Path(file).name for file in given}
+    return [file for file in there if Path(file).name not in names]
+
+
 def _registry(files: Sequence[str]) -> Registry:
     registry = load_registry(files)
     for failure in registry.failures:
@@ -81,8 +100,10 @@ class Application:
         if options.repeat:
             from arboretum.cli.finding import find_run
 
+            if files:
+                load_registry(files)  # the record's tree may need them
             record = find_run(options.repeat)
-            files = list(dict.fromkeys([*record.config.get("plugins", []), *files]))
+            files = list(dict.fromkeys([*_recorded_plugins(record.config.get("plugins", []), files), *files]))
         self.files = tuple(files)
         self.registry = _registry(self.files)
         start = Start() if record is None else start_from(record, options.rest, self.registry)
@@ -120,6 +141,9 @@ class Application:
             return _show(hydra, arguments, PRIMARY)
         mode = RunMode.MULTIRUN if arguments.multirun else RunMode.RUN
         base = loader.compose_once(PRIMARY, list(arguments.overrides), mode)
+        for key, folder in (("hydra.run.dir", base.hydra.run.dir), ("hydra.sweep.dir", base.hydra.sweep.dir)):
+            if not str(folder).strip():
+                raise ConfigError(f"{key} names no folder; say {key}=FOLDER ({key}=. is the folder you are in)")
         if arguments.multirun or base.hydra.mode == RunMode.MULTIRUN:
             from arboretum.cli.sweep import sweep
 
@@ -130,7 +154,7 @@ class Application:
 
     def _once(self, hydra: Any, base: Any) -> int:
         from arboretum.cli.job import Job
-        from arboretum.cli.progress import Line, RunProgress
+        from arboretum.cli.progress import LOOK_SECONDS, Line, RunProgress, every
         from arboretum.config.bridge import PRIMARY
         from arboretum.config.compose import Composed
         from arboretum.config.resolve import resolve
@@ -142,9 +166,11 @@ class Application:
         check_goal(resolve(composed.task, composed.choices, self.registry).settings.goal)
 
         line = Line()
-        job = Job(self.files, default_root(), own=self.session, progress=RunProgress(line))
+        progress = RunProgress(line)
+        job = Job(self.files, default_root(), own=self.session, progress=progress)
         try:
-            hydra.run(PRIMARY, job, list(self.arguments.overrides))
+            with every(LOOK_SECONDS, progress.look):
+                hydra.run(PRIMARY, job, list(self.arguments.overrides))
         except OSError as error:
             raise unwritable(Path(base.hydra.run.dir), error) from error
         finally:
@@ -161,18 +187,21 @@ def _parse(words: Sequence[str]) -> Any:
     from arboretum.config.guard import quote_home
 
     parser = get_args_parser()
-    ours = terminal.Parser("run", "")
-    parser.prog, parser.error = ours.prog, ours.error
+    parser.prog, parser.error = "arboretum run", _misused
     known = {option for action in parser._actions for option in action.option_strings}
     for word in words:
         option = word.partition("=")[0]
-        if option.startswith("--") and option not in known:
+        if option.startswith("-") and option not in known:
             from arboretum.errors import unknown
 
-            raise ConfigError(unknown("option", option, [*known, "--plugin", "--from"]))
+            raise ConfigError(unknown("option", option, sorted({*known, "--plugin", "--from"})))
     arguments = parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
     arguments.overrides = [quote_home(text) for text in arguments.overrides]
     return arguments
+
+
+def _misused(message: str) -> NoReturn:
+    raise ConfigError(f"{message.removeprefix('argument ')}; arboretum run --help says how")
 
 
 def _show(hydra: Any, arguments: Any, name: str) -> int:

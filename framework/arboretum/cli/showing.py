@@ -165,7 +165,7 @@ def varied_keys(records: Sequence[Record]) -> dict[str, Any]:
     flat = [dict(flatten(record.config)) for record in records]
     columns: dict[str, Any] = {
         "method": lambda record: str(record.config.get("choices", {}).get("method", "")),
-        "dataset": _data_set,
+        "dataset": data_set_of,
     }
     for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
         name = key.removeprefix("choices.")  # which criterion comes before its parameters
@@ -182,7 +182,8 @@ def _spelled(value: Any) -> str:
     return "+".join(map(str, value)) or "none" if isinstance(value, list | tuple) else spell_cell(value, "none")
 
 
-def _data_set(record: Record) -> str:
+def data_set_of(record: Record) -> str:
+    """The data set's option, or the table's own name where the option says only where it comes from."""
     chosen = str(record.config.get("choices", {}).get("dataset", ""))
     return str(record.data.get("name", chosen)) if chosen in ANY_TABLE else chosen
 
@@ -192,7 +193,7 @@ def _varies_within(key: str, flat: Sequence[Mapping[str, Any]], records: Sequenc
 
     What differs only because the method, or the data set, differs needs no column.
     """
-    owner = _data_set if key.startswith("dataset.") else lambda record: str(record.config.get("choices", {}).get("method"))
+    owner = data_set_of if key.startswith("dataset.") else lambda record: str(record.config.get("choices", {}).get("method"))
     seen: dict[str, set[str]] = {}
     for one, record in zip(flat, records, strict=True):
         seen.setdefault(owner(record), set()).add(repr(one.get(key)))

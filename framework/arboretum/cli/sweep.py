@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Sweep
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from arboretum.cli import terminal
 from arboretum.cli.job import Job
-from arboretum.cli.progress import Line, Standing, Watch
+from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, waiting
 from arboretum.cli.showing import comparison, uncertified
+from arboretum.cli.signals import status_of, word_of
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
-from arboretum.errors import ArboretumError, ConfigError, StoreError, TrackerError
-from arboretum.runs.folder import make_ready, read_run
+from arboretum.errors import ArboretumError, ConfigError, StoreError
+from arboretum.runs.folder import RECORD, make_ready, read_run
 from arboretum.runs.index import default_root
 from arboretum.runs.notes import FAILED, Note, Notes
 from arboretum.runs.tracking import guarded
@@ -29,19 +33,25 @@ from arboretum.runs.tracking import guarded
 if TYPE_CHECKING:
     from arboretum.cli.run import Application
 
-FAILED_STATUS, TRACKER_FAILED, INTERRUPTED = 1, 3, 130
+FAILED_STATUS, TRACKER_FAILED = 1, 3
 SHOWN_FAILURES = 20
 CHECKING_SECONDS = 2.0
+CHIEF = ("test_error", "test_mse")
+"""What the parent of a sweep over several data sets shows of the best run of each, besides the goal."""
+MULTIRUN = "multirun.yaml"
+"""What Hydra notes of a sweep in its folder."""
 
 
 def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
-    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 after Ctrl-C."""
+    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 or 143 when it was ended."""
     folder = Path(str(base.hydra.sweep.dir))
     check_goal(str(base.goal))
+    _refuse_repeats(app.arguments.overrides)
+    _refuse_mixture(folder, base)
     _make_ready(folder)
-    parent = Parent.open(app, base)
-    notes = Notes.open(folder)
     line, start = Line(), time.monotonic()
+    parent = Parent.open(app, base, line)
+    notes = Notes.open(folder)
     job = Job(
         app.files,
         default_root(),
@@ -53,12 +63,13 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         progress=_compiling(line),
     )
     loader.checked = _checking(line)
-    interrupted, broken = False, None
+    ended: KeyboardInterrupt | None = None
+    broken: Exception | None = None
     try:
-        with Watch(line, notes.read, lambda: loader.n_checked):
+        with Watch(line, notes.read, lambda: loader.n_checked).watching():
             hydra.multirun(PRIMARY, job, list(app.arguments.overrides))
-    except KeyboardInterrupt:
-        interrupted = True
+    except KeyboardInterrupt as error:
+        ended = error
     except HydraException as error:
         broken = ConfigError(" ".join(str(error).split()))
     except Exception as error:
@@ -67,18 +78,18 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         loader.checked = _quiet
         notes.close()
     done = notes.read()
-    trouble = parent.close(done, "KILLED" if interrupted else "FAILED" if broken else "FINISHED")
+    trouble = parent.close(done, "KILLED" if ended else "FAILED" if broken else "FINISHED")
     if broken is not None and not done:
         _remove_leftovers(folder)
         raise broken
     _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
-    if interrupted:
+    if ended is not None:
         kept = sum(note.status != FAILED for note in done)
         terminal.tell(
-            f"arboretum: interrupted; {kept} of {loader.n_checked} runs are finished and kept in {folder} "
+            f"arboretum: {word_of(ended)}; {kept} of {loader.n_checked} runs are finished and kept in {folder} "
             "(the same command with skip_finished=true does the others)"
         )
-        return INTERRUPTED
+        return status_of(ended)
     if broken is not None:
         raise broken
     return _status(done, trouble)
@@ -90,6 +101,21 @@ def _constant_keys(overrides: Sequence[str]) -> frozenset[str]:
     return frozenset(override.get_key_element() for override in parsed if not override.is_sweep_override())
 
 
+def _refuse_repeats(overrides: Sequence[str]) -> None:
+    """Raise ConfigError when a swept key names a value twice: the same run twice weighs double in every average."""
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        if not override.is_choice_sweep():
+            continue
+        if any(isinstance(item, Sweep) for item in override.value().list):
+            raise ConfigError(f"{override.input_line}: range(…) stands alone; say each value, separated by commas")
+        values = list(override.sweep_string_iterator())
+        twice = [value for i, value in enumerate(values) if value in values[:i]]
+        if twice:
+            once = ",".join(dict.fromkeys(values))
+            key = override.get_key_element()
+            raise ConfigError(f"{override.input_line} names {twice[0]} twice; say each value once: {key}={once}")
+
+
 def _make_ready(folder: Path) -> None:
     try:
         make_ready(folder)
@@ -97,9 +123,29 @@ def _make_ready(folder: Path) -> None:
         raise StoreError(str(error).replace("run folder", "sweep folder").replace("hydra.run.dir", "hydra.sweep.dir")) from error
 
 
+def _refuse_mixture(folder: Path, base: Any) -> None:
+    """Raise StoreError when the folder holds runs of another sweep: nobody could tell them apart any more.
+
+    The same command again, and going on with ``skip_finished=true``, belong there; no run of theirs overwrites another's.
+    """
+    held = sum(1 for _ in folder.glob(f"*/{RECORD}")) if folder.is_dir() else 0
+    if not held or base.get("skip_finished") is True or _overrides_of(folder) == list(base.hydra.overrides.task):
+        return
+    msg = f"sweep folder {str(folder)!r} holds {held} finished runs of another sweep; they are kept: choose another folder "
+    raise StoreError(msg + "with hydra.sweep.dir=FOLDER, add to that sweep with skip_finished=true, or move it away")
+
+
+def _overrides_of(folder: Path) -> list[str] | None:
+    """The overrides of the sweep that a folder holds, as Hydra noted them; None where that cannot be read."""
+    try:
+        return list(OmegaConf.load(folder / MULTIRUN).hydra.overrides.task)
+    except (OSError, YAMLError, OmegaConfBaseException, AttributeError, TypeError):
+        return None
+
+
 def _remove_leftovers(folder: Path) -> None:
     """A sweep that was refused leaves no folder behind."""
-    for path in (folder / "multirun.yaml", folder):
+    for path in (folder / MULTIRUN, folder):
         try:
             path.unlink() if path.is_file() else path.rmdir()
         except OSError:
@@ -138,7 +184,7 @@ class Parent:
     trouble: str = ""
 
     @staticmethod
-    def open(app: Application, base: Any) -> Parent:
+    def open(app: Application, base: Any, line: Line) -> Parent:
         """Make the tracker ready and open the parent run, before any worker starts."""
         composed = Composed(base)
         component = component_from(composed.task, composed.choices, "tracker", app.registry)
@@ -146,24 +192,46 @@ class Parent:
             return Parent()
         config = OmegaConf.to_container(composed.task, resolve=False)
         described = {"overrides": list(app.arguments.overrides), **config}
-        try:
-            tracker = app.session.prepare_tracker(component)
-            name = " ".join(app.arguments.overrides) or "sweep"
-            return Parent(tracker, guarded(tracker, lambda: tracker.open_sweep(name, described)))
-        except TrackerError as error:
-            return Parent(trouble=str(error))
+        name, found = " ".join(app.arguments.overrides) or "sweep", Parent()
+
+        def open_it() -> None:
+            found.tracker = app.session.prepare_tracker(component)
+            found.id = guarded(found.tracker, lambda: found.tracker.open_sweep(name, described))
+
+        start = time.monotonic()
+        with waiting(f"opening tracker {component.name}", line):
+            found.trouble = app.session.ask(component, open_it)
+        if found.trouble and time.monotonic() - start > QUIET_SECONDS:  # else it is said at the end
+            terminal.warn(f"{found.trouble}; the sweep goes on, its runs are kept for arboretum sync")
+        return found
 
     def close(self, notes: Sequence[Note], status: str) -> str:
-        """Put the best run's metrics on the parent and end it; returns what went wrong so far, or ""."""
+        """Put the best metrics on the parent and end it; returns what went wrong so far, or "".
+
+        One data set: the best run's metrics.  Several: the mean over the data sets' best runs, and goal and test error of
+        each, as "valid_error.iris".
+        """
         if not self.id:
             return self.trouble
-        best = Standing.of(list(notes)).best
         try:
-            metrics = read_run(Path(best.folder)).metrics if best is not None else {}
-            guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, metrics, status))
+            with waiting(f"closing the sweep in tracker {self.tracker.name}"):
+                metrics = _best_metrics(Standing.of(notes).best)
+                guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, metrics, status))
         except ArboretumError as error:
             self.trouble = str(error)
         return self.trouble
+
+
+def _best_metrics(best: Sequence[Note]) -> dict[str, float]:
+    if len(best) == 1:
+        return dict(read_run(Path(best[0].folder)).metrics)
+    runs = [read_run(Path(note.folder)).metrics for note in best]
+    shared = [name for name in (runs[0] if runs else {}) if all(name in metrics for metrics in runs)]
+    found = {name: sum(metrics[name] for metrics in runs) / len(runs) for name in shared}
+    for note, metrics in zip(best, runs, strict=True):
+        chief = [name for name in dict.fromkeys((note.goal, *CHIEF)) if name in metrics]
+        found |= {f"{name}.{note.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
+    return found
 
 
 def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
@@ -178,8 +246,13 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
         terminal.say(comparison(records))
         for line in uncertified(records):
             terminal.say(line)
-    standing = Standing.of(list(notes))
-    terminal.say(f"{standing.text(max(total, len(notes)), 0)}; {terminal.duration(seconds)}; kept in {folder}")
+    standing = Standing.of(notes)
+    several = len(standing.best) > 1
+    count = (attrs.evolve(standing, best=()) if several else standing).text(max(total, len(notes)))
+    if several:
+        rows = [(note.dataset, terminal.number(note.value), _without_dataset(note.label)) for note in standing.best]
+        terminal.say(terminal.columns(rows, ("dataset", f"best {standing.best[0].goal}", "run"), right=(1,)) + "\n")
+    terminal.say(f"{count}; {terminal.duration(seconds)}; kept in {folder}")
     failures = [note for note in notes if note.status == FAILED]
     for note in failures[:SHOWN_FAILURES]:
         terminal.tell(f"arboretum: failed: {note.label}: {note.error}")
@@ -192,6 +265,10 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
         count = f"{len(untracked)} runs are kept, but not tracked" if untracked else "the sweep's parent run is not tracked"
         reason = untracked[0].tracker_error if untracked else trouble
         terminal.warn(f"{count}: {reason} (arboretum sync {folder} sends them later)")
+
+
+def _without_dataset(label: str) -> str:
+    return " ".join(word for word in label.split() if not word.startswith("dataset="))
 
 
 def _status(notes: Sequence[Note], trouble: str) -> int:

@@ -14,6 +14,7 @@ from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Registry
 from arboretum.runs.folder import TRACKED, read_run, run_folders
+from arboretum.runs.names import run_name
 from arboretum.runs.tracking import guarded, track_folder
 
 DESCRIPTION = """\
@@ -48,7 +49,8 @@ def main(argv: list[str]) -> int:
             if component not in trackers:
                 guarded(component, component.prepare)
                 trackers[component] = component
-            sent += bool(track_folder(trackers[component], folder, tracker_fields(component)))
+            name = run_name(read_run(folder).config, registry)
+            sent += bool(track_folder(trackers[component], folder, tracker_fields(component), name=name))
         except TrackerError as error:  # the store itself is in trouble: the next run would meet the same
             terminal.report_error(error)
             failures = len(waiting) - sent - alone

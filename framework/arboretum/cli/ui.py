@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arboretum.cli import terminal
 from arboretum.cli.finding import OVERRIDES_HELP, tracker_from
 from arboretum.cli.terminal import Parser
 from arboretum.errors import CapabilityError
@@ -22,6 +23,7 @@ def main(argv: list[str]) -> int:
     if tracker is None or not hasattr(tracker, "serve"):
         name = "none" if tracker is None else tracker.name
         raise CapabilityError(f"tracker {name} has no user interface; choose another with tracker=NAME")
+    terminal.tell(f"starting the user interface of tracker {tracker.name}, which takes some seconds")
     try:
         guarded(tracker, lambda: tracker.serve(host=arguments.host, port=arguments.port))
     except KeyboardInterrupt:

@@ -111,8 +111,9 @@ class Loader(ConfigLoaderImpl):
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """One job's configuration: composed and resolved at the first call, handed out at the second."""
         key = tuple(sweep_overrides)
-        if key in self._ready:
-            return self._ready.pop(key)
+        ready = self._ready.pop(key, None)
+        if ready is not None and OmegaConf.is_missing(ready.hydra.job, "num"):  # not in use: a sweeper may repeat itself
+            return ready
         config = self._job(master_config, list(sweep_overrides))
         if self.registry is not None:
             composed = Composed(config)

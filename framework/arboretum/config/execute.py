@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,26 @@ from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
-from arboretum.runs.folder import artifacts, make_ready, read_run, tracked_by, write_files, write_run
+from arboretum.runs.folder import (
+    artifacts,
+    free_folder,
+    is_taken,
+    make_ready,
+    read_run,
+    refuse_taken,
+    remove_if_empty,
+    tracked_by,
+    write_files,
+    write_run,
+)
 from arboretum.runs.index import Index, note_finished
-from arboretum.runs.tracking import guarded, run_name, track, track_folder
+from arboretum.runs.names import run_name
+from arboretum.runs.tracking import guarded, track, track_folder
 
 Progress = Callable[[float, float | None, str], None]
+
+VAIN_SECONDS = 1.0
+"""A tracker that failed after a longer wait is left alone; one that fails at once costs nothing to ask again."""
 
 
 @attrs.frozen(eq=False)
@@ -48,6 +64,7 @@ class Session:
         self._trackers: dict[Any, Any] = {}
         self._codes: dict[frozenset[str], str] = {}
         self._prepared: set[Any] = set()
+        self._given_up: dict[Any, str] = {}
 
     def tracker(self, component: Any) -> Any:
         """The session's instance of a tracker: equal components share a connection."""
@@ -60,6 +77,22 @@ class Session:
             guarded(tracker, tracker.prepare)
             self._prepared.add(tracker)
         return tracker
+
+    def ask(self, component: Any, action: Callable[[], Any]) -> str:
+        """Let a tracker act; what went wrong, or "".
+
+        One that makes a run wait in vain is not asked again: a sweep waits once, and ``arboretum sync`` sends the rest.
+        """
+        if component in self._given_up:
+            return self._given_up[component]
+        start = time.monotonic()
+        try:
+            action()
+        except TrackerError as error:
+            if time.monotonic() - start > VAIN_SECONDS:
+                self._given_up[component] = str(error)
+            return str(error)
+        return ""
 
     def is_ready(self, component: Any) -> bool:
         """Whether the tracker was made ready in this process."""
@@ -93,36 +126,49 @@ class Session:
         *,
         index: Index | None = None,
         sweep_id: str = "",
+        sweep: Path | None = None,
         progress: Progress | None = None,
     ) -> Outcome:
         """Do one run.
 
         folder : where to keep it; proved writable before any work.   index : of finished runs, asked when the settings say
-        so, and told.   sweep_id : the tracker's id of the multirun.
+        so, and told.   sweep_id : the tracker's id of the multirun.   sweep : the multirun's folder.
+        A folder that holds another finished run is refused; in a multirun, "NAME-2" beside it is taken instead.
         Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
         """
         from arboretum.engine import run as engine
 
+        request, prepared = self._request(resolved), None
         if folder is not None:
             make_ready(folder)
+            if is_taken(folder):  # whether by this very run is known once the data is loaded
+                prepared = engine.prepare(request, progress)
+                if sweep is None:
+                    refuse_taken(folder, prepared.fingerprint)
+                folder = free_folder(folder, prepared.fingerprint)
+        if resolved.parts.tracker is not None and progress is not None:
+            progress(0, None, f"opening tracker {resolved.parts.tracker.name}")
         trouble = self._open_tracker(resolved.parts.tracker)
-        request = self._request(resolved)
-        prepared = engine.prepare(request, progress)
+        prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint)
             if found is not None:
-                return self._reuse(found, folder, resolved, sweep_id)
+                return self._reuse(found, folder, resolved, sweep_id, sweep)
         record = engine.run(request, progress, prepared)
         files = artifacts(record)
-        warnings: tuple[str, ...] = ()
+        warnings: list[str] = []
         if folder is not None:
+            asked, folder = folder, free_folder(folder, record.fingerprint)
+            if folder != asked:  # another process was faster
+                warnings.append(f"run folder {str(asked)!r} was taken meanwhile; this run is kept in {str(folder)!r}")
             write_run(folder, files)
             if index is not None:
-                warning = note_finished(index, record.fingerprint, folder)
-                warnings = (warning,) if warning else ()
+                warnings += filter(None, [note_finished(index, record.fingerprint, folder)])
         if resolved.parts.tracker is not None and not trouble:
+            if progress is not None:
+                progress(0, None, f"giving the run to tracker {resolved.parts.tracker.name}")
             trouble = self._track(resolved, RunInfo("", {}, folder, sweep_id), record, files)
-        return Outcome(record, folder, tracker_error=trouble, warnings=warnings)
+        return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
 
     def _request(self, resolved: Resolved) -> Any:
         from arboretum.engine import run as engine
@@ -150,53 +196,43 @@ class Session:
 
     def _open_tracker(self, component: Any) -> str:
         """Start the tracker early, so that it loads while the run works; what is wrong with it, or ""."""
-        if component is None:
-            return ""
-        try:
-            self.prepare_tracker(component)
-        except TrackerError as error:
-            return str(error)
-        return ""
+        return "" if component is None else self.ask(component, lambda: self.prepare_tracker(component))
 
     def _track(self, resolved: Resolved, info: RunInfo, record: Record, files: Mapping[str, str]) -> str:
         tracker = self.tracker(resolved.parts.tracker)
-        info = attrs.evolve(
-            info, name=run_name(resolved.config), config=resolved.config, fingerprint=record.fingerprint
-        )
-        try:
-            track(tracker, info, record, files, tracker_fields(tracker))
-        except TrackerError as error:
-            return str(error)
-        return ""
+        name = run_name(resolved.config, self.registry)
+        info = attrs.evolve(info, name=name, config=resolved.config, fingerprint=record.fingerprint)
+        return self.ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
 
     def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str) -> str:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""
         tracker = resolved.parts.tracker
         if tracker is None or not self.is_ready(tracker):
             return ""
-        info = RunInfo(run_name(resolved.config), resolved.config, folder, sweep_id)
+        info = RunInfo(run_name(resolved.config, self.registry), resolved.config, folder, sweep_id)
         tracker = self.tracker(tracker)
-        try:
-            guarded(tracker, lambda: tracker.store_failure(info, error))
-        except TrackerError as trouble:
-            return str(trouble)
-        return ""
+        return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
 
-    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str) -> Outcome:
-        """A finished run instead of a new one: its files are copied, the tracker gets it if it has not."""
+    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str, sweep: Path | None) -> Outcome:
+        """A finished run instead of a new one: its files are copied, the tracker gets it if it has not.
+
+        What lies in the sweep's own folder already (under another number, since the sweep grew) stays where it is.
+        """
         record, kept, trouble = read_run(found), found, ""
-        if folder is not None and folder.resolve() != found.resolve():
+        at_home = sweep is not None and found.resolve().is_relative_to(sweep.resolve())
+        if at_home and folder is not None:
+            remove_if_empty(folder)
+        elif folder is not None and folder.resolve() != found.resolve():
             names = [path.name for path in found.iterdir() if path.is_file() and not path.name.startswith(".")]
             write_files(folder, {name: (found / name).read_text(encoding="utf-8") for name in names})
             kept = folder
         tracker = resolved.parts.tracker
         if tracker is not None:
-            try:
-                fields = tracker_fields(tracker)
-                if tracked_by(kept) != fields:
-                    track_folder(self.prepare_tracker(tracker), kept, fields, sweep_id)
-            except TrackerError as error:
-                trouble = str(error)
+            fields, name = tracker_fields(tracker), run_name(record.config, self.registry)
+            if tracked_by(kept) != fields:
+                trouble = self.ask(
+                    tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, fields, sweep_id, name=name)
+                )
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 
 

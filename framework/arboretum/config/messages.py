@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
+import yaml
 from hydra.errors import CompactHydraException, MissingConfigException, OverrideParseException
 
 from arboretum.config.settings import SETTINGS, Limits
 from arboretum.errors import ArboretumError, ConfigError, closest, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.assemble import expand
+from arboretum.plugin.build import coerce, field_types
 from arboretum.plugin.registry import NONE, Registry
 
 _KEY = re.compile(r"Could not (?:override|append to|delete from) '?(?:config\. ')?(?P<key>[^'\s]+)'")
+_MERGING = re.compile(r"Error merging override \+{0,2}(?P<key>[^=\s]+)=(?P<value>.*)", re.DOTALL)
 _SPECIFY = re.compile(r"You must specify '(?P<group>[^']+)'")
 _ASSIGNMENT = re.compile(r"^\+{0,2}(?P<key>[A-Za-z_/]+)=(?P<value>.*)$", re.DOTALL)
 
@@ -39,6 +43,8 @@ def translate(error: Exception, overrides: Sequence[str], registry: Registry) ->
         given = re.search(r"'([^=']+=[^']*)'", text)
         example = given[1] if given else "KEY=A,B"
         return ConfigError(f"{example} names several values; add -m to run each, or write a list as [A,B]")
+    if found := _MERGING.search(text):
+        return _misfit(found["key"], found["value"], cause, overrides, registry)
     if found := _KEY.search(text):
         return _unknown_key(found["key"], overrides, registry)
     if "Config group override must be" in text:
@@ -74,6 +80,22 @@ def _missing(error: MissingConfigException, registry: Registry) -> ConfigError:
         return ConfigError(f"unknown {group} {option!r}; known: {', '.join(listed)}; {way_out}")
     where = "" if group else " (is --config-dir given?)"
     return ConfigError(" ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where)
+
+
+def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry: Registry) -> ConfigError:
+    """A value of another shape than the field's: say what the field takes."""
+    group, *rest = key.split(".")
+    if group in KINDS and rest:
+        option = chosen_options(overrides, registry).get(group)
+        name = rest.pop(0) if group in MANY else option
+        if rest and name in registry.names(group) and registry.find_preset(group, name) is None:
+            wanted = field_types(registry.get(group, name).cls).get(rest[0], Any)
+            try:
+                coerce(yaml.safe_load(value), wanted, key)
+            except (ConfigError, yaml.YAMLError) as error:
+                return ConfigError(" ".join(str(error).split()))
+    reason = " ".join(str(cause).split("\n")[0].split()) if cause is not None else "its value has another form"
+    return ConfigError(f"{key} does not take {value} ({reason})")
 
 
 def _unspecified(group: str, registry: Registry) -> ConfigError:

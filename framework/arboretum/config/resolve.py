@@ -68,7 +68,25 @@ def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -
         parts[kind] = _several(kind, group, registry) if kind in MANY else _one(kind, group, chosen, registry)
     if parts["method"] is None:
         raise ConfigError(f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}")
+    _refuse_unfollowed(settings, parts, registry)
     return Resolved(settings, Parts(**parts), canonical(settings, parts, chosen))
+
+
+def _refuse_unfollowed(settings: Settings, parts: Mapping[str, Any], registry: Registry) -> None:
+    """Raise ConfigError for a shared value that no component of the run takes: a sweep over it would change nothing."""
+    chosen = [c for part in parts.values() for c in (part if isinstance(part, tuple) else (part,)) if c is not None]
+    for name in sorted({name for entry in registry.entries() for name in _followed(entry.cls)} & set(SETTINGS)):
+        value = getattr(settings, name)
+        if value is None or any(name in _followed(type(component)) for component in chosen):
+            continue
+        takers = [f"{entry.kind}={entry.name}" for entry in registry.entries() if name in _followed(entry.cls)]
+        msg = f"{name}={value} changes nothing: no component of this run follows it; leave it out, or choose one that does"
+        raise ConfigError(f"{msg} ({', '.join(takers)})")
+
+
+def _followed(cls: type) -> set[str]:
+    """The shared values that a component's fields follow unless they are set themselves."""
+    return {field.metadata["shared"] for field in attrs.fields(cls) if field.metadata.get("shared")}
 
 
 def _settings(values: dict[str, Any], registry: Registry) -> Settings:

@@ -18,7 +18,9 @@ class Limits:
     kind = "budget"
 
     seconds: float | None = param(None, "wall clock for growing or solving", gt=0.0, unit="s")
-    memory_mb: int | None = param(None, "tables of a solver, at most", gt=0, unit="MB")
+    memory_mb: int | None = param(
+        None, "what growing or solving allocates, at most; a smaller budget than needed is refused", gt=0, unit="MB"
+    )
 
 
 @attrs.frozen

@@ -35,7 +35,8 @@ VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished",
 class Budget:
     """What a run may spend on growing or solving, and again on its certificate.
 
-    seconds : wall.   memory_mb : megabytes of the solver's tables.
+    seconds : wall.   memory_mb : megabytes of their own arrays; a growth that is estimated to need more is refused before it
+        starts.
     """
 
     seconds: float | None = attrs.field(default=None)
@@ -195,7 +196,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=(*fitted.notes, *fitted.solution.notes, *remarks),
+        notes=(*table.notes.values(), *fitted.notes, *fitted.solution.notes, *remarks),
         certificate=certificate,
     )
 
@@ -261,7 +262,7 @@ def fit(
 
 
 def grow_or_tune(problem: Problem, context: Context) -> Solution:
-    """Let the method fit, once, or for each value that the tuner tries."""
+    """Let the method fit, once, or for each value that the tuner tries; a note of the solution says what it keeps."""
     tuner = problem.parts.tuner
     if tuner is None:
         return problem.parts.method.fit(problem, context)
@@ -270,7 +271,9 @@ def grow_or_tune(problem: Problem, context: Context) -> Solution:
         changed = with_fields(problem.parts, values)
         return changed.method.fit(attrs.evolve(problem, parts=changed), context)
 
-    return tuner.tune(attempt, problem.valid)[1]
+    values, solution = tuner.tune(attempt, problem.valid)
+    kept = ", ".join(f"{key}={value}" for key, value in values.items()) or "the values as given"
+    return attrs.evolve(solution, notes=(*solution.notes, f"tuner {tuner.name} keeps {kept}"))
 
 
 def with_fields(parts: Parts, values: Mapping[str, Any]) -> Parts:

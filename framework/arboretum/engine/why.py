@@ -108,6 +108,9 @@ def _stopped_by(growth: Growth, item: Open) -> str:
         return f"max_depth {limits.max_depth} is reached"
     if node.count < 2 * limits.min_leaf:
         return f"{node.count} rows are too few for two branches of min_leaf {limits.min_leaf}"
+    if node.mass < 2.0 * growth.space.min_weight:
+        share = node.mass / node.total_mass
+        return f"a share of {share:.3g} of the weight is too little for two branches of min_mass {limits.min_mass:g}"
     for rule in growth.problem.parts.stopping:
         if rule.is_leaf(node):
             return f"the stopping rule {rule.name} makes it a leaf"

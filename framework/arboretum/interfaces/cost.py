@@ -12,8 +12,8 @@ class Cost(Component, Protocol):
     """A price list for tests."""
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        """Return the price of every test, ≥ 0.  Called once per run, after encoding.
+        """Return the price of every test, finite and ≥ 0, all in one unit.  Called once per run, after encoding.
 
-        Raises DataError when a price names an unknown column.
+        seed : the run's; equal seeds give equal prices.   Raises DataError when a price names an unknown column.
         """
         ...

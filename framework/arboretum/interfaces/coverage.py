@@ -14,5 +14,8 @@ class Coverage(Component, Protocol):
     """A monotone submodular function f_i of the tests asked, per object, from 0 to 1 (Zhang & Gionis, section 4)."""
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: f_i for the objects ``rows`` that are still together at a node."""
+        """float64[len(rows)], 0 … 1: f_i for the objects ``rows`` (int64) that are still together at a node.
+
+        f_i is 0 at the root and never falls on the way down; it depends on the set of objects alone, not on its order.
+        """
         ...

@@ -25,11 +25,19 @@ class Criterion(Component, Protocol):
 
     Kernel form: ``score`` is a static method marked by ``arboretum.kernels.criterion_kernel`` with the signature
     ``score(weights, counts, price, extra, node) -> float64`` for one test (numba subset, must not allocate);
-    ``node.params`` holds the component's numeric fields in the order of declaration.
+    ``node.params`` holds the component's numeric fields (bool, int, float; true is 1) in the order of declaration.
+    Compiled code does not check indices, so each run judges a few small tables by the kernel as plain Python first:
+    ContractError where it reads beyond an array, or where the compiled form answers otherwise.
+
+    ``needs`` (optional) : kinds without which it cannot work, as in ``needs = ("impurity",)``.
     """
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]: higher is better, −inf = not admissible; NaN is an error.  Must not change ``tables``."""
+        """float64[tests]: higher is better, −inf = not admissible, in any unit of its own.
+
+        Must not change ``tables`` (its arrays refuse to be written).  What comes back is checked: ContractError for nothing,
+        another shape or dtype, NaN or +∞.  An exception raised here is reported as the criterion's.
+        """
         ...
 
 
@@ -37,7 +45,7 @@ class CriterionTerms(Protocol):
     """Optional: the named parts of a score, shown by ``arboretum why``."""
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """name → float64[tests].  Called for one node, by ``why`` only."""
+        """name → float64[tests], finite or −inf.  Called by ``why`` for one node, and at every node if there is ``settle``."""
         ...
 
 
@@ -49,7 +57,11 @@ class CriterionColumns(Protocol):
     """
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), k]: the columns of the node's objects (``rows``: int64 indices into ``objects``)."""
+        """float64[len(rows), k]: the columns of the node's objects (``rows``: int64 indices into ``objects``).
+
+        k is the same at every node.  Each test's sums over its outcomes are ``tables.extra``, float64[tests, outcomes, k];
+        they are not multiplied by object weights.  Called once per node that is scored.
+        """
         ...
 
 

@@ -9,7 +9,10 @@ from arboretum.model.table import Table
 
 
 class Dataset(Component, Protocol):
-    """A source of one raw table."""
+    """A source of one raw table.
+
+    A class may state ``offline = True``: ``load`` needs neither a file nor the network.  Printed examples prefer such sets.
+    """
 
     def load(self, seed: int) -> Table:
         """Return the table.  Called once per run, before encoding; may read files and, for OpenML, the network.

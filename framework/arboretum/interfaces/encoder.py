@@ -17,6 +17,7 @@ class Encoder(Component, Protocol):
 
         table : the training rows.   whole : all rows, for encoders that place bins on the whole data set.
         raw_thresholds : the method can search raw columns (``encoder=auto`` then leaves numeric columns raw).
+        seed : the run's, for encoders that draw (k-means).
         Raises DataError when no usable column is left.
         """
         ...

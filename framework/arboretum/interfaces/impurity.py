@@ -23,7 +23,10 @@ class Impurity(Component, Protocol):
     scale: ClassVar[str]
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…]; 0 where the mass is 0.  Called once per batch; may allocate."""
+        """float64[…, classes] → float64[…], finite and ≥ 0; 0 where the mass is 0 and where one class has all of it.
+
+        Called once per batch of tables; may allocate; must not change ``weights``.
+        """
         ...
 
 
@@ -44,9 +47,13 @@ class ImpurityOfValues(Protocol):
     """
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The impurity of some objects.   y, weight : float64[n].  Called once per node."""
+        """The impurity of some objects.   y, weight : float64[n], n ≥ 1, in any order.  Called once per node.
+
+        ``y`` is the target minus its mean over the training objects, in the target's unit.
+        """
         ...
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """What a leaf with these objects predicts (also allowed beside ``value``; default: the mean)."""
+        """What a leaf with these objects predicts, about the same mean as ``y`` (also allowed beside ``value``; default:
+        the weighted mean)."""
         ...

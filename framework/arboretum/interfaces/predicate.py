@@ -16,5 +16,8 @@ class Predicate(Component, Protocol):
     """A generator of tests at the node, from raw columns (``encoder=raw``)."""
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule]:
-        """Return the tests that compete at the node with the objects ``rows`` (int64).  Called once per node."""
+        """Return the tests that compete at the node with the objects ``rows`` (int64[k]), read on ``objects.table``.
+
+        Called once per node.  Equal seeds and rows give equal tests; ties of their scores go to the first.
+        """
         ...

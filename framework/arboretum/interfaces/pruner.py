@@ -18,5 +18,8 @@ class Pruner(Component, Protocol):
     needs_validation: ClassVar[bool]
 
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
-        """Return the pruned tree; the given one is frozen.  Called once per run, after growth."""
+        """Return the pruned tree, the given one itself where nothing is cut.  Called once per run, after growth.
+
+        train : the training rows.   valid : the validation rows, None without any.   It asks no test that ``tree`` does not.
+        """
         ...

@@ -16,7 +16,12 @@ class Solver(Component, Protocol):
     """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the proven bound."""
 
     def solve(self, problem: Problem, context: Context) -> Solution:
-        """Never a silent wrong answer: status says what is proven.  Raises BudgetError if there is no tree at all."""
+        """Minimise ``problem.parts.objective`` (or ``complexity``).  Called once per run, inside the fit clock.
+
+        Never a silent wrong answer: ``status`` says what is proven, ``lower_bound`` holds for every feasible tree (same unit
+        as ``value``), and ``value`` is that of the tree returned: verification recomputes it.  Looks at ``context.deadline``
+        and ``context.memory_bytes`` as it goes.  Raises BudgetError when a budget runs out before there is any tree.
+        """
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Protocol
 
 import attrs
@@ -24,6 +25,19 @@ class Limits:
     min_leaf: int = 1
     min_decrease: float | None = None
     min_mass: float = 0.0
+
+    def min_weight(self, total: float, n_objects: int) -> float:
+        """Weight that every branch must reach, in the unit of the weights: ``min_mass`` of ``total``, less the rounding of
+        sums; 0 without such a limit.
+
+        A branch's weight is a sum of up to n terms, or the difference of two such sums, added up in any order.  Each sum is
+        wrong by at most n · u · total (u = 2⁻⁵³, the rounding of one addition: Higham, Accuracy and Stability, eq. 4.4), a
+        parent's histogram less its children's by as much again, the total itself, too: 4 n u · total = 2 n ε · total covers
+        them.  So a branch that holds exactly the share is let through, whoever adds it up.  All engines compare with this.
+        """
+        if self.min_mass <= 0.0:
+            return 0.0
+        return max(0.0, (self.min_mass - 2.0 * n_objects * sys.float_info.epsilon) * total)
 
 
 class Stopping(Component, Protocol):

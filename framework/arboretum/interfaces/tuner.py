@@ -14,5 +14,9 @@ class Tuner(Component, Protocol):
     """A rule that tries values of one field and keeps one."""
 
     def tune(self, fit: Callable[[dict[str, Any]], Solution], valid: Table) -> tuple[dict[str, Any], Solution]:
-        """Return the kept overrides and their solution; ``fit`` grows with some fields replaced."""
+        """Return the kept overrides and their solution.
+
+        fit : grows with some fields replaced; keys as on the command line ("criterion.lam").   valid : rows to judge on,
+        never empty: a run without validation rows is refused.
+        """
         ...

@@ -21,8 +21,8 @@ BLOCK = 128
 
 @jit
 def list_tests(
-    weights, counts, moments, family, offset, has_missing, usable, prices, price_offset, min_leaf, used, allow_constant,
-    feature, index, side,
+    weights, counts, moments, family, offset, has_missing, usable, prices, price_offset, min_leaf, min_weight, used,
+    allow_constant, feature, index, side,
 ):
     """List the tests that may compete, in the order of features and indices; return their number.
 
@@ -31,7 +31,7 @@ def list_tests(
     used : int64[:], tests asked before on the path, as positions in ``prices``; they matter with ``allow_constant`` only.
     feature, index : int32[room].   side : int32[room], where missing rows go (−1: there are none).
     A test competes if at least two outcomes receive rows with a known value (or ``allow_constant``) and every outcome
-    that receives rows receives ``min_leaf``.  Room: twice the number of tests.
+    that receives rows receives ``min_leaf`` rows and ``min_weight`` (0: no such rule).  Room: twice the number of tests.
     """  # fmt: skip
     n = 0
     for f in range(len(family)):
@@ -44,7 +44,9 @@ def list_tests(
             missing = counts[stop].sum()
         if family[f] == MULTIWAY:
             banned = allow_constant and _contains(used, price_offset[f])
-            at = NO_SIDE if banned else _multiway(weights, counts, moments, start, stop, missing, min_leaf, allow_constant)
+            at = NO_SIDE
+            if not banned:
+                at = _multiway(weights, counts, moments, start, stop, missing, min_leaf, min_weight, allow_constant)
             if at >= 0:
                 feature[n], index[n], side[n] = f, 0, (at if missing > 0 else NO_SIDE)
                 n += 1
@@ -53,6 +55,11 @@ def list_tests(
         for b in range(start, stop):
             for k in range(counts.shape[1]):
                 known += counts[b, k]
+        heavy = known_mass = lost_mass = 0.0  # weights: left of the cut, of known and of missing values
+        if min_weight > 0.0:
+            for b in range(start, stop):
+                known_mass += _mass(weights, b, moments)
+            lost_mass = _mass(weights, stop, moments) if missing > 0 else 0.0
         left = np.int64(0)
         last = stop - 1 if family[f] == THRESHOLDS else stop
         for b in range(start, last):
@@ -60,6 +67,9 @@ def list_tests(
             for k in range(counts.shape[1]):
                 here += counts[b, k]
             left = left + here if family[f] == THRESHOLDS else here
+            if min_weight > 0.0:
+                mass = _mass(weights, b, moments)
+                heavy = heavy + mass if family[f] == THRESHOLDS else mass
             at = price_offset[f] + b - start
             if allow_constant:
                 if _contains(used, at):
@@ -73,6 +83,10 @@ def list_tests(
                 c = known + missing - a
                 if (0 < a < min_leaf) or (0 < c < min_leaf):
                     continue
+                if min_weight > 0.0:
+                    mass = heavy + (lost_mass if s == 0 else 0.0)
+                    if (a > 0 and mass < min_weight) or (c > 0 and known_mass + lost_mass - mass < min_weight):
+                        continue
                 feature[n], index[n], side[n] = f, b - start, (s if missing > 0 else NO_SIDE)
                 n += 1
     return n
@@ -86,8 +100,18 @@ def _contains(values, value):
     return False
 
 
+@jit(inline=True)
+def _mass(weights, b, moments):
+    """Weight of a bin."""
+    mass = weights[b, 0]
+    if not moments:
+        for k in range(1, weights.shape[1]):
+            mass += weights[b, k]
+    return mass
+
+
 @jit
-def _multiway(weights, counts, moments, start, stop, missing, min_leaf, allow_constant):
+def _multiway(weights, counts, moments, start, stop, missing, min_leaf, min_weight, allow_constant):
     """The heaviest outcome of a multiway test, which receives the missing rows, or −1 if it must not compete."""
     present = 0
     heaviest = -1.0
@@ -107,6 +131,12 @@ def _multiway(weights, counts, moments, start, stop, missing, min_leaf, allow_co
             here += missing
         if 0 < here < min_leaf:
             return -1
+        if here > 0 and min_weight > 0.0:
+            mass = _mass(weights, b, moments)
+            if b - start == at and missing > 0:
+                mass += _mass(weights, stop, moments)
+            if mass < min_weight:
+                return -1
     return at
 
 

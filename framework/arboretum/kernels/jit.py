@@ -48,6 +48,16 @@ def jit(function: Callable | None = None, *, inline: bool = False, signature: An
     return dispatcher
 
 
+def merged(function: Callable) -> Any:
+    """Decorate a helper whose *source* is merged into its callers before anything is compiled.
+
+    Arguments that are constants there are constants inside, and loops over them are unrolled; ``jit(inline=True)`` merges
+    code that has been optimised for any argument already.  It costs compile time at every call, and serves compiled callers
+    alone.
+    """
+    return numba.njit(inline="always", error_model="numpy")(function)
+
+
 def _stamp(dispatcher: Any, stamp: Any) -> None:
     """Make the cached code stale when ``stamp`` changes.
 

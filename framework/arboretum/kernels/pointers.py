@@ -20,7 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from arboretum.kernels.jit import house_stamp, jit
+from arboretum.kernels.jit import house_stamp, jit, merged
 from arboretum.kernels.marks import KernelNode
 
 _F1 = types.Array(types.float64, 1, "C")
@@ -96,15 +96,19 @@ def _address(kernel: Callable, template: str, signature: Any) -> int:
 
 
 @lru_cache(maxsize=None)
-def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SIGNATURE) -> Any:
+def compiled(
+    kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SIGNATURE, names: tuple[tuple[str, Any], ...] = ()
+) -> Any:
     """Compile the loop around ``kernel``.
 
+    signature : None compiles at the first call, with the kernel merged as source (:func:`arboretum.kernels.jit.merged`).
+    names : what else the template refers to.
     The loop's source pretends to lie in the kernel's file, so that numba caches it beside the plugin and drops it when
     the plugin changes; a change of the loop itself changes its name.
     """
     python = getattr(kernel, "py_func", kernel)
     # inlined by force: as a call, passing a dozen words per array costs five times what the kernel itself does
-    inner = numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
+    inner = merged(python) if signature is None else numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
     # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and imported by its test
     tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[:8]
     name = f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"
@@ -112,7 +116,7 @@ def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SI
         file = inspect.getsourcefile(python) or "<unknown>"
     except TypeError:
         file = "<unknown>"
-    scope: dict[str, Any] = {"__name__": python.__module__, "kernel": inner}
+    scope: dict[str, Any] = {"__name__": python.__module__, "kernel": inner, **dict(names)}
     # the loop starts on the kernel's own line: numba reads the source that stands there, and Python 3.13 refuses to
     # tokenize from the middle of a docstring
     above = "\n" * (python.__code__.co_firstlineno - 2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from arboretum.kernels.bounded import sort_run
 from arboretum.kernels.jit import jit
+from arboretum.kernels.sorting import sort_run
 
 
 @jit

@@ -17,24 +17,32 @@ from arboretum.kernels.runs import divide, divide_run, sort_columns, varies
 FOUND_NAN = -1
 """The criterion returned NaN somewhere."""
 
+NODE_WORK = 50
+"""What a node costs per column besides its values, in values."""
+
 USED, FEATURE, AT, SIDE, BROKEN = range(5)
 """What is known while a node's tests are scored: tables in the block, the best test, whether a score was NaN."""
 
 
 @jit
 def grow_subtree(
-    values, row_stride, column_stride, rows, members, objects, price, once, depth, max_depth, min_leaf, min_split,
-    bounded_below, least, gap, width, total_mass, batch, params, impurity, relative,
+    values, row_stride, column_stride, rows, members, objects, price, once, depth, max_depth, min_leaf, min_weight,
+    min_split, bounded_below, least, gap, width, total_mass, batch, params, impurity, relative, most_work, segment, stack,
     feature, child, side, edges, score, paid, weights, counts, impurities,
 ):
-    """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN.
+    """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, and how many are left open.
+
+    most_work : values looked at, roughly, after which the open nodes are left (at least one node is divided); they stand
+    in ``stack``, their objects in ``members[segment[v, 0] : segment[v, 1]]``, their depth in ``segment[v, 2]``.
 
     values : flat memory of float[n, columns].   rows : int32[m].   members : int32[m], 0 … m − 1; divided in place.
     objects : label, y, weight, count of the rows, and whether all of them are units; label or y is empty.
     price : float64[columns].   once : asked columns are free further down.   max_depth : −1 without one.
-    min_split : rows a node needs to be divided.   bounded_below : a score must be above ``least``.
+    min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.
+    bounded_below : a score must be above ``least``.
     Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
     float[., 2] (neighbouring values on both sides of the threshold), score, paid, weights [., width], counts, impurities.
+    segment : int64[., 5] and stack : int32[.] are scratch of that length, too.
     """  # fmt: skip
     m, n_columns = len(rows), len(price)
     keys, owners = np.empty((n_columns, m), values.dtype), np.empty((n_columns, m), np.int32)
@@ -47,7 +55,7 @@ def grow_subtree(
         np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32),
     )  # fmt: skip
     room = len(feature)
-    segment, parent, stack = np.empty((room, 5), np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
+    parent = np.empty(room, np.int32)
     state, best = np.zeros(5, np.int64), np.empty(1)
     sums = (np.empty(n_classes), np.empty(n_counts, np.int64), np.empty(n_classes), np.empty(n_counts, np.int64))
     here_price, scalars = price.copy(), np.zeros(6)
@@ -56,12 +64,13 @@ def grow_subtree(
     parent[0] = -1
     measure(0, 0, m, members, objects, weights, counts, impurity, impurities)
     feature[0] = -1
-    n, waiting = 1, 1
+    n, waiting, work = 1, 1, np.int64(0)
     stack[0] = 0
-    while waiting > 0:
+    while waiting > 0 and (n == 1 or work < most_work):
         waiting -= 1
         v = stack[waiting]
         low, high, first, stop = segment[v, 0], segment[v, 1], segment[v, 3], segment[v, 4]
+        work += (high - low + NODE_WORK) * (stop - first)
         if len(lists) < stop + n_columns:
             more = np.empty(2 * len(lists) + n_columns, np.int32)
             for at in range(stop):
@@ -88,12 +97,12 @@ def grow_subtree(
                 lists[stop + kept] = f
                 kept += 1
                 scan(
-                    f, key, owners[f, low:high], objects, weights[v], counts[v], sums, min_leaf, gap, here_price[f],
-                    block, node, batch, relative, floor, state, best,
+                    f, key, owners[f, low:high], objects, weights[v], counts[v], sums, min_leaf, min_weight, gap,
+                    here_price[f], block, node, batch, relative, floor, state, best,
                 )  # fmt: skip
         flush(block, node, batch, relative, floor, state, best)
         if state[BROKEN] > 0:
-            return FOUND_NAN
+            return FOUND_NAN, 0
         if state[FEATURE] < 0 or (bounded_below and not best[0] > least):
             continue
         if kept < stop - first:
@@ -113,6 +122,7 @@ def grow_subtree(
             parent[c], child[v, outcome], feature[c] = v, c, -1
             rows_here = measure(c, a, b, members, objects, weights, counts, impurity, impurities)
             small = rows_here < 2 * min_leaf or rows_here < min_split or segment[c, 2] == max_depth
+            small = small or (min_weight > 0.0 and mass_of(weights[c], n_counts < n_classes) < 2.0 * min_weight)
             if not small and not is_pure(counts[c], objects[1], members[a:b]):
                 wanted += 1 + outcome
         if wanted > 0:
@@ -126,7 +136,7 @@ def grow_subtree(
             stack[waiting] = n
             waiting += 1
         n += 2
-    return n
+    return n, waiting
 
 
 @jit(inline=True)
@@ -181,7 +191,8 @@ def measure(v, low, high, members, objects, weights, counts, impurity, impuritie
 
 @jit
 def scan(
-    f, key, owner, objects, all_w, all_c, sums, min_leaf, gap, price, block, node, batch, relative, floor, state, best,
+    f, key, owner, objects, all_w, all_c, sums, min_leaf, min_weight, gap, price, block, node, batch, relative, floor,
+    state, best,
 ):
     """Put the tables of all cuts of a column into the block; with missing rows, each cut with them left, then right."""
     label, y, weight, count, unit = objects
@@ -227,6 +238,13 @@ def scan(
             a = left + missing if s == 0 else left
             if a < min_leaf or total - a < min_leaf:
                 continue
+            if min_weight > 0.0:
+                mass, rest = np.float64(a), np.float64(total - a)
+                if not unit or moments:
+                    mass = mass_of(left_w, moments) + (mass_of(lost_w, moments) if s == 0 else 0.0)
+                    rest = mass_of(all_w, moments) - mass
+                if mass < min_weight or rest < min_weight:
+                    continue
             if state[USED] == BLOCK:
                 flush(block, node, batch, relative, floor, state, best)
             t = state[USED]

@@ -36,7 +36,8 @@ def log_loss(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float
     """
     known = codes < proba.shape[1]
     chance = np.where(known, proba[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)
-    return float(-(weights * np.log(np.maximum(chance, np.finfo(np.float64).eps))).sum() / weights.sum())
+    # + 0.0: a loss of nothing is 0, not −0
+    return float(-(weights * np.log(np.maximum(chance, np.finfo(np.float64).eps))).sum() / weights.sum()) + 0.0
 
 
 def roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:

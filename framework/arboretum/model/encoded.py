@@ -61,14 +61,18 @@ class Feature:
 
 @attrs.frozen
 class RawFeature:
-    """One raw feature: thresholds are placed at midpoints between neighbouring values of the node's objects."""
+    """One raw feature: thresholds are placed at midpoints between neighbouring values of the node's objects.
+
+    column : name of the raw column.  position : its index in the raw table.  unit : as in Column.
+    """
 
     column: str
     position: int
+    unit: str = ""
 
     def rule(self, threshold: float) -> TestRule:
         """The test "value ≤ threshold"."""
-        return Threshold(self.column, float(threshold))
+        return Threshold(self.column, float(threshold), self.unit)
 
 
 @attrs.frozen(eq=False)

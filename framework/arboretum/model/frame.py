@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, closest
+from arboretum.model.dates import DAYS, date_number
 from arboretum.model.table import MISSING_CODE, UNSEEN_CODE, Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
 
@@ -20,7 +21,7 @@ def table_like(tree: Tree, X: Any, name: str = "rows") -> Table:
     """Read ``X`` as a table with the tree's columns, ready for ``tree.predict``.
 
     X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of the tree), a list
-        of mappings from column name to value, or a Table.  None and NaN (and pandas' NA) are missing values.
+        of mappings from column name to value, a mapping from column name to values, or a Table.  None and NaN (and pandas' NA) are missing values.
 
     Categories are matched by spelling (``str``); a value that the tree has never seen gets the code −2.  A column that
     no test of the tree reads may be absent: its values are then missing.  The target is unknown (code −1, or NaN)
@@ -53,6 +54,12 @@ def _source(tree: Tree, X: Any) -> tuple[int, Callable[[str], Any], Sequence[str
     if isinstance(X, Sequence) and (not X or isinstance(X[0], Mapping)):
         names = list(dict.fromkeys(str(key) for row in X for key in row)) if X else [c.name for c in tree.columns]
         return len(X), lambda n: [row.get(n) for row in X], names
+    if isinstance(X, Mapping):
+        lengths = {name: len(values) for name, values in X.items()}
+        if len(set(lengths.values())) > 1:
+            msg = f"the columns differ in length: {', '.join(f'{n} {k}' for n, k in list(lengths.items())[:5])}"
+            raise DataError(msg)
+        return next(iter(lengths.values()), 0), X.__getitem__, list(lengths)
     array = np.asarray(X)
     if array.ndim != 2 or array.shape[1] != len(tree.columns):
         msg = f"expected rows with {len(tree.columns)} columns as in training; got an array of the shape {array.shape}"
@@ -80,12 +87,17 @@ def _no_target(tree: Tree, n_rows: int) -> Target:
 
 def _all_missing(spec: ColumnSpec, n_rows: int) -> Column:
     if spec.kind is ColumnKind.continuous:
-        return Column(spec.name, spec.kind, np.full(n_rows, np.nan))
+        return Column(spec.name, spec.kind, np.full(n_rows, np.nan), unit=spec.unit)
     return Column(spec.name, spec.kind, np.full(n_rows, MISSING_CODE, np.int32), spec.categories)
 
 
 def read_column(spec: ColumnSpec, values: Any) -> Column:
-    """Read outside values (array, pandas series, list) as a column of the given kind; raises DataError."""
+    """Read outside values (array, pandas series, list) as a column of the given kind; raises DataError.
+
+    A column of dates takes ISO text, dates and times of Python, NumPy or pandas, or numbers in its unit.
+    """
+    if spec.unit:
+        return Column(spec.name, spec.kind, read_date_numbers(spec, values), unit=spec.unit)
     refuse_dates(spec.name, values)
     if spec.kind is ColumnKind.continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
@@ -105,6 +117,23 @@ def read_numbers(name: str, values: Any) -> np.ndarray:
         msg = f"column {name!r} holds an infinite value; replace it by a number or leave it empty"
         raise DataError(msg)
     return array
+
+
+def read_date_numbers(spec: ColumnSpec, values: Any) -> np.ndarray:
+    """float64[n] in the unit of the column, NaN = missing; raises DataError for what is neither date nor number."""
+    array = _as_array(values)
+    if array.dtype.kind in "biuf":
+        return read_numbers(spec.name, array)
+    array = array.astype(object) if array.dtype.kind != "M" else array
+    numbers_ = np.full(len(array), np.nan)
+    for row in np.flatnonzero(~_missing(array)):
+        value = array[row]
+        number = float(value) if isinstance(value, _NUMBERS) else date_number(value, spec.unit)
+        if number is None:
+            msg = f"column {spec.name!r} must hold dates such as 2020-03-01; got {value!r}"
+            raise DataError(msg)
+        numbers_[row] = number
+    return numbers_
 
 
 def refuse_dates(name: str, values: Any) -> None:
@@ -193,6 +222,8 @@ def _missing(array: np.ndarray) -> np.ndarray:
     """bool[n]: which values are None, NaN or pandas' NA (the only values that are not equal to themselves)."""
     if array.dtype.kind == "f":
         return np.isnan(array)
+    if array.dtype.kind == "M":
+        return np.isnat(array)
     if array.dtype.kind != "O":
         return np.zeros(len(array), bool)
     return np.array([v is None or v is not v or not _equals_itself(v) for v in array.tolist()], bool)
@@ -226,6 +257,8 @@ def _from_table(tree: Tree, table: Table) -> Table:
 
 def _recoded(spec: ColumnSpec, column: Column) -> Column:
     both = (spec.kind is ColumnKind.continuous, column.kind is ColumnKind.continuous)
+    if both == (True, True) and spec.unit != column.unit:
+        return _turned(spec, column)
     if both == (True, True) or (both == (False, False) and column.categories == spec.categories):
         return attrs.evolve(column, kind=spec.kind)
     if both[0] != both[1]:
@@ -237,3 +270,63 @@ def _recoded(spec: ColumnSpec, column: Column) -> Column:
     return Column(
         spec.name, spec.kind, np.array([*lookup, UNSEEN_CODE, MISSING_CODE], np.int32)[column.values], spec.categories
     )
+
+
+def _turned(spec: ColumnSpec, column: Column) -> Column:
+    """Days as seconds, seconds as days; raises DataError where one side holds plain numbers."""
+    if not (spec.unit and column.unit):
+        held = "dates" if column.unit else "numbers"
+        msg = f"column {spec.name!r} holds {held} here, but the tree was grown with {'dates' if spec.unit else 'numbers'}"
+        raise DataError(msg)
+    values = np.floor(column.values / 86_400) if spec.unit == DAYS else column.values * 86_400
+    return attrs.evolve(column, values=values, unit=spec.unit)
+
+
+def is_mixed(X: Any) -> bool:
+    """Whether X is a frame with a column that does not hold numbers."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
+        return False
+    return any(getattr(dtype, "kind", "O") not in "biuf" or not hasattr(dtype, "kind") for dtype in X.dtypes)
+
+
+def numeric_columns(X: np.ndarray, names: Sequence[str]) -> tuple[Column, ...]:
+    """One transposition makes every column contiguous; none is copied again."""
+    turned = np.ascontiguousarray(X.T)
+    return tuple(Column(name, ColumnKind.continuous, turned[j]) for j, name in enumerate(names))
+
+
+def frame_column(name: str, series: Any) -> Column:
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers.
+
+    Objects that are all numbers are numbers: a frame that was filled row by row, or read with decimals, has those.
+    """
+    refuse_dates(name, series)
+    if getattr(series.dtype, "kind", "O") in "biuf" or holds_numbers(series):
+        return Column(name, ColumnKind.continuous, read_numbers(name, series))
+    categories, codes = spelled(series)
+    kind = ColumnKind.ordinal if getattr(series.dtype, "ordered", False) else ColumnKind.categorical
+    return Column(name, kind, codes, tuple(categories))
+
+
+def is_constant(column: Column) -> bool:
+    """Whether no test on the column can tell two rows apart."""
+    values = column.values
+    if column.kind is ColumnKind.continuous:
+        first = values[0]
+        return bool(values[-1] == first and (values == first).all()) or bool(np.isnan(first) and np.isnan(values).all())
+    return bool((values == values[0]).all())
+
+
+def classes_and_codes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct labels in order, and the position of each row's label among them.
+
+    Integers in a narrow range are counted instead of sorted: 0.3 ms instead of 6 ms for 100,000 rows.
+    """
+    if y.dtype.kind in "iu" and len(y) and int(y.max()) - int(y.min()) <= 4 * len(y):
+        low = y.min()
+        shifted = (y - low).astype(np.int64, copy=False)
+        present = np.flatnonzero(np.bincount(shifted))
+        position = np.zeros(int(present[-1]) + 1, np.int32)
+        position[present] = np.arange(len(present))
+        return (present + low).astype(y.dtype), position[shifted]
+    return np.unique(y, return_inverse=True)

@@ -17,15 +17,18 @@ from arboretum.model.tree import Tree
 SCHEMA = "arboretum.record/1"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Record:
-    """Everything that is known after a run.
+    """Everything that is known after a run.  In a notebook it shows a small table and the tree.
 
     config : the composed configuration; ``config["choices"]`` holds the chosen names per group.
     versions : package → version, plugin → owner's distribution and version, git commit where there is one.
-    data : name, sha256, n_rows, n_objects, n_tests, n_classes.
+    data : name, sha256, n_rows, n_train, n_objects, n_tests, n_classes.
     timings : seconds (wall): load, encode, compile, fit, verify, and certify where it was asked for.
-    metrics : flat name → number.
+    metrics : flat name → number; NaN where a metric is not defined on the rows at hand.
+    solution : what a solver proved (value, lower bound, status); None for a greedy method, which proves nothing.
+    verified : the slow reference replayed the tree over the rows and found every reported number.
+    tree : None where only the numbers were loaded.
     fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
     certificate : how far the tree is from the minimum (``certify=true``); None when not asked for, or not applicable.
     """
@@ -42,6 +45,33 @@ class Record:
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
     certificate: Certificate | None = None
+
+    @property
+    def method(self) -> str:
+        """The chosen method; "" where the configuration does not say."""
+        return str(self.config.get("choices", {}).get("method", ""))
+
+    @property
+    def title(self) -> str:
+        """Headline: "cart on iris"."""
+        return " on ".join(filter(None, (self.method, str(self.data.get("name", "")))))
+
+    @property
+    def highlights(self) -> dict[str, float]:
+        """The few metrics to look at first, in the order to show them: size, errors, cost."""
+        quality = "mse" if "train_mse" in self.metrics else "error"
+        names = ("n_nodes", "depth", *(f"{part}_{quality}" for part in ("train", "valid", "test")), "expected_cost")
+        return {name: self.metrics[name] for name in names if name in self.metrics}
+
+    def __repr__(self) -> str:
+        numbers = "".join(f"{name} {value:.4g}, " for name, value in self.highlights.items())
+        return f"Record({self.title or 'a run'}, seed {self.seed}: {numbers}{'verified' if self.verified else 'not verified'})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from arboretum.report.record_html import record_html
+
+        return record_html(self)
 
     def to_json(self) -> str:
         """The record as JSON text, without the tree (``tree.json`` lies beside it)."""

@@ -17,14 +17,20 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, unknown
+from arboretum.model.dates import UNITS, spell_date
 from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table
 
 NO_OUTCOME = -1
 """The value is missing, or was never seen: the tree decides what to do with the row."""
 
 
-def spell(value: float) -> str:
-    """Write a number the way a reader would: six significant digits, whole numbers in full, no trailing ``.0``."""
+def spell(value: float, unit: str = "") -> str:
+    """Write a number the way a reader would: six significant digits, whole numbers in full, no trailing ``.0``.
+
+    unit : "days" or "seconds" (since 1970-01-01): the number is a bound on dates and is written as one.
+    """
+    if unit:
+        return spell_date(value, unit)
     short = f"{value:.6g}"
     return f"{value:.15g}" if "e+" in short and abs(value) < 1e15 else short
 
@@ -67,7 +73,7 @@ class TestRule:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object with ``type`` and the fields."""
-        fields = attrs.asdict(self)
+        fields = {key: value for key, value in attrs.asdict(self).items() if key != "unit" or value}
         return {"type": self.tag, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}
 
     @staticmethod
@@ -109,6 +115,12 @@ def _finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
             raise DataError(msg)
 
 
+def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
+    if value not in UNITS:
+        msg = f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}"
+        raise DataError(msg)
+
+
 def _floats(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
@@ -124,6 +136,7 @@ class Threshold(TestRule):
     tag: ClassVar[str] = "threshold"
     column: str
     threshold: float = attrs.field(converter=float, validator=_finite)
+    unit: str = attrs.field(default="", validator=_unit)
 
     def outcomes(self, table, rows):
         values = numbers(table, self.column, rows)
@@ -138,7 +151,7 @@ class Threshold(TestRule):
         return 0 if value <= self.threshold else 1
 
     def outcome_label(self, outcome):
-        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold)}"
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit)}"
 
 
 @attrs.frozen
@@ -246,6 +259,7 @@ class Bins(TestRule):
     column: str
     edges: tuple[float, ...] = attrs.field(converter=_floats, validator=_finite)
     missing_outcome: bool = False
+    unit: str = attrs.field(default="", validator=_unit)
 
     @property
     def arity(self):
@@ -269,10 +283,10 @@ class Bins(TestRule):
         if not self.edges:
             return "is known"
         if outcome == 0:
-            return f"≤ {spell(self.edges[0])}"
+            return f"≤ {spell(self.edges[0], self.unit)}"
         if outcome == len(self.edges):
-            return f"> {spell(self.edges[-1])}"
-        return f"in ({spell(self.edges[outcome - 1])}, {spell(self.edges[outcome])}]"
+            return f"> {spell(self.edges[-1], self.unit)}"
+        return f"in ({spell(self.edges[outcome - 1], self.unit)}, {spell(self.edges[outcome], self.unit)}]"
 
     def describe(self):
         return self.column
@@ -287,6 +301,7 @@ class Interval(TestRule):
     low: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)
     high: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)
     missing_is_other: bool = False
+    unit: str = attrs.field(default="", validator=_unit)
 
     def outcomes(self, table, rows):
         values = numbers(table, self.column, rows)
@@ -307,10 +322,10 @@ class Interval(TestRule):
         if self.low is None and self.high is None:
             return "is known" if outcome == 0 else "is missing"
         if self.low is None:
-            return f"{'≤' if outcome == 0 else '>'} {spell(self.high)}"
+            return f"{'≤' if outcome == 0 else '>'} {spell(self.high, self.unit)}"
         if self.high is None:
-            return f"{'>' if outcome == 0 else '≤'} {spell(self.low)}"
-        return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low)}, {spell(self.high)}]"
+            return f"{'>' if outcome == 0 else '≤'} {spell(self.low, self.unit)}"
+        return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low, self.unit)}, {spell(self.high, self.unit)}]"
 
 
 def _refuse_continuous(column: Column) -> None:

@@ -51,12 +51,14 @@ class Column:
     values : float64[n_rows] (or float32) with NaN = missing for ``continuous``;
         int32[n_rows] codes into ``categories`` with −1 = missing for ``ordinal`` and ``categorical``.
     categories : the spelled-out values, in their order for ``ordinal``; empty for ``continuous``.
+    unit : "" for plain numbers; "days" or "seconds" (since 1970-01-01) for dates, which tests then read aloud.
     """
 
     name: str
     kind: ColumnKind
     values: np.ndarray
     categories: tuple[str, ...] = ()
+    unit: str = ""
 
     def __attrs_post_init__(self) -> None:
         dtype = None if self.kind is ColumnKind.continuous else np.int32
@@ -157,7 +159,7 @@ class Table:
         """
         digest = hashlib.sha256()
         for column in self.columns:
-            digest.update(f"{column.name}\0{column.kind.value}\0".encode())
+            digest.update(f"{column.name}\0{column.kind.value}{column.unit}\0".encode())
             if column.kind is ColumnKind.continuous:
                 _hash_floats(digest, column.values)
             else:

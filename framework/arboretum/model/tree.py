@@ -17,7 +17,7 @@ from arboretum.errors import ContractError, DataError
 from arboretum.model import walk
 from arboretum.model.invariants import check_tree
 from arboretum.model.rules import TestRule, rules_from_json
-from arboretum.model.table import ColumnKind, Table, Task, frozen_array
+from arboretum.model.table import Column, ColumnKind, Table, Task, frozen_array
 
 LEAF = -1
 NO_CHILD = -1
@@ -31,14 +31,24 @@ SCHEMA = "arboretum.tree/1"
 
 @attrs.frozen
 class ColumnSpec:
-    """What the tree must know of a raw column to read rows: its name, kind and categories."""
+    """What the tree must know of a raw column to read rows: its name, kind, categories, and the unit of dates.
+
+    missing : whether a training row had no value there; pictures then say where such rows go.
+    """
 
     name: str
     kind: ColumnKind
     categories: tuple[str, ...] = ()
+    unit: str = ""
+    missing: bool = False
+
+    @staticmethod
+    def of(column: Column) -> ColumnSpec:
+        """The specification of a table's column."""
+        return ColumnSpec(column.name, column.kind, column.categories, column.unit, bool(column.missing.any()))
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Tree:
     """A decision tree.
 
@@ -99,6 +109,11 @@ class Tree:
     def __hash__(self) -> int:
         # the shape tells most trees apart; floats are left out, since 0.0 and -0.0 are equal with different bytes
         return hash((self.task, self.classes, self.test.tobytes(), self.child.tobytes()))
+
+    def __repr__(self) -> str:
+        target = f"{len(self.classes)} classes" if self.task is Task.classification else "regression"
+        depth = int(self.depth_of.max())
+        return f"Tree({target}, {len(self.columns)} columns: {self.n_nodes} nodes, {self.n_leaves} leaves, depth {depth})"
 
     # -- shape ---------------------------------------------------------------------------------------------------
 
@@ -241,7 +256,10 @@ class Tree:
             "task": self.task.value,
             "classes": list(self.classes),
             "columns": [
-                {"name": c.name, "kind": c.kind.value, "categories": list(c.categories)} for c in self.columns
+                {"name": c.name, "kind": c.kind.value, "categories": list(c.categories)}
+                | ({"unit": c.unit} if c.unit else {})
+                | ({"missing": True} if c.missing else {})
+                for c in self.columns
             ],
             "rules": [rule.to_json() for rule in self.rules],
         }
@@ -271,7 +289,14 @@ class Tree:
             return Tree(
                 task=Task(data["task"]),
                 columns=tuple(
-                    ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"])) for c in data["columns"]
+                    ColumnSpec(
+                        c["name"],
+                        ColumnKind(c["kind"]),
+                        tuple(c["categories"]),
+                        c.get("unit", ""),
+                        c.get("missing", False),
+                    )
+                    for c in data["columns"]
                 ),
                 classes=tuple(data["classes"]),
                 rules=rules_from_json(data["rules"]),
@@ -296,6 +321,10 @@ class Tree:
         from arboretum.report.svg import tree_svg
 
         return tree_svg(self, **options)
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.to_svg()
 
     def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes | None:
         """The tree as a PNG file: its bytes, or written to ``path`` (then None); needs matplotlib.
@@ -356,7 +385,7 @@ def single_leaf(table: Table) -> Tree:
         value = moments[1] / moments[0]
     return Tree(
         task=target.task,
-        columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in table.columns),
+        columns=tuple(ColumnSpec.of(c) for c in table.columns),
         classes=target.classes,
         rules=(),
         test=[LEAF],

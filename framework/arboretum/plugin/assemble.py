@@ -147,4 +147,8 @@ def _read_assignment(text: str) -> tuple[str, Any]:
     if not sign:
         msg = f"cannot read override {text!r}; expected KEY=VALUE"
         raise ConfigError(msg)
-    return key.strip().lstrip("+"), yaml.safe_load(value) if value else ""
+    try:
+        return key.strip().lstrip("+"), yaml.safe_load(value) if value else ""
+    except yaml.YAMLError as error:
+        msg = f"cannot read override {text!r}: some of its characters have a meaning of their own; quote them: {key}='…'"
+        raise ConfigError(msg) from error

@@ -19,9 +19,9 @@ from typing import Any
 import attrs
 import pluggy
 
+from arboretum.engine.component_check import guess_kind
 from arboretum.errors import ConfigError, PluginError
 from arboretum.interfaces import hooks
-from arboretum.interfaces.component import EVERY_KIND
 from arboretum.plugin.presets import read_presets
 from arboretum.plugin.registry import ONE_FILE, Failure, Owner, Registry, check_component
 
@@ -70,7 +70,7 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
         for cls in classes:
             check_component(cls, owner)
     except PluginError as error:
-        registry.failures.append(Failure(point.name, str(error)))
+        registry.failures.append(Failure(point.name, str(error).removeprefix(f"plugin {owner.plugin}: ")))
         return
     _fill(registry, owner, classes, presets)
 
@@ -88,7 +88,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     except BaseException as error:
         msg = f"plugin file {str(file)!r} does not import: {_one_line(error)}"
         raise PluginError(msg) from error
-    _fill(registry, owner, _register(manager, module, owner) or _classes_of(module), ())
+    _fill(registry, owner, _register(manager, module, owner) or _classes_of(module, owner), ())
 
 
 def import_file(path: Path) -> ModuleType:
@@ -113,6 +113,9 @@ def import_file(path: Path) -> ModuleType:
 
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:
     """Register one plugin with pluggy and return its classes; raises PluginError on a broken hook."""
+    if manager.has_plugin(owner.plugin) or manager.get_name(module) is not None:
+        msg = f"plugin {owner.plugin}: {_twice(manager, module, owner)}"
+        raise PluginError(msg)
     try:
         manager.register(module, name=owner.plugin)
         manager.check_pending()
@@ -133,17 +136,32 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         raise PluginError(msg) from error
 
 
-def _classes_of(module: ModuleType) -> list[type]:
-    """The component classes a one-file plugin defines, when it has no hook."""
-    classes = [
-        value
-        for _, value in inspect.getmembers(module, inspect.isclass)
-        if value.__module__ == module.__name__ and attrs.has(value) and getattr(value, "kind", None) in EVERY_KIND
-    ]
-    if not classes:
-        msg = f"plugin file {module.__file__!r} defines no component: no attrs class in it states kind and name"
-        raise PluginError(msg)
-    return classes
+def _twice(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> str:
+    """Why a plugin cannot be registered a second time, and the way out."""
+    other = manager.get_name(module)
+    if other is not None and other != owner.plugin:
+        return f"its module is registered as plugin {other} already; keep one of the two entry points"
+    file = getattr(manager.get_plugin(owner.plugin), "__file__", None) or "another distribution"
+    if owner.distribution == ONE_FILE:
+        return f"a plugin of that name is loaded already ({file}); rename {owner.path}"
+    return f"a plugin of that name is loaded already ({file}); rename one entry point, or uninstall one"
+
+
+def _classes_of(module: ModuleType, owner: Owner) -> list[type]:
+    """The component classes a one-file plugin defines, when it has no hook.
+
+    A class that states kind and name is meant as one; raises PluginError where there is none, saying what a class lacks
+    that comes near.
+    """
+    mine = [cls for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__ == module.__name__]
+    classes = [cls for cls in mine if all(isinstance(getattr(cls, word, None), str) for word in ("kind", "name"))]
+    if classes:
+        return classes
+    for cls in mine:
+        if any(isinstance(getattr(cls, word, None), str) for word in ("kind", "name")) or guess_kind(cls):
+            check_component(cls, owner)
+    msg = f"plugin file {module.__file__!r} defines no component: no class in it states kind and name"
+    raise PluginError(msg)
 
 
 def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: Iterable[Any]) -> None:

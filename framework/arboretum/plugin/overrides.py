@@ -1,7 +1,9 @@
-"""Overrides of an estimator: the one-file plugins among them, and the keys that only a run takes."""
+"""The components of an estimator from its overrides: the one-file plugins among them, and the keys that only a run takes."""
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -11,7 +13,9 @@ import attrs
 
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS
-from arboretum.plugin.assemble import split_values
+from arboretum.interfaces.method import Parts
+from arboretum.plugin.assemble import assemble, split_values
+from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
 
 _ELSEWHERE: Mapping[str, str] = {
@@ -26,6 +30,37 @@ _ELSEWHERE: Mapping[str, str] = {
     "skip_finished": "an estimator records nothing; arboretum.run does",
 }
 """Keys of a run that an estimator does not take, and what to do instead."""
+
+
+UNUSED = ("dataset", "split", "tracker")
+"""Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
+
+
+@functools.cache
+def _registry(files: tuple[str, ...] = ()) -> Any:
+    """The plugins, found once per process and files: an ensemble of a thousand trees must not look a thousand times."""
+    return load_registry(files)
+
+
+def assembled(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
+    """The components of an estimator, kept by their JSON text: they are frozen, and an ensemble asks for the same ones often."""
+    try:
+        text = json.dumps(overrides)
+    except (TypeError, ValueError):  # a value that JSON does not know, such as an enum
+        return _assembled_now(method, overrides)
+    return _assembled_from_text(method, text)
+
+
+@functools.lru_cache(maxsize=64)
+def _assembled_from_text(method: str, text: str) -> Parts:
+    return _assembled_now(method, json.loads(text))
+
+
+def _assembled_now(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
+    files, keys, overrides = split_plugins(overrides)
+    registry = _registry(files)
+    refuse_keys(registry, keys)
+    return assemble(registry, {"method": method}, overrides, without=UNUSED)
 
 
 def split_plugins(overrides: Mapping[str, Any] | Sequence[str]) -> tuple[tuple[str, ...], list[str], Any]:

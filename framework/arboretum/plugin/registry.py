@@ -10,7 +10,8 @@ from typing import Any
 
 import attrs
 
-from arboretum.errors import ConfigError, PluginError, closest
+from arboretum.engine.component_check import broken_contract, guess_kind
+from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.component import EVERY_KIND
 
@@ -107,10 +108,11 @@ class Registry:
         taken = self._entries[kind].get(name) or self._presets[kind].get(name)
         if taken is not None:
             installed = taken.owner if owner.distribution == ONE_FILE else owner
-            msg = (
-                f"{kind} {name!r} is claimed by two plugins: {taken.owner.plugin} and {owner.plugin}; "
-                f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={installed.plugin}"
-            )
+            claims = " and ".join(o.path if o.distribution == ONE_FILE else o.plugin for o in (taken.owner, owner))
+            way = f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={installed.plugin}"
+            if installed.distribution == ONE_FILE:
+                way = "rename one"
+            msg = f"{kind} {name!r} is claimed by two plugins: {claims}; {way}"
             raise PluginError(msg)
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -150,36 +152,51 @@ class Registry:
         if near:
             owner = (self._entries[kind].get(near) or self._presets[kind][near]).owner.plugin
             hint = f"; did you mean {near!r} ({owner})?"
-        text = f"unknown {kind} {name!r}{hint} installed: {', '.join(names) or 'none'}"
+        text = f"unknown {kind} {name!r}{hint} installed: {listed(name, names)}"
+        if len(names) > MOST_NAMES:
+            text += f" (arboretum plugins {kind} lists them)"
         if self.failures:
             text += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"
         return text
 
 
 def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
-    """Return (kind, name) of a component class; raises PluginError naming the broken rule."""
+    """Return (kind, name) of a component class; raises PluginError naming plugin, class, the broken rule and the way out."""
     label = getattr(cls, "__qualname__", repr(cls))
-    if not isinstance(cls, type) or not attrs.has(cls):
-        msg = f"plugin {owner.plugin}: {label} is not an attrs class; decorate it with @attrs.frozen"
+    fault = _fault(cls)
+    if fault is not None:
+        msg = f"plugin {owner.plugin}: {label}{fault}"
         raise PluginError(msg)
+    return cls.kind, cls.name
+
+
+def _fault(cls: Any) -> str | None:
+    """What makes a class no component, as the end of a sentence that names it."""
+    if not isinstance(cls, type):
+        return " is no class; arboretum_components() returns the classes themselves, not instances"
     kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)
+    if not isinstance(kind, str):
+        guessed = guess_kind(cls) or "criterion"
+        return f' states no kind; add kind = "{guessed}" (kinds: {", ".join(EVERY_KIND)})'
     if kind not in EVERY_KIND:
-        msg = f"plugin {owner.plugin}: {label}.kind is {kind!r}; it must be one of {', '.join(EVERY_KIND)}"
-        raise PluginError(msg)
-    if not isinstance(name, str) or not name.replace("-", "_").replace(".", "_").isidentifier() or name == NONE:
-        msg = f"plugin {owner.plugin}: {label}.name is {name!r}; it must be a word of letters, digits, '_', '-' (not 'none')"
-        raise PluginError(msg)
+        near = closest(kind, EVERY_KIND)
+        return f".kind is {kind!r}; " + (f"did you mean {near!r}?" if near else f"it must be one of {', '.join(EVERY_KIND)}")
+    if not isinstance(name, str):
+        return f' states no name; add name = "…", the word after {kind}= on the command line'
+    if not name.replace("-", "_").replace(".", "_").isidentifier() or name == NONE:
+        return f".name is {name!r}; it must be a word of letters, digits, '_', '-' (not 'none')"
+    if not attrs.has(cls):
+        return " is not an attrs class; decorate it with @attrs.frozen"
     if getattr(cls, "__setattr__", object.__setattr__) is object.__setattr__ and attrs.fields(cls):
-        msg = f"plugin {owner.plugin}: {label} is not frozen; decorate it with @attrs.frozen"
-        raise PluginError(msg)
-    without_default = [f.name for f in attrs.fields(cls) if f.default is attrs.NOTHING]
-    if without_default:
-        msg = f"plugin {owner.plugin}: {label}.{without_default[0]} has no default; every field of a component has one"
-        raise PluginError(msg)
+        return " is not frozen; decorate it with @attrs.frozen"
+    for field in attrs.fields(cls):
+        if field.default is attrs.NOTHING:
+            return f".{field.name} has no default; every field of a component has one"
+    if not isinstance(getattr(cls, "paper", ""), str):
+        return f'.paper is {cls.paper!r}; it must be text ("" where there is none)'
     try:
         as_capabilities(getattr(cls, "capabilities", ()))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         known = ", ".join(c.value for c in Capability)
-        msg = f"plugin {owner.plugin}: {label}.capabilities: {error}; known: {known}"
-        raise PluginError(msg) from None
-    return kind, name
+        return f".capabilities: {error}; known: {known}"
+    return broken_contract(kind, cls)

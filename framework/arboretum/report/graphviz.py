@@ -36,6 +36,8 @@ def _node(tree: Tree, item: Item) -> str:
         text.append("[" + ", ".join(spell_short(weight) for weight in item.weights) + "]")
     elif item.count:
         text.append(f"{percentage(share(tree, item))} {tree.classes[tree.label[item.node]]}")
+    if item.note:
+        text.append(item.note)
     if item.folded:
         text.append(f"{item.folded} leaves folded")
     fill = "#ffffff" if item.children else mix(node_colour(tree, item.node), "#ffffff", 0.7)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from arboretum.model.rules import TestRule, spell
+from arboretum.model.rules import NO_OUTCOME, TestRule, spell
 from arboretum.model.table import Task
-from arboretum.model.tree import Tree
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 
 MERGE_ABOVE = 4
 """Nodes with more branches than this show sibling leaves of one prediction as one."""
@@ -25,6 +25,7 @@ class Item:
     children : the shown branches; empty at a leaf and where the rest is folded.
     folded : leaves that lie below and are not shown; 0 at a leaf.
     merged : number of leaves shown as this one.   stays : the rows that stop at the parent (no branch for them).
+    note : what else its test does with rows that have no value; "" where a branch says it ("> 3 or missing").
     """
 
     node: int
@@ -35,6 +36,7 @@ class Item:
     folded: int = 0
     merged: int = 1
     stays: bool = False
+    note: str = ""
 
     def walk(self) -> Iterator[Item]:
         """This item and all below, in preorder."""
@@ -106,6 +108,7 @@ def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: 
     rule = tree.rule(node)
     branches: list[tuple[list[str], list[Item]]] = []
     place: dict[object, int] = {}
+    lost, takes_missing = missing_outcome(tree, node), -1
     for outcome, child in enumerate(tree.children(node)):
         if child < 0:
             continue
@@ -119,29 +122,51 @@ def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: 
         else:
             place[key] = len(branches)
             branches.append(([mark], [item]))
-    children = [_joined(marks, items) for marks, items in branches]
+        if outcome == lost and "missing" not in mark:
+            takes_missing = place[key]
+    children = [
+        _joined(marks, items, missing=index == takes_missing) for index, (marks, items) in enumerate(branches)
+    ]
     rest = weights - sum(child.weights for child in children)
     stays = tree.mass[node] - sum(_mass(tree, child.weights) for child in children)
-    lost = count - sum(child.count for child in children)
+    without = count - sum(child.count for child in children)
     lacks = (tree.children(node) < 0).any()
     if stays > 1e-9 * tree.mass[node] or (empty and lacks):
-        children.append(Item(node, "otherwise", np.where(stays > 0, rest, 0.0), max(lost, 0), stays=True))
-    return Item(node, "", weights, count, tuple(children))
+        edge = "otherwise" if lacks else "missing"
+        children.append(Item(node, edge, np.where(stays > 0, rest, 0.0), max(without, 0), stays=True))
+    note = "missing → every branch, by weight" if lost == MISSING_SPLITS else ""
+    return Item(node, "", weights, count, tuple(children), note=note)
+
+
+def missing_outcome(tree: Tree, node: int) -> int:
+    """The outcome whose branch a row without a value takes at an inner node; MISSING_STOPS or MISSING_SPLITS if none.
+
+    Where no training row missed a value of the columns in question the branch is a mere convention (the heaviest), not
+    worth a word: MISSING_STOPS, unless the test itself has an outcome for such rows.
+    """
+    rule = tree.rule(node)
+    own = rule.outcome_of(dict.fromkeys(rule.columns))
+    if own != NO_OUTCOME:
+        return own
+    seen = any(column.missing for column in tree.columns if column.name in rule.columns)
+    return int(tree.missing_child[node]) if seen else MISSING_STOPS
 
 
 def _mass(tree: Tree, weights: np.ndarray) -> float:
     return float(weights.sum() if tree.task is Task.classification else weights[0])
 
 
-def _joined(marks: list[str], items: list[Item]) -> Item:
+def _joined(marks: list[str], items: list[Item], missing: bool) -> Item:
+    """One branch of the leaves that are shown as one; ``missing``: rows without a value take it, too."""
+    too = ("" if not missing else ", missing" if marks[0] in ("yes", "no") else " or missing")
     if len(items) == 1:
-        return attrs.evolve(items[0], edge=marks[0])
+        return attrs.evolve(items[0], edge=marks[0] + too)
     if all(mark.startswith("= ") for mark in marks):
         edge = "= " + ", ".join(mark[2:] for mark in marks)
     else:
         edge = " or ".join(marks)
     weights, count = sum(item.weights for item in items), sum(item.count for item in items)
-    return attrs.evolve(items[0], edge=edge, weights=weights, count=count, merged=len(items))
+    return attrs.evolve(items[0], edge=edge + too, weights=weights, count=count, merged=len(items))
 
 
 def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:

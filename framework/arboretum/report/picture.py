@@ -90,6 +90,8 @@ def _lines(tree: Tree, item: Item) -> tuple[str, str]:
         lower = rows
     else:
         lower = f"{rows} · {percentage(share(tree, item))}"
+    if item.note:
+        lower = f"{lower} · missing → all"
     if item.folded:
         lower = f"{rows} · {item.folded} leaves folded"
     return upper, lower
@@ -238,6 +240,8 @@ def _hint(tree: Tree, item: Item) -> str:
     lines = [question(tree.rule(item.node)) if item.children else prediction(tree, item)]
     if item.edge:
         lines.insert(0, f"branch: {item.edge}")
+    if item.note:
+        lines.append(item.note)
     if tree.task is Task.regression:
         lines.append(f"mean {spell_short(tree.value[item.node])}, deviation {spell_short(deviation(tree, item))}")
     else:

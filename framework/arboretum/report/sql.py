@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arboretum.errors import CapabilityError
-from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_SPLITS, Tree
 from arboretum.model.walk import policies
@@ -14,7 +14,7 @@ from arboretum.model.walk import policies
 def tree_sql(tree: Tree) -> str:
     """Write the prediction of a row as a CASE expression: ``SELECT <it> FROM rows``.
 
-    Categories are compared as text, a missing value is NULL.  A row that no branch takes gets the prediction of the
+    Categories are compared as text, dates as ISO text (2020-03-01), a missing value is NULL.  A row that no branch takes gets the prediction of the
     node where it stops.  Numbers are written in full, so that the database decides as the tree does (in double
     precision).
 
@@ -35,7 +35,7 @@ def tree_sql(tree: Tree) -> str:
 
 
 def _case(tree: Tree, node: int, lost: int, text: dict[int, str], indent: str) -> str:
-    """Branches in order, at the end the branch of rows without an outcome (``lost``), or the node's own answer."""
+    """Branches in order; at the end that which rows without an outcome follow (``lost``), else the node's own answer."""
     rule = tree.rule(node)
     if type(rule) not in _CONDITIONS:
         msg = f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL"
@@ -43,8 +43,18 @@ def _case(tree: Tree, node: int, lost: int, text: dict[int, str], indent: str) -
     branches = [text.pop(int(child)) if child >= 0 else _answer(tree, node) for child in tree.children(node)]
     conditions = _CONDITIONS[type(rule)](rule)
     space = "\n" + indent + "  "
-    lines = [f"WHEN {condition} THEN {branch}" for condition, branch in zip(conditions, branches, strict=True)]
-    lines.append(f"ELSE {branches[lost] if lost >= 0 else _answer(tree, node)}")
+    lines = [
+        f"WHEN {condition} THEN {branch}"
+        for k, (condition, branch) in enumerate(zip(conditions, branches, strict=True))
+        if k != lost
+    ]
+    if not lines:
+        return branches[lost]
+    if lost >= 0:  # the last branch is also that of rows without an outcome: written once, however deep the tree
+        said = f"{', '.join(rule.columns)} {rule.outcome_label(lost)} or missing".replace("*/", "* /")
+        lines.append(f"ELSE /* {said} */ {branches[lost]}")
+    else:
+        lines.append(f"ELSE {_answer(tree, node)}")
     return "CASE" + "".join(space + line for line in lines) + "\n" + indent + "END"
 
 
@@ -63,8 +73,13 @@ def _name(column: str) -> str:
 
 
 def _threshold(rule: Threshold) -> list[str]:
-    column, bound = _name(rule.column), repr(rule.threshold)
+    column, bound = _name(rule.column), _bound(rule.threshold, rule.unit)
     return [f"{column} <= {bound}", f"{column} > {bound}"]
+
+
+def _bound(value: float, unit: str) -> str:
+    """A number in full; of dates the ISO text, which databases compare with their dates and with text alike."""
+    return _text(spell(value, unit)) if unit else repr(value)
 
 
 def _among(column: str, categories: tuple[str, ...]) -> str:
@@ -90,7 +105,7 @@ def _values(rule: Values) -> list[str]:
 
 
 def _bins(rule: Bins) -> list[str]:
-    column, edges = _name(rule.column), [repr(edge) for edge in rule.edges]
+    column, edges = _name(rule.column), [_bound(edge, rule.unit) for edge in rule.edges]
     bounds = list(zip([None, *edges], [*edges, None], strict=True))
     return [_between(column, low, high) for low, high in bounds] + [f"{column} IS NULL"] * rule.missing_outcome
 
@@ -102,7 +117,7 @@ def _between(column: str, low: str | None, high: str | None) -> str:
 
 def _interval(rule: Interval) -> list[str]:
     column = _name(rule.column)
-    low, high = (None if bound is None else repr(bound) for bound in (rule.low, rule.high))
+    low, high = (None if bound is None else _bound(bound, rule.unit) for bound in (rule.low, rule.high))
     inside = _between(column, low, high)
     outside = f"NOT ({inside})"
     return [inside, f"{outside} OR {column} IS NULL" if rule.missing_is_other else outside]

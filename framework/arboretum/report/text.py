@@ -59,7 +59,9 @@ class _Line:
 
     def note(self) -> str:
         folded = self.item.folded
-        return f"({folded} leaves folded)" if folded else ""
+        said = [f"{folded} leaves folded"] if folded else []
+        said += [self.item.note] if self.item.note else []
+        return f"({'; '.join(said)})" if said else ""
 
     def head(self, tree: Tree) -> str:
         return self.prefix + " ".join(part for part in (self.sentence, self.predicted(tree), self.note()) if part)
@@ -75,7 +77,7 @@ def _branches(tree: Tree, root: Item) -> list[tuple[str, str, Item]]:
         for k, child in reversed(list(enumerate(item.children))):
             last = k == len(item.children) - 1
             branch, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            column = "" if child.stays else ", ".join(tree.rule(item.node).columns) + " "
+            column = "" if child.edge == "otherwise" else ", ".join(tree.rule(item.node).columns) + " "
             stack.append((below + branch, below + more, column + child.edge, child))
     return found
 

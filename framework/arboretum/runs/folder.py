@@ -25,7 +25,7 @@ PROBE_BYTES = 65_536
 def artifacts(record: Record) -> dict[str, str]:
     """File name → text of a finished run; the tree's files are absent when there is no tree."""
     tree = record.tree
-    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg()}
+    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg(title=record.title or None)}
     return {**trees, RECORD: record.to_json()}
 
 
@@ -128,6 +128,27 @@ def fingerprint_of(folder: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return data.get("fingerprint") if isinstance(data, dict) and data.get("verified") is True else None
+
+
+def is_taken(folder: Path, fingerprint: str = "") -> bool:
+    """Whether a folder holds a finished run of another fingerprint (or a ``record.json`` that cannot be read)."""
+    return (folder / RECORD).exists() and not (fingerprint and fingerprint_of(folder) == fingerprint)
+
+
+def refuse_taken(folder: Path, fingerprint: str) -> None:
+    """Raise StoreError when writing there would lose another finished run; the same run again loses nothing."""
+    if is_taken(folder, fingerprint):
+        msg = f"run folder {str(folder)!r} holds another finished run (arboretum show {folder}); it is kept: "
+        raise StoreError(msg + "choose another with hydra.run.dir=FOLDER, or move that one away")
+
+
+def free_folder(folder: Path, fingerprint: str = "") -> Path:
+    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run."""
+    number, found = 1, folder
+    while is_taken(found, fingerprint):
+        number += 1
+        found = folder.with_name(f"{folder.name}-{number}")
+    return found
 
 
 def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str) -> None:

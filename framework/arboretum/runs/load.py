@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from arboretum.errors import StoreError
+from arboretum.errors import StoreError, TrackerError
 from arboretum.model.record import Record
 from arboretum.runs.folder import RECORD, read_run, record_from
 from arboretum.runs.tracking import guarded
@@ -24,4 +24,8 @@ def load_run(run: str | Path, tracker: Any = None) -> Record:
         if not path.is_dir():
             raise StoreError(f"there is no run folder {str(run)!r}")
         return read_run(path)
-    return record_from(guarded(tracker, lambda: tracker.fetch(str(run))), f"run {run}")
+    try:
+        files = guarded(tracker, lambda: tracker.fetch(str(run)))
+    except TrackerError as error:
+        raise TrackerError(f"{str(run)!r} is no run folder here, and {error}") from error
+    return record_from(files, f"run {run}")

@@ -22,13 +22,14 @@ class Note:
     """How one job ended.
 
     job : its number.   status : finished, skipped (finished before) or failed.   label : "method=cart dataset=iris seed=1".
-    folder : where the run is kept.   goal : the metric looked at, "" where there is none; value : its value, or None.
+    folder : where the run is kept.   dataset : its name, "" where the job failed.   goal : the metric looked at, "" where there is none; value : its value, or None.
     """
 
     job: int
     status: str
     label: str
     folder: str = ""
+    dataset: str = ""
     goal: str = ""
     value: float | None = None
     error: str = ""

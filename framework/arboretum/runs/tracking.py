@@ -39,21 +39,15 @@ def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str],
     return run_id
 
 
-def track_folder(tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "") -> str:
+def track_folder(tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "", *, name: str = "") -> str:
     """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already.
 
+    name : how the tracker lists it; the tracker's own choice without.
     Raises StoreError (no run there) and TrackerError.
     """
     if tracked_by(folder) == dict(fields):
         return ""
     files = read_files(folder)
     record = record_from(files, str(folder))
-    info = RunInfo(run_name(record.config), record.config, folder, sweep_id, record.fingerprint)
+    info = RunInfo(name, record.config, folder, sweep_id, record.fingerprint)
     return track(tracker, info, record, files, fields)
-
-
-def run_name(config: Mapping[str, Any]) -> str:
-    """How a tracker lists a run: "cart iris seed=1"."""
-    choices = config.get("choices", {})
-    words = [str(choices[key]) for key in ("method", "dataset") if choices.get(key)]
-    return " ".join([*words, f"seed={config.get('seed', 0)}"])

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Encoded, Family, Node, Prices, Tables, Task, Tree
+from arboretum.api import Encoded, Family, Limits, Node, Prices, Tables, Task, Tree
 
 Assignment = dict[int, int]
 """Object → outcome."""
@@ -70,9 +70,11 @@ def raw_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iterat
 
 
 def naive_tests(
-    objects: Encoded, prices: Prices, rows: Sequence[int], min_leaf: int = 1, asked: frozenset[str] = frozenset()
-) -> list[NaiveTest]:
+    objects: Encoded, prices: Prices, rows: Sequence[int], min_leaf: int = 1, asked: frozenset[str] = frozenset(),
+    min_mass: float = 0.0,
+) -> list[NaiveTest]:  # fmt: skip
     """All tests that may compete at the node with these objects."""
+    least = Limits(min_mass=min_mass).min_weight(math.fsum(objects.weight), objects.n_objects)
     found = []
     offset = objects.test_offset
     for raw, features in ((False, objects.features), (True, objects.raw_features)):
@@ -89,9 +91,15 @@ def naive_tests(
                 for side in sides:
                     whole = {**outcome, **dict.fromkeys(missing, side)}
                     sizes = [sum(int(objects.count[i]) for i, o in whole.items() if o == k) for k in range(arity)]
-                    if all(size == 0 or size >= min_leaf for size in sizes):
+                    if all(size == 0 or size >= min_leaf for size in sizes) and _heavy(objects, whole, least):
                         found.append(NaiveTest(("raw" if raw else "coded", f, index), side, whole, arity, price))
     return found
+
+
+def _heavy(objects: Encoded, outcome_of: Assignment, least: float) -> bool:
+    """Whether every outcome that has objects weighs ``least``."""
+    present = set(outcome_of.values())
+    return all(math.fsum(objects.weight[i] for i, o in outcome_of.items() if o == k) >= least for k in present)
 
 
 def _sides(objects: Encoded, outcome: Assignment, missing: Sequence[int], arity: int, multiway: bool) -> list[int]:
@@ -160,7 +168,7 @@ def _deviation(objects: Encoded, part: list[int], impurity: Any) -> float:
 
 def check_tree(
     tree: Tree, objects: Encoded, prices: Prices, score: Callable[[Tables, Node], np.ndarray], impurity: Any,
-    min_leaf: int = 1, tolerance: float = 1e-9,
+    min_leaf: int = 1, tolerance: float = 1e-9, min_mass: float = 0.0,
 ) -> None:
     """Walk a fully grown tree: at every inner node the chosen test exists, its score is the highest, its children are
     right; a leaf is pure or has no test.
@@ -174,9 +182,9 @@ def check_tree(
         v, rows, depth, asked = stack.pop()
         assert int(tree.counts[v]) == sum(int(objects.count[i]) for i in rows), f"node {v}: counts"
         if tree.is_leaf[v]:
-            _check_leaf(objects, prices, rows, min_leaf, asked, v)
+            _check_leaf(objects, prices, rows, min_leaf, asked, v, min_mass)
             continue
-        tests = naive_tests(objects, prices, rows, min_leaf, asked)
+        tests = naive_tests(objects, prices, rows, min_leaf, asked, min_mass)
         scores, node = naive_scores(objects, rows, tests, score, impurity, depth)
         rule = tree.rule(v)
         outcome = rule.outcomes(objects.table, row_of[rows])
@@ -196,8 +204,9 @@ def check_tree(
 
 
 def _check_leaf(
-    objects: Encoded, prices: Prices, rows: list[int], min_leaf: int, asked: frozenset[str], node: int
+    objects: Encoded, prices: Prices, rows: list[int], min_leaf: int, asked: frozenset[str], node: int, min_mass: float
 ) -> None:
     target = objects.y if objects.task is Task.regression else objects.label
     pure = len({float(target[i]) for i in rows}) == 1
-    assert pure or not naive_tests(objects, prices, rows, min_leaf, asked), f"node {node}: a leaf that could be divided"
+    left = [] if pure else naive_tests(objects, prices, rows, min_leaf, asked, min_mass)
+    assert not left, f"node {node}: a leaf that could be divided"

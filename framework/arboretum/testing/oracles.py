@@ -94,7 +94,7 @@ def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -
     inner = np.array([entry["rule"] >= 0 for entry in nodes])
     return Tree(
         task=objects.task,
-        columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in objects.table.columns),
+        columns=tuple(ColumnSpec.of(c) for c in objects.table.columns),
         classes=objects.table.target.classes,
         rules=tuple(rules),
         test=np.array([entry["rule"] for entry in nodes]),

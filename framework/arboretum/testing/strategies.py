@@ -189,7 +189,7 @@ class _Builder:
         regression = table.task is Task.regression
         return Tree(
             task=table.task,
-            columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in table.columns),
+            columns=tuple(ColumnSpec.of(c) for c in table.columns),
             classes=table.target.classes,
             rules=tuple(self.rules),
             test=self.test,

@@ -36,6 +36,12 @@ def test_min_leaf_counts_the_rows_of_every_branch(rows):
     assert tree.counts.min() >= rows and tree.n_leaves > 1
 
 
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
+def test_min_mass_weighs_every_branch(share):
+    tree = grown(Standard(min_mass=share))
+    assert tree.mass.min() >= share * tree.mass[0] * (1 - 1e-12) and tree.n_leaves > 1
+
+
 @pytest.mark.parametrize("leaves", [1, 2, 3, 7])
 @pytest.mark.parametrize("order", ["best", "depth", "breadth"])
 def test_max_leaves_is_never_exceeded(leaves, order):
@@ -85,6 +91,7 @@ def test_several_rules_combine_to_the_tightest():
     [
         (Standard, {"max_depth": -1}, "stopping.max_depth must be ≥ 0; got -1"),
         (Standard, {"min_leaf": 0}, "stopping.min_leaf must be ≥ 1; got 0"),
+        (Standard, {"min_mass": 0.6}, "stopping.min_mass must be ≥ 0 and ≤ 0.5; got 0.6"),
         (Standard, {"max_leaves": 0}, "stopping.max_leaves must be ≥ 1; got 0"),
         (MassAtMost, {"theta": 1.5}, "stopping.theta must be ≥ 0 and ≤ 1; got 1.5"),
         (MassAtMost, {"theta": float("nan")}, "stopping.theta must be ≥ 0 and ≤ 1; got nan"),

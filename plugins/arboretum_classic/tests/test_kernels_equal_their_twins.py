@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from arboretum.kernels import KernelNode, mark_of
 from arboretum_classic import kernels, reference
+from arboretum_classic.criteria import _mix, _mix_one
 
 KERNELS = {name: f for name, f in inspect.getmembers(kernels, inspect.isfunction) if mark_of(f)}
 IMPURITIES = [name for name, f in KERNELS.items() if mark_of(f) == "impurity" and name != "variance"]
@@ -78,3 +79,8 @@ def test_the_gain_ratio_of_play_tennis_outlook_is_that_of_the_textbook():
     node = KernelNode(14.0, 14.0, math.nan, 0, 0.0, np.zeros(0), reference.entropy)
     found = kernels.gain_ratio(weights, weights.astype(np.int64), 1.0, np.zeros((3, 0)), node)
     assert found == pytest.approx(0.24675 / 1.57741, abs=1e-5)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
+def test_mixing_one_number_is_mixing_an_array_of_one(numbers):
+    assert [_mix_one(number) for number in numbers] == _mix(np.array(numbers, np.uint64)).tolist()

@@ -142,10 +142,10 @@ def code_numeric(
     n_bins = len(edges) + 1 + missing_bin
     spelled = tuple(edges.astype(np.float64).tolist())
     if n_bins == 2 and len(edges) == 1 and tests is not BinTests.multiway:
-        rule = Threshold(column.name, spelled[0])
+        rule = Threshold(column.name, spelled[0], column.unit)
         return [Coded(SingleTest(column.name, position, Family.thresholds, 2, has_missing, rule), codes)]
     family = {"onehot": Family.equals, "multiway": Family.multiway, "thresholds": Family.thresholds}[tests.value]
-    feature = BinnedFeature(column.name, position, family, n_bins, has_missing, spelled, missing_bin)
+    feature = BinnedFeature(column.name, position, family, n_bins, has_missing, spelled, missing_bin, column.unit)
     return [Coded(feature, codes)]
 
 

@@ -178,9 +178,9 @@ def _complete_rows(table: Table, notes: list[str]) -> Table:
 def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
     """A raw feature and its values; the codes of an ordinal column as floats, NaN = missing."""
     if column.kind is ColumnKind.continuous:
-        return RawFeature(column.name, position), column.values
+        return RawFeature(column.name, position, column.unit), column.values
     values = np.where(column.values < 0, np.nan, column.values)
-    return RawOrdinal(column.name, position, column.categories), values.astype(np.float32)
+    return RawOrdinal(column.name, position, categories=column.categories), values.astype(np.float32)
 
 
 def _code_matrix(coded: list[Coded], n_rows: int) -> np.ndarray:

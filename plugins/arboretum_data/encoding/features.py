@@ -27,27 +27,28 @@ from arboretum_data.encoding.rules import Known, OrdinalAtMost
 class BinnedFeature(Feature):
     """A continuous column cut at ``edges``: bin k is ``edges[k−1] < value ≤ edges[k]``.
 
-    missing_bin : the last bin is "missing".
+    missing_bin : the last bin is "missing".   unit : as in Column.
     """
 
     edges: tuple[float, ...] = ()
     missing_bin: bool = False
+    unit: str = ""
 
     def rule(self, index: int) -> TestRule:
         """The interval, threshold or multiway test with that index."""
         edges = self.edges
         if self.family is Family.multiway:
-            return Bins(self.column, edges, missing_outcome=self.missing_bin)
+            return Bins(self.column, edges, missing_outcome=self.missing_bin, unit=self.unit)
         if self.family is Family.thresholds:
             if not self.missing_bin:
-                return Threshold(self.column, edges[index])
+                return Threshold(self.column, edges[index], self.unit)
             high = edges[index] if index < len(edges) else None  # the last test: known or missing?
-            return Interval(self.column, None, high, missing_is_other=True)
+            return Interval(self.column, None, high, missing_is_other=True, unit=self.unit)
         if index > len(edges):
             return Equals(self.column, None)
         low = edges[index - 1] if index else None
         high = edges[index] if index < len(edges) else None
-        return Interval(self.column, low, high, missing_is_other=self.missing_bin)
+        return Interval(self.column, low, high, missing_is_other=self.missing_bin, unit=self.unit)
 
 
 @attrs.frozen

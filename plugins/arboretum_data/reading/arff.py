@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import attrs
 
-from arboretum.api import DataError
-from arboretum_data.reading.cells import Cells, checked_header, factorise
+from arboretum.api import DataError, unknown
+from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers
 from arboretum_data.reading.delimited import decode, read_bytes
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+(.+)", re.IGNORECASE)
+_ITEM = re.compile(r"\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*?)\s*(,|$)")
+_SPARSE_ITEM = re.compile(r"\s*(\d+)\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*?)\s*(,|$)")
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+NUMERIC = ("numeric", "real", "integer")
+TYPES = (*NUMERIC, "string", "date", "relational")
 
 
 @attrs.frozen
@@ -21,24 +25,39 @@ class Attribute:
     """One ``@attribute`` line; ``values`` is () unless it is nominal."""
 
     name: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    numeric: bool = False
 
 
 def read_arff(path: Path, *, encoding: str = "utf-8", missing: Sequence[str] = ("?",)) -> list[Cells]:
-    """Read an ARFF file.  Raises DataError with the line that breaks the format."""
+    """Read an ARFF file.  Raises DataError with the line that breaks the format.
+
+    missing : spellings of a missing value; a nominal attribute may declare one of them as a value, but never "?".
+    """
     where = str(path)
-    lines = decode(read_bytes(path), encoding, where).splitlines()
+    lines = _LINE_ENDS.split(decode(read_bytes(path), encoding, where))
     attributes, start = _header(lines, where)
     names = checked_header([a.name for a in attributes], where)
-    rows = _rows(lines, start, attributes, where)
+    rows = list(_rows(lines, start, attributes, where))
     if not rows:
         msg = f"{where}: there are attributes but no row"
         raise DataError(msg)
     columns = zip(*rows, strict=True)
     return [
-        factorise(name, column, (*missing, ""), declared=attribute.values)
+        _column(name, attribute, column, missing, where)
         for name, attribute, column in zip(names, attributes, columns, strict=True)
     ]
+
+
+def _column(name: str, attribute: Attribute, column: Sequence[str], missing: Sequence[str], where: str) -> Cells:
+    gone = ("?", "", *(word for word in missing if word not in attribute.values))
+    cells = factorise(name, column, gone, declared=attribute.values)
+    if attribute.numeric:
+        bad = next((value for value in cells.values if parse_numbers((value,)) is None), None)
+        if bad is not None:
+            msg = f"{where}: the attribute {name!r} is numeric, but {bad!r} is not a number"
+            raise DataError(msg)
+    return cells
 
 
 def _header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
@@ -56,50 +75,75 @@ def _header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
             if not found:
                 msg = f"{where}: line {number}: not an attribute: {stripped[:60]!r}"
                 raise DataError(msg)
-            attributes.append(Attribute(_unquote(found[1]), _nominal(found[2].strip())))
+            attributes.append(_attribute(_unquote(found[1]), found[2].strip(), f"{where}: line {number}"))
     msg = f"{where}: there is no @data line; is this an ARFF file?"
     raise DataError(msg)
 
 
-def _nominal(declared: str) -> tuple[str, ...]:
-    if not declared.startswith("{"):
-        return ()
-    return tuple(v.strip() for v in _split(declared[1 : declared.rindex("}")]) if v.strip() != "?")
+def _attribute(name: str, declared: str, place: str) -> Attribute:
+    if declared.startswith("{"):
+        if "}" not in declared:
+            msg = f"{place}: the values of the attribute {name!r} end without a closing brace"
+            raise DataError(msg)
+        values = _split(declared[1 : declared.rindex("}")])
+        return Attribute(name, tuple(dict.fromkeys(value for value in values if value not in ("?", ""))))
+    word = declared.split()[0].lower()
+    if word not in TYPES:
+        msg = f"{place}: {unknown('type', word, TYPES)}"
+        raise DataError(msg)
+    if word == "relational":
+        msg = f"{place}: the attribute {name!r} is relational: a table in each cell, which no test can read"
+        raise DataError(msg)
+    return Attribute(name, numeric=word in NUMERIC)
 
 
-def _unquote(name: str) -> str:
-    return re.sub(r"\\(.)", r"\1", name[1:-1]) if name[:1] in "'\"" else name
+def _unquote(text: str) -> str:
+    """Without quotes of either kind, backslashes undone."""
+    quoted = len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if quoted else text
 
 
 def _split(text: str) -> list[str]:
     """Comma-separated values, either kind of quote."""
-    quote = '"' if '"' in text and "'" not in text else "'"
-    return next(csv.reader([text], quotechar=quote, escapechar="\\", skipinitialspace=True))
+    found, at = [], 0
+    while True:
+        item = _ITEM.match(text, at)
+        if item is None:  # text after a closing quote: taken as it stands
+            end = text.find(",", at)
+            value, at, more = text[at : end if end >= 0 else None].strip(), end + 1, end >= 0
+        else:
+            value, at, more = _unquote(item[1]), item.end(), item[2] == ","
+        found.append(value)
+        if not more:
+            return found
 
 
-def _rows(lines: Sequence[str], start: int, attributes: Sequence[Attribute], where: str) -> list[list[str]]:
-    rows = []
+def _rows(lines: Sequence[str], start: int, attributes: Sequence[Attribute], where: str) -> Iterator[list[str]]:
     for number, line in enumerate(lines[start:], start=start + 1):
         stripped = line.strip()
         if not stripped or stripped.startswith("%"):
             continue
-        row = _sparse(stripped, attributes, where, number) if stripped.startswith("{") else _split(stripped)
+        plain = "'" not in stripped and '"' not in stripped and "\\" not in stripped
+        if stripped.startswith("{"):
+            row = _sparse(stripped, attributes, f"{where}: line {number}")
+        else:
+            row = stripped.split(",") if plain else _split(stripped)
         if len(row) != len(attributes):
             msg = f"{where}: line {number} has {len(row)} cells, there are {len(attributes)} attributes"
             raise DataError(msg)
-        rows.append(row)
-    return rows
+        yield row
 
 
-def _sparse(line: str, attributes: Sequence[Attribute], where: str, number: int) -> list[str]:
+def _sparse(line: str, attributes: Sequence[Attribute], place: str) -> list[str]:
     """A row ``{index value, …}``; an attribute left out has its first nominal value, or 0."""
     row = [a.values[0] if a.values else "0" for a in attributes]
-    for item in _split(line[1 : line.rindex("}")]) if line.endswith("}") else [""]:
-        index, _, value = item.strip().partition(" ")
-        if not index and line.strip("{} ") == "":
-            continue
-        if not index.isdigit() or int(index) >= len(row):
-            msg = f"{where}: line {number}: {item[:40]!r} is not 'index value' of one of {len(row)} attributes"
+    text = line[1:-1].strip() if line.endswith("}") else line
+    at = 0
+    while at < len(text):
+        item = _SPARSE_ITEM.match(text, at)
+        if item is None or int(item[1]) >= len(row):
+            msg = f"{place}: {text[at:].split(',')[0].strip()[:40]!r} is not 'index value' of one of {len(row)} attributes"
             raise DataError(msg)
-        row[int(index)] = value.strip().strip("'\"")
+        row[int(item[1])] = _unquote(item[2])
+        at = item.end()
     return row

@@ -10,6 +10,7 @@ import numpy as np
 
 from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, unknown
 from arboretum_data.reading.cells import Cells, natural_order
+from arboretum_data.reading.spellings import Reading, interpret, parse_commas
 
 FEW = 20
 """A numeric target with at most this many distinct values, all whole numbers, is taken as classes."""
@@ -29,6 +30,7 @@ class Schema:
 
     target : column name.   kinds : column → continuous | ordinal | categorical, the rest is inferred (or ``default``).
     orders : column → values from low to high.   ignore, weight, group : columns that are not attributes.
+    decimal : the sign before decimals, "." or ",", None to infer it.
     """
 
     target: str
@@ -39,13 +41,16 @@ class Schema:
     weight: str | None = None
     group: str | None = None
     task: TaskChoice = TaskChoice.auto
+    decimal: str | None = None
 
 
 def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     """Assemble the table; raises DataError (one line) where it is unusable."""
     by_name = {c.name: c for c in cells}
     _check_names(schema, by_name)
-    target, notes = build_target(by_name[schema.target], schema), {}
+    cells, notes = interpret(cells, _reading(schema, cells))
+    by_name = {c.name: c for c in cells}
+    target = build_target(by_name[schema.target], schema)
     reserved = {schema.target, schema.weight, schema.group, *schema.ignore}
     columns = [build_column(c, schema) for c in cells if c.name not in reserved]
     if not columns:
@@ -60,6 +65,16 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
         notes=notes,
     )
     return check_table(_drop_rows_without_target(table))
+
+
+def _reading(schema: Schema, cells: Sequence[Cells]) -> Reading:
+    """Text stays text where kinds or orders say so, and where the column is no attribute."""
+    kinds = {c.name: schema.kinds.get(c.name, schema.default) for c in cells}
+    text = {name for name, kind in kinds.items() if kind not in (None, ColumnKind.continuous.value)}
+    text |= {*schema.orders, *schema.ignore, *([schema.group] if schema.group else [])}
+    if schema.task is TaskChoice.classification:
+        text.add(schema.target)
+    return Reading(schema.decimal, frozenset(text), frozenset({schema.target, schema.weight or schema.target}))
 
 
 def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
@@ -102,9 +117,10 @@ def build_column(cells: Cells, schema: Schema) -> Column:
         values = cells.as_numbers()
         if values is None:
             bad = next(v for v in cells.values if Cells("", (v,), np.zeros(1, np.int32)).as_numbers() is None)
-            msg = f"column {cells.name!r} is to be continuous, but {bad!r} is not a number"
+            way = "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
+            msg = f"column {cells.name!r} is to be continuous, but {bad!r} is not a number{way}"
             raise DataError(msg)
-        return Column(cells.name, kind, values)
+        return Column(cells.name, kind, values, unit=cells.unit)
     text = cells.as_text()
     order = value_order(text, schema)
     return Column(cells.name, kind, recode(text, order), tuple(order))
@@ -172,7 +188,7 @@ def _drop_rows_without_target(table: Table) -> Table:
     if not missing.any():
         return table
     kept = table.take(~missing)
-    note = f"{int(missing.sum())} rows without a value of {target.name!r} were left out"
+    note = f"{int(missing.sum())} of {len(missing)} rows are left out: no value of the target {target.name!r}"
     return attrs.evolve(kept, notes={**table.notes, "target": note})
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from arboretum.api import DataError
 
+
 @attrs.frozen(eq=False)
 class Cells:
     """A raw column: text (``values`` and ``codes``) or numbers.
@@ -20,7 +21,8 @@ class Cells:
     values : the distinct spellings.   codes : int32[n_rows] into ``values``, −1 = missing.
     numbers : float64[n_rows], NaN = missing, where the format is typed (Parquet), instead of the two.
     declared : the values of a nominal attribute in the order the file declares them (ARFF), or ().
-    parsed : float64[len(values)], the values as numbers, where the reader has them at hand.
+    parsed : float64[len(values)], the values as numbers, where they are known.
+    unit : of the numbers, where they are dates (as in :class:`arboretum.api.Column`).
     """
 
     name: str
@@ -29,6 +31,7 @@ class Cells:
     numbers: np.ndarray | None = None
     declared: tuple[str, ...] = ()
     parsed: np.ndarray | None = None
+    unit: str = ""
 
     @property
     def n_rows(self) -> int:

@@ -6,11 +6,12 @@ Small files are read by the standard library (no pandas, no pyarrow: iris loads 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,11 @@ from arboretum_data.reading.cells import Cells, checked_header, factorise, text_
 LARGE = 4_000_000
 """Bytes (uncompressed) from which pyarrow's reader pays its import of about 0.2 s."""
 MANY_SPELLINGS = 100_000
+_TWO_BYTE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+SAMPLE = 500_000
+"""Bytes of a large file that are looked at to tell numbers from the rest."""
+VARIED = 200
+"""Distinct numbers in the sample from which it pays to read a column as numbers at once."""
 SEPARATORS = (",", ";", "\t", "|")
 MISSING_WORDS = ("", "?", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL")
 """Spellings of a missing value in a file of unknown origin; a data home knows only the empty cell."""
@@ -38,16 +44,40 @@ def read_bytes(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         msg = f"{path}: cannot be read ({error})"
         raise DataError(msg) from error
-    if not content.strip():
+    if not content[:1_000].strip() and not content.strip():
         msg = f"{path}: the file is empty"
         raise DataError(msg)
+    for mark, what in _OTHER_FORMATS.items():
+        if content.startswith(mark):
+            msg = f"{path}: this is {what}"
+            raise DataError(msg)
     return content
 
 
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV",
+    b"PAR1": "a Parquet file; give it the ending .parquet",
+    b"BZh": "packed by bzip2; unpack it or pack it by gzip",
+    b"\xfd7zXZ\x00": "packed by xz; unpack it or pack it by gzip",
+    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it or pack it by gzip",
+    b"\xd0\xcf\x11\xe0": "an old Office document; save the sheet as CSV",
+}
+
+
 def decode(content: bytes, encoding: str, where: str) -> str:
-    """Text of the bytes, byte-order mark removed; raises DataError with the position of the first bad byte."""
+    """Text of the bytes, byte-order mark removed; raises DataError with the line of the first bad byte.
+
+    Two-byte text (UTF-16, as Excel's "Unicode text") is known by its mark; a NUL byte in any other text is refused.
+    """
+    if content[:2] in _TWO_BYTE_MARKS:
+        encoding = "utf-16"
     try:
-        return content.decode(encoding).removeprefix("\ufeff")
+        text = content.decode(encoding).removeprefix("\ufeff")
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            msg = f"{where}: line {line} holds a NUL byte; is this a binary file, or dataset.encoding=utf-16-le?"
+            raise DataError(msg)
+        return text
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         msg = (
@@ -68,9 +98,16 @@ def sniff_separator(text: str) -> str:
 
 
 def read_delimited(
-    path: Path, *, separator: str | None = None, encoding: str = "utf-8", missing: Sequence[str] = MISSING_WORDS
+    path: Path,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] = MISSING_WORDS,
+    spelled: Container[str] | None = None,
 ) -> list[Cells]:
     """Read a CSV-like file with a header line.
+
+    spelled : columns whose spelling matters (None: all); in a large file the others come as numbers, if they are.
 
     Raises DataError: no file, empty, header only, ragged (with the line), duplicate names, undecodable bytes.
     """
@@ -79,7 +116,8 @@ def read_delimited(
     text = decode(content, encoding, where)
     separator = separator or sniff_separator(text)
     if len(content) >= LARGE:
-        cells = _read_large(text, separator, missing, where)
+        plain = codecs.lookup(encoding).name == "utf-8" and content[:2] not in _TWO_BYTE_MARKS
+        cells = _read_large(text, content if plain else text.encode(), separator, missing, where, spelled)
         if cells is not None:
             return cells
     return parse_delimited(text, separator, missing, where)
@@ -97,8 +135,7 @@ def parse_delimited(text: str, separator: str, missing: Sequence[str], where: st
             if not header:
                 header = checked_header(row, where)
             elif len(row) != len(header):
-                msg = f"{where}: line {reader.line_num} has {len(row)} cells, the header has {len(header)}"
-                raise DataError(msg)
+                raise DataError(_ragged(row, header, reader.line_num, separator, where))
             else:
                 rows.append(row)
     except csv.Error as error:
@@ -110,28 +147,85 @@ def parse_delimited(text: str, separator: str, missing: Sequence[str], where: st
     return [factorise(name, column, missing) for name, column in zip(header, zip(*rows, strict=True), strict=True)]
 
 
-def _read_large(text: str, separator: str, missing: Sequence[str], where: str) -> list[Cells] | None:
-    """Cells by pyarrow, or None where it stumbles: the slow reader then names the line."""
+def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str) -> str:
+    """The refusal of a row that is not as long as the header, with the likeliest reason."""
+    msg = f"{where}: line {line} has {len(row)} cells, the header has {len(header)}"
+    if header[0].startswith(("#", "//")):
+        return f"{msg}; the first line is the header: delete comments above it"
+    if header[0].lower().startswith("@relation"):
+        return f"{msg}; if this is ARFF, give the file the ending .arff"
+    if len(header) == 1:
+        return f"{msg}; the separator was taken to be {separator!r}, dataset.separator=… sets another"
+    if len(row) == len(header) + 1 and not row[-1]:
+        return f"{msg}; the row ends with a {separator!r}, the header does not"
+    if len(row) > len(header) and separator == ",":
+        return f"{msg}; text with a comma must stand in quotes"
+    return msg
+
+
+def _read_large(
+    text: str, content: bytes, separator: str, missing: Sequence[str], where: str, spelled: Container[str] | None
+) -> list[Cells] | None:
+    """Cells by pyarrow, or None where it stumbles: the slow reader then names the line.   content : ``text`` in UTF-8."""
+    first = text[: max(text.find("\n"), 0)]
+    if first.count('"') % 2 or not first.strip() or "\r" in first[:-1]:
+        return None  # a header that spans lines, or lines that end with carriage returns alone
+    header = checked_header(next(csv.reader([first.rstrip("\r")], delimiter=separator)), where)
+    body = memoryview(content)[content.find(b"\n") + 1 :]
+    quoted = b'"' in content
+    numeric: frozenset[str] = frozenset()
+    if spelled is not None:
+        end = content.find(b"\n", len(content) - len(body) + SAMPLE)
+        some = body if end < 0 else memoryview(content)[len(content) - len(body) : end + 1]
+        sample = _arrow_cells(some, header, separator, missing, quoted)
+        numeric = frozenset(
+            c.name for c in sample or () if c.name not in spelled and len(c.values) >= VARIED and c.as_numbers() is not None
+        )
+    cells = _arrow_cells(body, header, separator, missing, quoted, numeric) if numeric else None
+    return cells or _arrow_cells(body, header, separator, missing, quoted)
+
+
+def _arrow_cells(
+    body: memoryview,
+    header: Sequence[str],
+    separator: str,
+    missing: Sequence[str],
+    quoted: bool,
+    numeric: frozenset[str] = frozenset(),
+) -> list[Cells] | None:
+    """Cells of rows without a header; None where pyarrow refuses them, or a ``numeric`` column holds something else.
+
+    Numbers are read as such (both readers round correctly, so that the values are the same), everything else by its
+    distinct spellings, which takes five times as long where nearly every row has its own.
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    first, _, rest = text.partition("\n")
-    if first.count('"') % 2 or not first.strip():
-        return None  # a header that spans lines
-    header = checked_header(next(csv.reader([first.rstrip("\r")], delimiter=separator)), where)
     words = pa.dictionary(pa.int32(), pa.string())
     try:
         table = arrow_csv.read_csv(
-            pa.py_buffer(rest.encode()),
-            read_options=arrow_csv.ReadOptions(column_names=header, block_size=1 << 25),
-            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values='"' in rest),
+            pa.py_buffer(body),
+            read_options=arrow_csv.ReadOptions(column_names=list(header), block_size=1 << 23),
+            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=quoted),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(header, words), strings_can_be_null=False
+                column_types={name: pa.float64() if name in numeric else words for name in header},
+                null_values=list(missing),
+                strings_can_be_null=False,
             ),
         )
     except pa.ArrowInvalid:
         return None
-    return [_from_dictionary(name, table.column(name), missing) for name in header]
+    found = []
+    for name in header:
+        column = table.column(name)
+        if name not in numeric:
+            found.append(_from_dictionary(name, column, missing))
+            continue
+        values = column.to_numpy()
+        if np.count_nonzero(np.isnan(values)) != column.null_count:
+            return None  # a word like "-nan", which is text to the other reader
+        found.append(Cells(name, numbers=values))
+    return found
 
 
 def _from_dictionary(name: str, column, missing: Sequence[str]) -> Cells:

@@ -12,8 +12,12 @@ from arboretum_data.reading.cells import Cells, checked_header
 from arboretum_data.reading.delimited import arrow_text_cells
 
 
-def read_parquet(path: Path, *, missing: Sequence[str] = ()) -> list[Cells]:
-    """Read a Parquet file: numbers stay numbers, everything else becomes text."""
+def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[str] = ()) -> list[Cells]:
+    """Read a Parquet file: numbers stay numbers, everything else becomes text (dates are then read as ISO text).
+
+    ignore : columns whose content is not looked at.   Raises DataError: no such file, no Parquet, no row, columns of
+    lists, structures or bytes.
+    """
     if not path.exists():
         msg = f"{path}: no such file"
         raise DataError(msg)
@@ -29,20 +33,33 @@ def read_parquet(path: Path, *, missing: Sequence[str] = ()) -> list[Cells]:
     if not table.num_rows:
         msg = f"{path}: there are columns but no row"
         raise DataError(msg)
-    return [arrow_cells(name, table.column(i), missing) for i, name in enumerate(names)]
+    empty = np.full(table.num_rows, -1, np.int32)
+    return [
+        Cells(name, (), empty) if name in ignore else arrow_cells(name, table.column(i), missing)
+        for i, name in enumerate(names)
+    ]
 
 
 def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
-    """Cells of one pyarrow column."""
+    """Cells of one pyarrow column; raises DataError for a type that is neither number, text, truth value nor date."""
     import pyarrow as pa
 
     kind = column.type
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("s", kind.tz), safe=False)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return Cells(name, numbers=np.asarray(values, np.float64))
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
-    array = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        msg = f"column {name!r} holds {kind}, which no test can read; 'dataset.ignore=[{name}]' leaves it out"
+        raise DataError(msg)
+    try:
+        array = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    except pa.ArrowException as error:
+        msg = f"column {name!r} holds {kind}, which cannot be read as text ({str(error).splitlines()[0]})"
+        raise DataError(msg) from error
     if hasattr(array, "num_chunks"):
         array = array.chunk(0)
     return arrow_text_cells(name, array, missing)

@@ -232,7 +232,7 @@ class TestKinds:
     def test_rows_without_a_target_are_left_out_with_a_note(self, write):
         table = write("a,y\n1,u\n2,\n3,v\n").load(0)
         assert table.n_rows == 2
-        assert table.notes["target"] == "1 rows without a value of 'y' were left out"
+        assert table.notes["target"] == "1 of 3 rows are left out: no value of the target 'y'"
 
 
 REFUSED = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
 from arboretum_mlflow.location import locate, without_password
+from arboretum_mlflow.tracker import MLflowTracker
 
 from arboretum.api import TrackerError
 
@@ -48,3 +51,23 @@ def test_what_names_no_store_is_refused_with_what_to_write(uri):
 def test_a_store_that_would_keep_nothing_is_refused(uri):
     with pytest.raises(TrackerError, match="must name a file"):
         locate(uri, "x", here=HERE)
+
+
+def test_reading_makes_no_store_and_touches_no_database_of_something_else(tmp_path):
+    absent = MLflowTracker(uri=f"sqlite:///{tmp_path}/absent/mlflow.db")
+    for read in (absent.look, lambda: absent.fetch("x"), absent.serve):
+        with pytest.raises(TrackerError, match="there is no MLflow store .* yet: the first run makes it"):
+            read()
+    other = tmp_path / "other.db"
+    with contextlib.closing(sqlite3.connect(other)) as base, base:
+        base.execute("CREATE TABLE notes (text)")
+    before = other.read_bytes()
+    with pytest.raises(TrackerError, match="is a database of something else; name another"):
+        MLflowTracker(uri=f"sqlite:///{other}").fetch("x")
+    assert other.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["other.db"]
+
+
+def test_an_address_that_names_no_store_is_a_wrong_configuration():
+    with pytest.raises(ValueError, match="tracker.uri must be sqlite:///PATH"):
+        MLflowTracker(uri="foo://bar")

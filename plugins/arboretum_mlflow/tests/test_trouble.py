@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sqlite3
 import stat
@@ -201,6 +202,17 @@ def test_ctrl_c_while_a_run_is_written_leaves_the_write_whole(fresh_store, tmp_p
         with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base:
             found = base.execute("SELECT name, status FROM runs ORDER BY name").fetchall()
     assert found == [("cart iris seed=0", "FINISHED"), ("interrupted", "KILLED")]
+
+
+def test_a_signal_to_the_whole_group_leaves_the_process_that_closes_the_sweep(fresh_store):
+    tracker = MLflowTracker(uri=fresh_store)
+    sweep = tracker.open_sweep("a sweep", {})
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        tracker._courier._process.send_signal(number)
+    tracker.close_sweep(sweep, {}, "KILLED")
+    tracker.close()
+    with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
+        assert base.execute("SELECT status FROM runs").fetchall() == [("KILLED",)]
 
 
 def test_an_idle_courier_ends_its_process_with_itself(fresh_store):

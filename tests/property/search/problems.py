@@ -37,9 +37,10 @@ class Rules:
     max_leaves: int | None = None
     min_leaf: int = 1
     min_decrease: float | None = None
+    min_mass: float = 0.0
 
     def limits(self) -> Limits:
-        return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease)
+        return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass)
 
     def is_leaf(self, node: Node) -> bool:
         return False

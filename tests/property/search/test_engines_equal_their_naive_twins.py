@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arboretum.api import Context, Prices, Task, grow
+from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search import bounded
 from arboretum.testing.naive import check_tree
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Misclassification, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encodeds, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of  # noqa: E402
 
 ORDERS = ("depth", "breadth", "best")
 EXAMPLES = settings(max_examples=150, deadline=None)
@@ -34,11 +34,11 @@ class NumpyOnly:
         return self.inner.score(tables, node)
 
 
-def check(objects, criterion, impurity, order, min_leaf=1, prices=None):
-    problem = problem_of(objects, criterion, impurity, prices=prices, min_leaf=min_leaf)
-    tree = grow(problem, Context(), order=order).tree
+def check(objects, criterion, impurity, order, min_leaf=1, prices=None, min_mass=0.0, compiled=True):
+    problem = problem_of(objects, criterion, impurity, prices=prices, min_leaf=min_leaf, min_mass=min_mass)
+    tree = grow(problem, Context(), order=order, compiled=compiled).tree
     slow = criterion.inner if isinstance(criterion, NumpyOnly) else criterion
-    check_tree(tree, objects, problem.prices, slow.score, impurity, min_leaf)
+    check_tree(tree, objects, problem.prices, slow.score, impurity, min_leaf, min_mass=min_mass)
     return tree
 
 
@@ -99,6 +99,50 @@ def test_prices_are_those_of_the_list_and_a_column_asked_before_is_free_where_it
         assert (tree.price[node] == 0.0) == free
 
 
+MASSES = st.sampled_from([0.05, 0.1, 0.25, 0.3, 0.5])
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@EXAMPLES
+@given(objects=encodeds(), min_mass=MASSES, min_leaf=st.integers(1, 3))
+def test_every_branch_has_the_least_share_of_the_weight_and_no_better_test_was_passed_over(
+    compiled, objects, min_mass, min_leaf
+):
+    tree = check(objects, Reduction(), Gini(), "depth", min_leaf, min_mass=min_mass, compiled=compiled)
+    assert tree.n_nodes == 1 or tree.mass.min() >= min_mass * tree.mass[0] * (1 - 1e-12)
+
+
+@EXAMPLES
+@given(objects=encodeds(), min_mass=MASSES, min_leaf=st.integers(1, 3))
+def test_a_criterion_in_numpy_sees_no_branch_that_is_too_light(objects, min_mass, min_leaf):
+    check(objects, NumpyOnly(), Gini(), "depth", min_leaf, min_mass=min_mass)
+
+
+@EXAMPLES
+@given(objects=encodeds(task=Task.regression), min_mass=MASSES, compiled=st.booleans())
+def test_every_branch_of_a_regression_tree_has_the_least_share_of_the_weight(objects, min_mass, compiled):
+    check(objects, Reduction(), Variance(), "depth", min_mass=min_mass, compiled=compiled)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1 / 3, 1e-9, 1e12])
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("raw", [True, False])
+def test_a_branch_with_exactly_the_least_share_is_let_through_however_its_sum_is_rounded(scale, compiled, raw):
+    """Ten objects of weights that binary fractions cannot hold: three of them are 3/10, summed or left over."""
+    label = np.array([0] * 3 + [1] * 7)
+    values = np.arange(10.0).reshape(-1, 1)
+    codes = np.arange(10, dtype=np.uint8).reshape(-1, 1)
+    for mirror in (False, True):
+        target = label[::-1].copy() if mirror else label
+        objects = encode(
+            codes[:, : 0 if raw else 1], [] if raw else [10], [] if raw else [Family.thresholds],
+            values[:, : 1 if raw else 0], target, weight=np.full(10, scale),
+        )  # fmt: skip
+        assert check(objects, Reduction(), Gini(), "depth", min_mass=0.3, compiled=compiled).n_leaves == 2
+        more = grow(problem_of(objects, Reduction(), Gini(), min_mass=0.301), Context(), compiled=compiled).tree
+        assert more.n_leaves == 2 and more.mass.min() == pytest.approx(4 * scale)
+
+
 @attrs.frozen
 class PerPrice:
     """Reduction per unit of price, plus one: sensitive to every price."""
@@ -110,11 +154,13 @@ class PerPrice:
 @pytest.mark.parametrize("impurity", [Gini(), Entropy(), Misclassification()], ids=lambda i: i.name)
 @EXAMPLES
 @given(
-    objects=encodeds(raw_only=True, max_rows=24), edges=st.lists(st.sampled_from([-2.0, 0.1, 0.3, 1.0]), max_size=2),
-    min_leaf=st.integers(1, 4),
+    objects=encodeds(raw_only=True, max_rows=24), edges=st.lists(st.sampled_from([-2.0, 0.0, 0.3, 1.0, 5.0]), max_size=4),
+    crowd=st.sampled_from([1, 4, 1000]), min_leaf=st.integers(1, 4), min_mass=st.sampled_from([0.0, 0.0, 0.1, 0.3]),
 )  # fmt: skip
-def test_no_bin_that_is_not_searched_hides_a_better_threshold(impurity, objects, edges, min_leaf):
-    """Few wide bins instead of 254, so that small tables have bins worth searching."""
+def test_no_bin_that_is_not_searched_hides_a_better_threshold(
+    impurity, objects, edges, crowd, min_leaf, min_mass
+):
+    """Few wide bins instead of 254, so that small tables have bins worth searching or dividing."""
 
     def few(raw):
         found = np.full((raw.shape[1], 256), np.inf, raw.dtype)
@@ -123,5 +169,8 @@ def test_no_bin_that_is_not_searched_hides_a_better_threshold(impurity, objects,
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounded, "bin_edges", few)
-        check(objects, Reduction(), impurity, "depth", min_leaf)
-        check(objects, GainRatio(), impurity, "depth", min_leaf)
+        patch.setattr(bounded, "CROWD", crowd)
+        patch.setattr(bounded, "PIECE", 0)
+        for compiled in (True, False):
+            check(objects, Reduction(), impurity, "depth", min_leaf, min_mass=min_mass, compiled=compiled)
+            check(objects, GainRatio(), impurity, "depth", min_leaf, min_mass=min_mass, compiled=compiled)

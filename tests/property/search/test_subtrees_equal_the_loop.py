@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Prices, Task, grow
 from arboretum.engine.search import subtree
+from arboretum.engine.search.grow import Growth
 from arboretum.kernels import criterion_kernel
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification, Variance
@@ -29,6 +31,7 @@ LIMITS = st.fixed_dictionaries(
         "max_depth": st.sampled_from([None, None, 1, 2, 4]),
         # not a score that these tables reach: at equality the last digit of a sum of weights would decide
         "min_decrease": st.sampled_from([None, None, 0.0123456]),
+        "min_mass": st.sampled_from([0.0, 0.0, 0.04, 0.1]),
     }
 )
 KINDS = [Gini(), Entropy(), Misclassification()]
@@ -136,6 +139,37 @@ def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, wei
         fast, slow = both(objects, Reduction(), Gini(), entries)
         assert slow.tree.n_nodes > 300
         assert_same(fast, slow, exactly=not weighted)
+
+
+@EXAMPLES
+@given(
+    objects=encodeds(raw_only=True, max_rows=40), work=st.sampled_from([1, 60, 400]), once=st.booleans(),
+    raw=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=2, max_size=2), limits=LIMITS,
+)  # fmt: skip
+def test_a_subtree_in_several_calls_is_what_one_call_grows(objects, work, once, raw, limits):
+    prices = Prices(np.zeros(0), np.array(raw[: len(objects.raw_features)]), once)
+    problem = problem_of(objects, PerPrice(), Gini(), prices=prices, **limits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subtree, "MOST_WORK_IN_TIME", work)
+        pieces = grow(problem, Context(deadline=math.inf))
+    assert pieces.finished
+    assert_same(pieces, grow(problem, Context()), exactly=unit(objects))
+
+
+def test_a_deadline_is_looked_at_within_a_subtree(monkeypatch):
+    """A chain: every test takes off a few of the highest values, so that the whole costs rows × nodes."""
+    n = 4000
+    raw = np.arange(float(n)).reshape(n, 1)
+    objects = encode(np.zeros((n, 0), np.uint8), [], [], raw, 1.01 ** np.arange(n), Task.regression)
+    problem = problem_of(objects, Reduction(), Variance())
+    whole = grow(problem, Context(deadline=math.inf))
+    monkeypatch.setattr(subtree, "MOST_WORK_IN_TIME", 5 * n)
+    asked = iter([False] * 20 + [True] * 10**6)
+    monkeypatch.setattr(Growth, "late", lambda self: self.stopped or setattr(self, "stopped", next(asked)) or self.stopped)
+    cut = grow(problem, Context(deadline=math.inf))
+    assert not cut.finished and "cut short" in cut.notes[0]
+    assert 1 < cut.tree.n_nodes < whole.tree.n_nodes
+    assert cut.subproblems == (cut.tree.n_nodes - 1) / 2
 
 
 @attrs.frozen

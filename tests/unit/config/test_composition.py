@@ -307,6 +307,25 @@ def test_the_command_line_wins_over_the_record(registry):
         assert again.parts.cost.name == "random"
 
 
+@pytest.mark.parametrize(
+    ("recorded", "overrides", "encoder"),
+    [
+        (["method=cart"], ["method=id3"], {"name": "multiway"}),  # id3's own, with its own values
+        (["method=id3"], ["method=cart"], {"name": "auto"}),
+        (["method=id3", "encoder.missing=drop_rows"], ["method=cart"], {"name": "auto", "missing": "keep"}),
+        (["method=cart", "encoder.missing=drop_rows"], ["method=random"], {"name": "auto", "missing": "drop_rows"}),
+        (["method=cart", "encoder=onehot"], ["method=id3"], {"name": "onehot"}),  # the user's own
+        (["method=cart", "encoder=onehot"], ["method=id3", "encoder=multiway"], {"name": "multiway"}),
+    ],
+)
+def test_another_method_brings_its_own_encoder_unless_one_was_chosen(recorded, overrides, encoder, registry):
+    found = built(registry, *recorded)
+    record = Record(found.config, 1, {}, {"name": "odd"}, {}, {}, None, True, None)
+    again = compose_and_resolve(overrides, registry, start=start_from(record, overrides, registry))[1]
+    fresh = built(registry, f"encoder={encoder['name']}").config["encoder"]
+    assert again.config["encoder"] == {**fresh, **encoder}
+
+
 def test_the_start_of_a_composition_is_a_plain_value():
     assert Start().choices == DEFAULT_CHOICES
     assert Start().values == {}

@@ -77,6 +77,11 @@ def test_shares_of_rows_are_scikit_learns(case):
     assert metrics.balanced_accuracy(codes, predicted, weights) == pytest.approx(balanced)
 
 
+def test_the_log_loss_of_certain_truth_is_zero_without_a_sign():
+    found = metrics.log_loss(np.array([0, 1]), np.eye(2), np.ones(2))
+    assert found == 0.0 and not np.signbit(found)
+
+
 @given(scored_rows())
 def test_the_log_loss_is_scikit_learns(case):
     codes, proba, weights = case

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from xml.etree import ElementTree
 
 import pytest
+
+import arboretum
 from arboretum.errors import StoreError
 from arboretum.model.certificate import Certificate, Certified
 from arboretum.model.record import Record
@@ -107,3 +110,32 @@ def test_a_damaged_certificate_is_refused():
         assert old in text
         with pytest.raises(StoreError, match="edited or cut short"):
             Record.from_json(text.replace(old, new))
+# -- what a notebook shows ---------------------------------------------------------------------------------------------
+
+
+def test_a_record_says_in_one_line_what_was_run_and_how_good_it_is():
+    run = arboretum.run(["dataset=iris", "stopping.standard.max_depth=2", "seed=1"])
+    text = repr(run)
+    assert text.startswith("Record(cart on iris, seed 1: n_nodes 5, depth 2, train_error 0.")
+    assert "test_error" in text and "expected_cost" in text and text.endswith(", verified)") and len(text) < 200
+    assert repr(run.tree) == "Tree(3 classes, 4 columns: 5 nodes, 3 leaves, depth 2)"
+
+
+def test_a_record_of_numbers_shows_its_squared_errors():
+    text = repr(arboretum.run(["dataset=diabetes", "stopping.standard.max_depth=1"]))
+    assert "train_mse" in text and "error" not in text
+
+
+def test_a_notebook_shows_a_small_table_and_the_tree_with_method_and_data_set_in_its_title():
+    run = arboretum.run(["dataset=iris", "stopping.standard.max_depth=2"])
+    html = run._repr_html_()
+    ElementTree.fromstring(html)
+    assert "<title>cart on iris</title>" in html and "<td" in html and html.count("<svg") == 1
+    assert run.tree._repr_svg_().startswith("<svg") and len(html) - len(run.tree.to_svg()) < 2000
+
+
+def test_a_record_with_little_in_it_is_shown_too_and_nothing_in_it_is_taken_for_html():
+    bare = record(config={}, data={}, metrics={}, timings={}, solution=None, notes=("a < b",), verified=False)
+    assert repr(bare) == "Record(a run, seed 1: not verified)"
+    assert "a &lt; b" in bare._repr_html_()
+    assert "lower_bound" in record()._repr_html_()

@@ -10,10 +10,13 @@ import pytest
 
 from arboretum.api import ConfigError, PluginError, param
 from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.contracts import REQUIRED
+from arboretum.interfaces.cost import Cost
+from arboretum.kernels import criterion_kernel
 from arboretum.plugin.assemble import DEFAULT_CHOICES, assemble, expand
 from arboretum.plugin.build import build, coerce
 from arboretum.plugin.discovery import import_file, load_registry
-from arboretum.plugin.registry import Entry, Owner, Preset, Registry
+from arboretum.plugin.registry import ONE_FILE, Entry, Owner, Preset, Registry
 
 OWNER = Owner("shop")
 
@@ -42,9 +45,22 @@ class Thing:
 ENTRY = Entry("criterion", "thing", Thing, OWNER)
 
 
+def price_list(self, objects, seed): ...
+
+
+def divide(self, table, seed): ...
+
+
 def class_of(**body):
-    stated = {"kind": "cost", "name": "a", "paper": "", "capabilities": (), **body}
-    return attrs.frozen(type("Made", (), stated))
+    stated = {"kind": "cost", "name": "a", "paper": "", "capabilities": (), "price_list": price_list, "divide": divide, **body}
+    return attrs.frozen(type("Made", (), {name: value for name, value in stated.items() if value is not ...}))
+
+
+def score_kernel(weights, counts, price, extra, node): ...
+
+
+def criterion(score, **body):
+    return class_of(kind="criterion", score=score, **body)
 
 
 # -- the registry ------------------------------------------------------------------------------------------------------------
@@ -61,6 +77,13 @@ def test_two_plugins_cannot_own_one_name_be_it_component_or_preset():
             claim()
 
 
+def test_a_file_that_claims_the_name_of_another_plugin_is_named_by_its_path():
+    registry = Registry()
+    registry.add(class_of(), OWNER)
+    with pytest.raises(PluginError, match=r"by two plugins: shop and /x/a.py; .*ARBORETUM_DISABLE=shop$"):
+        registry.add(class_of(), Owner("a", ONE_FILE, path="/x/a.py"))
+
+
 def test_one_name_may_stand_in_two_kinds():
     registry = Registry()
     registry.add(class_of(), OWNER)
@@ -71,7 +94,13 @@ def test_one_name_may_stand_in_two_kinds():
 @pytest.mark.parametrize(
     ("cls", "rule"),
     [
-        (class_of(kind="criterium"), "kind is 'criterium'; it must be one of dataset"),
+        (class_of(kind="criterium"), "Made.kind is 'criterium'; did you mean 'criterion'?"),
+        (class_of(kind="xyz"), "Made.kind is 'xyz'; it must be one of dataset, split"),
+        (class_of(kind=...), 'Made states no kind; add kind = "'),
+        (class_of(name=...), 'Made states no name; add name = "…", the word after cost='),
+        (class_of(paper=1984), "Made.paper is 1984; it must be text"),
+        (class_of(capabilities=5), "Made.capabilities: 'int' object is not iterable; known: classification"),
+        (class_of()(), " is no class; arboretum_components"),
         (class_of(name="a b"), "name is 'a b'; it must be a word"),
         (class_of(name="none"), r"name is 'none'"),
         (class_of(capabilities=("flying",)), "capabilities: 'flying' is not a valid Capability; known:"),
@@ -85,6 +114,57 @@ def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):
         Registry().add(cls, OWNER)
 
 
+@pytest.mark.parametrize(
+    ("cls", "rule"),
+    [
+        (class_of(price_list=...), r"has no method 'price_list'; a cost needs price_list\(self, objects: Encoded, seed: int\) -> Prices"),
+        (criterion(..., scores=price_list), r"has no method 'score' \(is 'scores' meant for it\?\); a criterion needs score\(self, tab"),
+        (criterion(lambda self, tables: 0), r"Made.score takes \(self, tables\); a criterion needs score\(self, tables: Tables, node: Node\)"),
+        (criterion(lambda tables, node: 0), r"Made.score takes \(tables, node\); a criterion needs score\(self, tables"),
+        (criterion(property(lambda self: 0)), "Made.score is no method"),
+        (criterion(criterion_kernel(lambda weights: 0)), "Made.score is a kernel, hence a static method; put @staticmethod above"),
+        (criterion(staticmethod(criterion_kernel(lambda self, objects, seed: 0))), r"Made.score takes \(self, objects, seed\); a kernel has the form score\(w"),
+        (criterion(criterion_kernel(staticmethod(lambda a, b, c, d, e: 0.0))), "its decorators are in the wrong order"),
+        (criterion(price_list, terms=lambda self: {}), r"Made.terms takes \(self\); a criterion needs terms\(self, tables: Tables, node"),
+        (criterion(price_list, columns=lambda self, node: 0), r"Made.columns takes \(self, node\); a criterion needs columns"),
+        (class_of(kind="impurity", value=lambda self, w: w, scale="sum"), "Made.scale is 'sum'; it must be 'mean' or 'total'"),
+        (class_of(kind="impurity", value=lambda self, w: w, kernel=lambda w: 0), "kernel carries no mark; put @staticmethod and, below"),
+        (class_of(kind="encoder", encode=lambda self, table, whole, seed: 0), r"encode takes .*\*, raw_thresholds: bool, seed: int"),
+        (class_of(kind="impurity"), "has no method 'value'; an impurity needs value"),
+    ],
+)
+def test_a_class_without_the_methods_of_its_kind_is_refused_when_it_is_registered(cls, rule):
+    with pytest.raises(PluginError, match=f"plugin shop: (Made)?.*{rule}") as caught:
+        Registry().add(cls, OWNER)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [
+        criterion(staticmethod(criterion_kernel(score_kernel))),
+        criterion(price_list, columns=lambda self, node, objects: 0),
+        criterion(price_list, columns=lambda self, node, objects, rows: 0),
+        criterion(lambda self, *anything: 0, paper=...),
+        class_of(kind="impurity", for_task=lambda self, task: 0),
+        class_of(kind="impurity", of_values=lambda self, y, weight: 0, leaf_value=lambda self, y, weight: 0),
+        class_of(kind="dataset", load=lambda self, seed, more=1: 0),
+    ],
+)
+def test_every_form_the_contract_allows_is_registered(cls):
+    assert Registry().add(cls, OWNER).cls is cls
+
+
+def test_the_contracts_name_every_kind_and_every_component_of_the_house_keeps_them():
+    assert set(REQUIRED) == set(KINDS)
+    assert load_registry().failures == []
+
+
+def test_a_method_that_a_protocol_only_sketches_is_missing():
+    with pytest.raises(PluginError, match="has no method 'price_list'"):
+        Registry().add(attrs.frozen(type("Made", (Cost,), {"kind": "cost", "name": "a"})), OWNER)
+
+
 def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
     registry = load_registry()
     with pytest.raises(ConfigError, match=r"unknown criterion 'reductoin'; did you mean 'reduction' \(arboretum_classic\)\? installed:"):
@@ -92,6 +172,12 @@ def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
     with pytest.raises(ConfigError, match="unknown kind 'criterium'; did you mean 'criterion'"):
         registry.get("criterium", "x")
     assert "; installed: " in registry.unknown_option("criterion", "zzz"), "nothing comes near"
+
+
+def test_of_many_names_only_the_nearest_are_listed():
+    text = load_registry().unknown_option("dataset", "iriss")
+    assert text.startswith("unknown dataset 'iriss'; did you mean 'iris' (arboretum_data)? installed: iris, iris-")
+    assert text.endswith(" more (arboretum plugins dataset lists them)") and len(text) < 240
 
 
 def test_every_default_choice_is_installed():
@@ -124,6 +210,8 @@ from arboretum.api import hookimpl
 @attrs.frozen
 class Good:
     kind, name, paper, capabilities = "cost", "good", "", ()
+
+    def price_list(self, objects, seed): ...
 
 @hookimpl
 def arboretum_components():
@@ -166,6 +254,40 @@ def test_a_one_file_plugin_keeps_its_module_name_and_is_imported_once(tmp_path):
     assert import_file(file).Good is cls
     assert load_registry([file], entry_points=[]).get("cost", "mine").cls is cls
     assert registry.owners[0].path == str(file)
+
+
+def test_a_plugin_loaded_twice_is_named_in_one_short_line(module, tmp_path):
+    point = module("good_six", GOOD)
+    registry = load_registry(entry_points=[point, point])
+    assert registry.names("cost") == ["good"]
+    (failure,) = registry.failures
+    assert failure.reason == f"a plugin of that name is loaded already ({tmp_path / 'good_six.py'}); rename one entry point, or uninstall one"
+    again = EntryPoint("good_seven", "good_six", "arboretum")
+    (failure,) = load_registry(entry_points=[point, again]).failures
+    assert {failure.plugin, *failure.reason.split()} >= {"good_six", "good_seven"} or "good_seven" in failure.reason
+    assert "keep one of the two entry points" in failure.reason
+    file = tmp_path / "there" / "good_six.py"
+    file.parent.mkdir()
+    file.write_text(GOOD)
+    with pytest.raises(PluginError, match=f"plugin good_six: a plugin of that name is loaded already .*; rename {file}"):
+        load_registry([file], entry_points=[point])
+
+
+@pytest.mark.parametrize(
+    ("stated", "rule"),
+    [
+        ('kind, name = "criterium", "x"', "plugin near: Near.kind is 'criterium'; did you mean 'criterion'?"),
+        ('kind = "cost"', 'plugin near: Near states no name; add name = "…", the word after cost='),
+        ('name = "x"', 'plugin near: Near states no kind; add kind = "cost"'),
+        ("paper = ''", 'plugin near: Near states no kind; add kind = "cost"'),
+        ('kind, name, capabilities = "cost", "x", ("flying",)', "'flying' is not a valid Capability"),
+    ],
+)
+def test_a_one_file_plugin_that_comes_near_is_told_what_it_lacks(stated, rule, tmp_path):
+    file = tmp_path / "near.py"
+    file.write_text(GOOD.split("@hookimpl")[0].replace('kind, name, paper, capabilities = "cost", "good", "", ()', stated).replace("Good", "Near"))
+    with pytest.raises(PluginError, match=rule):
+        load_registry([file], entry_points=[])
 
 
 def test_a_one_file_plugin_needs_no_hook(tmp_path):

@@ -32,6 +32,18 @@ class Misbehaves:
             tables.weights[:] = 0
         if self.how == "infinite":
             return np.full(tables.n_tests, np.inf)
+        if self.how == "forgets":
+            return None
+        if self.how == "counts":
+            return tables.counts.max(axis=(1, 2))
+        if self.how == "halves":
+            return tables.mass.max(axis=1).astype(np.float32)
+        if self.how == "words":
+            return np.array(["a"] * tables.n_tests)
+        if self.how == "one":
+            return 1.0
+        if self.how == "wide":
+            return tables.mass
         if self.how == "slow":
             time.sleep(0.2)
         return -tables.mass.max(axis=1)
@@ -48,6 +60,12 @@ def request(how: str, **choices) -> Request:
     [
         ("raises", "criterion 'misbehaves': score raised ZeroDivisionError: division by zero"),
         ("writes", "criterion 'misbehaves': score raised ValueError: .*read-only"),
+        ("forgets", r"criterion 'misbehaves': score returned nothing; return float64\[\d+\].*is a 'return' missing"),
+        ("counts", "criterion 'misbehaves': score must be of dtype float64; got int64: add .astype"),
+        ("halves", "criterion 'misbehaves': score must be of dtype float64; got float32: add .astype"),
+        ("words", "criterion 'misbehaves': score must be of dtype float64; got <U1: return numbers"),
+        ("one", r"criterion 'misbehaves': score must have the shape \[\d+\], one number per test; got one float$"),
+        ("wide", r"criterion 'misbehaves': score must have the shape \[\d+\].* got float64\[\d+, \d\]: sum over outcomes"),
         ("infinite", "criterion 'misbehaves' scored .* with .inf; return a finite score"),
     ],
 )

@@ -138,8 +138,8 @@ def test_the_same_seed_grows_the_same_random_tree_in_every_order_and_another_see
     ("answer", "words"),
     [
         (lambda t: np.full(t.n_tests, np.nan), "returned NaN for the test 'c"),
-        (lambda t: np.zeros(t.n_tests + 1), r"score must be float64\[\d+\]; got float64\[\d+\]"),
-        (lambda t: np.zeros(t.n_tests, np.int64), r"must be float64\[\d+\]; got int64"),
+        (lambda t: np.zeros(t.n_tests + 1), r"score must have the shape \[\d+\], one number per test; got float64\[\d+\]"),
+        (lambda t: np.zeros(t.n_tests, np.int64), r"must be of dtype float64; got int64"),
     ],
 )
 def test_a_criterion_that_breaks_its_contract_is_named(answer, words):
@@ -252,3 +252,17 @@ def test_a_part_for_classes_is_refused_on_numbers(criterion, impurity):
     objects = coded([[0], [1], [1]], [0.0, 1.0, 2.0], [Family.equals], task=Task.regression)
     with pytest.raises(CapabilityError, match="is for classification"):
         grow(problem_of(objects, criterion, impurity), Context())
+
+
+@pytest.mark.parametrize("way_out", ["impurity=variance", "dataset.ignore=[c]"])
+def test_what_the_refusal_of_categorical_columns_advises_works(way_out, tmp_path):
+    """encoder=raw does not: it leaves categories coded, so the message must not send there."""
+    import arboretum
+
+    rows = "".join(f"{'abc'[i % 3]},{i % 7},{i * i % 11 + 0.5}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text(f"c,x,y\n{rows}")
+    base = ["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "split=none", "impurity=absolute_error"]
+    with pytest.raises(CapabilityError, match="'c' is categorical") as caught:
+        arboretum.run(base)
+    assert way_out in str(caught.value) and "encoder=raw" not in str(caught.value)
+    assert arboretum.run([*base, way_out]).verified

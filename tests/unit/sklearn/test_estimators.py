@@ -20,7 +20,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 ESTIMATORS = [
@@ -33,25 +32,34 @@ ESTIMATORS = [
 ]
 
 
-LIGHT_CLASSES = "check_class_weight_classifiers"
-FULLY_GROWN = (
-    "class weights of 1000 and 0.0001 on noise: passes only where leaves are kept from being light; scikit-learn's tree "
-    "is given min_weight_fraction_leaf=0.01 by the check, which these estimators do not have"
-)
-
-
-def expected_to_fail(estimator):
-    return {LIGHT_CLASSES: FULLY_GROWN} if isinstance(estimator, TreeClassifier) else {}
-
-
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail, xfail_strict=True)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_own_checks_hold(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("method", ["cart", "id3"])
-def test_the_check_that_full_growth_fails_holds_where_leaves_are_large(method):
-    estimator_checks.check_class_weight_classifiers("tree", TreeClassifier(method, min_samples_leaf=10))
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_are_as_heavy_as_scikit_learns_trees_leave_them(share, weighted):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
+    weight = rng.random(300) if weighted else None
+    limits = {"min_weight_fraction_leaf": share, "random_state": 0}
+    ours = TreeClassifier(**limits).fit(X, y, weight)
+    theirs = DecisionTreeClassifier(**limits).fit(X, y, weight)
+    # the leaves' cost, not their number: rounded weights let scikit-learn divide some pure nodes
+    cost = float((ours.tree_.mass * ours.tree_.is_leaf * _gini(ours.tree_)).sum())
+    leaf = theirs.tree_.children_left < 0
+    assert cost == pytest.approx(float((theirs.tree_.weighted_n_node_samples * theirs.tree_.impurity)[leaf].sum()))
+    assert ours.tree_.mass.min() >= share * ours.tree_.mass[0] * (1 - 1e-12)
+    number = rng.normal(size=300)
+    ours = TreeRegressor(**limits).fit(X, number, weight)
+    theirs = DecisionTreeRegressor(**limits).fit(X, number, weight)
+    assert ours.predict(X) == pytest.approx(theirs.predict(X))
+
+
+def test_a_share_of_weight_that_two_leaves_cannot_have_is_refused(iris):
+    with pytest.raises(ConfigError, match="stopping.standard.min_mass must be ≥ 0 and ≤ 0.5; got 0.7"):
+        TreeClassifier(min_weight_fraction_leaf=0.7).fit(*iris)
 
 
 @pytest.fixture(scope="module")

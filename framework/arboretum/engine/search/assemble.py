@@ -43,7 +43,7 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     classes = not statistics.moments
     return Tree(
         task=objects.task,
-        columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in objects.table.columns),
+        columns=tuple(ColumnSpec.of(c) for c in objects.table.columns),
         classes=objects.table.target.classes,
         rules=tuple(rules),
         test=[LEAF if node.rule is None else rules[node.rule] for node in nodes],

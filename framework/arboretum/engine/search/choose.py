@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import attrs
 import numpy as np
 
 from arboretum.engine.search.coded import better, nan_score
@@ -36,15 +37,55 @@ def prepare_columns(cell: Cell, node: Node, judge: Judge, space: Workspace) -> N
         space.set_extra(rows, judge.columns(node, space.objects, rows))
 
 
+MERGED_ENTRIES = 1 << 16
+"""Table entries up to which the blocks of neighbouring columns become one: half a megabyte of weights.
+
+A NumPy criterion costs some 50 µs per call whatever the number of tests; a small node has few tests per column.
+"""
+
+
 def listed(engines: Sequence[Engine], cell: Cell, judge: Judge) -> Iterator[Block]:
     """All candidates of a node with their tables, block by block, numbered through."""
     first = 0
     for engine in engines:
         size = 0
-        for block in engine.blocks(cell, judge, first):
+        for block in merged(engine.blocks(cell, judge, first)):
             size += block.tables.n_tests
             yield block
         first += size
+
+
+def merged(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same candidates in fewer blocks, in the order of the raw table within each."""
+    waiting: list[Block] = []
+    entries = 0
+    for block in blocks:
+        size = block.tables.weights.size
+        if waiting and not (entries + size <= MERGED_ENTRIES and _continues(waiting[-1], block)):
+            yield _joined(waiting)
+            waiting, entries = [], 0
+        if block.tables.n_tests:
+            waiting.append(block)
+            entries += size
+    if waiting:
+        yield _joined(waiting)
+
+
+def _continues(block: Block, other: Block) -> bool:
+    """Whether tables of the same form follow, further on in the raw table."""
+    if block.tables.weights.shape[1:] != other.tables.weights.shape[1:] or not other.tables.n_tests:
+        return False
+    return block.candidate(-1, 0.0).place <= other.candidate(0, 0.0).place
+
+
+def _joined(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    join = lambda name, items: np.concatenate([getattr(item, name) for item in items])  # noqa: E731
+    tables = [block.tables for block in blocks]
+    names = ("weights", "counts", "price", "extra", "test")
+    whole = attrs.evolve(tables[0], **{name: join(name, tables) for name in names})
+    return Block(blocks[0].engine, whole, *(join(name, blocks) for name in ("feature", "index", "side")))
 
 
 def scored(block: Block, cell: Cell, node: Node, judge: Judge) -> np.ndarray:

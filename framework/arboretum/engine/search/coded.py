@@ -54,8 +54,8 @@ class View:
         feature, index, side = (np.empty(room, np.int32) for _ in range(3))
         n = kernels.list_tests(
             self.weights, self.counts, workspace.statistics.moments, self.family, self.offset, self.has_missing,
-            self.usable, self.prices, self.price_offset, workspace.min_leaf, self.used, workspace.allow_constant,
-            feature, index, side,
+            self.usable, self.prices, self.price_offset, workspace.min_leaf, workspace.min_weight,
+            self.used, workspace.allow_constant, feature, index, side,
         )  # fmt: skip
         return feature[:n], index[:n], side[:n]
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from arboretum.engine.search.judge import Judge, component_name
+from arboretum.engine.search.slow_form import check_kernels
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.method import Problem
-from arboretum.model.encoded import Family
+from arboretum.model.encoded import Encoded, Family
+from arboretum.model.table import ColumnKind
 
 
 def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
-    """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination."""
+    """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination.
+
+    Raises ContractError when a kernel reads beyond an array, or compiled answers something else than as plain Python.
+    """
     objects = problem.objects
     if not objects.features and not objects.raw_features:
         msg = "the encoder left no feature to test; choose another encoder"
@@ -23,8 +28,7 @@ def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
     if hasattr(judge.impurity, "of_values"):
         name = component_name(judge.impurity)
         if objects.features:
-            msg = f"impurity {name!r} needs the values at the node, not tables: it works on raw columns only (encoder=raw)"
-            raise CapabilityError(msg)
+            raise CapabilityError(_needs_raw(name, objects))
         if not getattr(judge.criterion, "reads_prefix_costs", False):
             msg = f"criterion {component_name(judge.criterion)!r} cannot use impurity {name!r}; choose criterion=reduction"
             raise CapabilityError(msg)
@@ -33,6 +37,21 @@ def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
     if declared and arity > 2 and Capability.multiway not in declared:
         msg = f"criterion {component_name(judge.criterion)!r} scores two outcomes only; choose a binary encoder"
         raise CapabilityError(msg)
+    check_kernels(judge, objects, statistics)
+
+
+
+def _needs_raw(name: str, objects: Encoded) -> str:
+    """Why an impurity of values cannot be used, with the way out that fits: no encoder makes categories raw."""
+    coded = list(dict.fromkeys(feature.column for feature in objects.features))
+    categorical = [c for c in coded if objects.table.column(c).kind is ColumnKind.categorical]
+    msg = f"impurity {name!r} needs the values at the node, not tables: it works on raw columns only"
+    if not categorical:
+        return f"{msg} (encoder=raw)"
+    listed = ", ".join(repr(c) for c in categorical[:3]) + (f" and {len(categorical) - 3} more" if len(categorical) > 3 else "")
+    out = ",".join(c if c.isidentifier() else f'"{c}"' for c in categorical)
+    left = f" or leave them out ('dataset.ignore=[{out}]')" if len(categorical) <= 10 else ""
+    return f"{msg}, and {listed} {'is' if len(categorical) == 1 else 'are'} categorical; choose impurity=variance{left}"
 
 
 def _check_task(part: Any, statistics: Statistics) -> None:

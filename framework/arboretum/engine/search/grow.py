@@ -20,6 +20,7 @@ from arboretum.engine.search.coded_subtree import CodedSubtrees
 from arboretum.engine.search.contract import Candidate, Cell, Engine
 from arboretum.engine.search.fit_check import check_parts
 from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.memory import check_memory
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
@@ -53,11 +54,13 @@ def grow(
     rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test is constant is judged on known values.
 
     Returns a Solution with status feasible and value NaN: what matters is its tree.
-    Raises CapabilityError for parts that do not fit, ContractError when a component breaks its contract.
+    Raises CapabilityError for parts that do not fit, ContractError when a component breaks its contract, BudgetError when
+    the memory allowed is less than what growing is estimated to need.
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     growth = Growth.of(problem, context, allow_constant)
+    check_memory(growth.space, growth.judge, compiled, context.memory_bytes)
     if compiled:
         growth.use_subtrees(order)
     root = growth.run(order)
@@ -165,6 +168,7 @@ class Growth:
             self.space.statistics.is_pure(rows, node.counts)
             or (limits.max_depth is not None and cell.depth >= limits.max_depth)
             or node.count < 2 * limits.min_leaf
+            or node.mass < 2.0 * self.space.min_weight
             or (limits.max_leaves is not None and limits.max_leaves < 2)
             or any(rule.is_leaf(node) for rule in self.problem.parts.stopping)
         )
@@ -183,7 +187,7 @@ class Growth:
         """Grow the whole subtree of a small node at once, if that is possible."""
         if self.subtrees is None or not self.subtrees.takes(item.cell, item.node):
             return False
-        divided = self.subtrees.grow(item.cell, item.grown)
+        divided = self.subtrees.grow(item.cell, item.grown, self.late)
         if divided < 0:  # a NaN: the loop will meet it, too, and name the test
             self.subtrees = None
             return False

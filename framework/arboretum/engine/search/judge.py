@@ -129,6 +129,9 @@ class Judge:
         name = component_name(self.criterion)
         with blaming(f"criterion {name!r}: terms"):
             found = self.criterion.terms(read_only(tables), node)
+        if not isinstance(found, Mapping):
+            msg = f"criterion {name!r}: terms must be a mapping, name → float64[tests]; got {type(found).__name__}"
+            raise ContractError(msg)
         return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
@@ -137,11 +140,12 @@ class Judge:
         with blaming(f"criterion {name!r}: columns"):
             given = (objects, rows) if takes_rows(self.criterion.columns) else (objects.take(rows),)
             found = np.asarray(self.criterion.columns(node, *given))
-        if found.ndim != 2 or len(found) != len(rows) or found.dtype != np.float64:
-            msg = (
-                f"criterion {name!r}: columns must be float64[{len(rows)}, k]; got {found.dtype}{list(found.shape)};"
-                " return one row per object of the node"
-            )
+        if found.ndim != 2 or len(found) != len(rows):
+            got = "nothing" if found.dtype == object and not found.ndim else f"{found.dtype}{list(found.shape)}"
+            msg = f"criterion {name!r}: columns must have the shape [{len(rows)}, k], one row per object of the node; got {got}"
+            raise ContractError(msg)
+        if found.dtype != np.float64:
+            msg = f"criterion {name!r}: columns must be of dtype float64; got {found.dtype}: add .astype(np.float64)"
             raise ContractError(msg)
         return found
 
@@ -208,12 +212,25 @@ def component_name(component: Any) -> str:
 
 
 def checked_array(values: Any, n: int, what: str) -> np.ndarray:
-    """A float64[n] array, or a ContractError that says what came instead."""
+    """A float64[n] array, or a ContractError that says what came instead, and what is wrong with it."""
+    if values is None:
+        msg = f"{what} returned nothing; return float64[{n}], one number per test (is a 'return' missing?)"
+        raise ContractError(msg)
     array = np.asarray(values)
-    if array.shape != (n,) or array.dtype != np.float64:
-        msg = f"{what} must be float64[{n}]; got {array.dtype}{list(array.shape)}; return one number per test"
+    if array.shape != (n,):
+        got = f"{array.dtype}{list(array.shape)}" if array.ndim else f"one {type(values).__name__}"
+        msg = f"{what} must have the shape [{n}], one number per test; got {got}{_axis_hint(array, n)}"
+        raise ContractError(msg)
+    if array.dtype != np.float64:
+        way = "add .astype(np.float64)" if array.dtype.kind in "biuf" else "return numbers"
+        msg = f"{what} must be of dtype float64; got {array.dtype}: {way}"
         raise ContractError(msg)
     return array
+
+
+def _axis_hint(array: np.ndarray, n: int) -> str:
+    """Which axis of a result was forgotten."""
+    return ": sum over outcomes and classes, axes 1 and 2" if array.ndim > 1 and array.shape[0] == n else ""
 
 
 def _compiled(address: Callable[[Callable], int], kernel: Callable, component: Any) -> int:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.coded import BLOCK_ENTRIES, nan_score
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, kernel_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
-from arboretum.kernels import cuts
+from arboretum.kernels import cuts, presort, scan
 from arboretum.kernels.coded import NAN_SCORE
 from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule
@@ -41,6 +41,11 @@ def midpoints(edges: np.ndarray) -> np.ndarray:
 def gap_of(dtype: np.dtype) -> np.floating:
     """Neighbours not further apart than this are not separated."""
     return GAP_FLOAT32 if dtype == np.float32 else np.float64(0.0)
+
+
+def entry_type(bits: int) -> type:
+    """The type of entries of so many bits."""
+    return np.uint32 if bits <= 32 else np.uint64
 
 
 def raw_prices(space: Workspace, cell: Cell) -> np.ndarray:
@@ -83,18 +88,31 @@ class RawColumns:
 
 
 class PresortedEngine(RawColumns):
-    """Exact thresholds over presorted columns, for every criterion."""
+    """Exact thresholds over presorted columns, for every criterion.
+
+    Keeps per value four bytes of sorted *entries* (:mod:`arboretum.kernels.presort`; eight where rows and classes are too many
+    for four), and the value itself if the table is not stored by columns.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self._values = frozen_array(workspace.objects.raw.T)
-        self._owner = np.empty(self._values.shape[1], np.uint32)
-        self._order = np.empty(self._values.shape, np.int32)
-        # NaN last.  Equal values of weighted objects are put in the order of the table, so that sums are rounded alike on
-        # every machine; the sort that does so takes three times as long and makes no difference to unit objects.
-        kind = "quicksort" if workspace.statistics.unit and not workspace.statistics.moments else "stable"
-        for f, column in enumerate(self._values):
-            self._order[f] = np.argsort(column, kind=kind)
+        n, stats = self._values.shape[1], workspace.statistics
+        arity = max((feature.n_bins for feature in workspace.objects.features), default=2)
+        self._owner = np.empty(n, np.uint8 if arity <= 256 else np.uint32)
+        self._shift = int(n - 1).bit_length()
+        bits = self._shift + 1 + max(0, stats.n_classes - 1).bit_length()
+        self._order = np.empty(self._values.shape, entry_type(bits))
+        self._spare = np.empty(n + 1, self._order.dtype)
+        self._search: Callable | None = None
+        bits = self._values.view(np.uint32 if self._values.itemsize == 4 else np.uint64)
+        presort.sort_columns(self._values, bits, stats.short_label, self._shift, self._gap, self._order)
+
+    def _run(self, feature: int, low: int, high: int) -> np.ndarray:
+        """int32[high − low]: objects of a sorted run."""
+        rows = np.empty(high - low, np.int32)
+        presort.unpack(self._order[feature, low:high], self._shift, rows)
+        return rows
 
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
         return self._rule_at(cell, candidate.feature, candidate.index)
@@ -103,17 +121,27 @@ class PresortedEngine(RawColumns):
         return self._features[feature].rule(self._threshold(cell, feature, index))
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
-        run = self._order[feature, cell.low + index : cell.low + index + 2]
-        low, high = self._values[feature, run]
+        low, high = self._values[feature, self._run(feature, cell.low + index, cell.low + index + 2)]
         return midpoint(low, high)
 
     def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
-        space, stats, price = self._space, self._space.statistics, self._price(cell)
-        feature, index, side, score = cuts.best_cut(
-            self._order, cell.low, cell.high, self._values, stats.short_label, stats.y, stats.weight, stats.count, stats.unit,
-            space.extra, price, space.min_leaf, self._gap, judge.batch, judge.scalars(node), judge.params, judge.impurity_at,
-            TIE_TOLERANCE, judge.tie_floor(node), judge.prefix,
-        )  # fmt: skip
+        space, stats, price = self._space, self._space.statistics, np.array(self._price(cell))
+        objects, least = (stats.y, stats.weight, stats.count), (space.min_leaf, space.min_weight)
+        ties = (TIE_TOLERANCE, judge.tie_floor(node))
+        place = (self._order, cell.low, cell.high, self._shift, self._values)
+        scalars = judge.scalars(node)
+        if judge.prefix or space.extra.shape[1]:
+            feature, index, side, score = cuts.best_cut(
+                *place, stats.label, objects, space.extra, price, least, self._gap, judge.batch, scalars, judge.params,
+                judge.impurity_at, ties, judge.prefix,
+            )  # fmt: skip
+        else:
+            if self._search is None:
+                self._search = self._compiled_search(judge)
+            feature, index, side, score = self._search(
+                *place, objects, (node.weights, node.counts), price, least, self._gap, scalars, judge.params,
+                judge.impurity_at, ties,
+            )  # fmt: skip
         if feature < 0:
             return None
         if side == NAN_SCORE:
@@ -121,13 +149,19 @@ class PresortedEngine(RawColumns):
         place = (self.position(feature), self.rank, feature, index)
         return Candidate(self, feature, index, side, float(price[feature]), score, place)
 
+    def _compiled_search(self, judge: Judge) -> Callable:
+        stats = self._space.statistics
+        kernel = kernel_of(judge.criterion, judge.impurity)
+        return scan.scan_of(kernel, stats.n_classes, stats.moments, not stats.unit)
+
     def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         position, side = np.empty(2 * cell.size, np.int32), np.empty(2 * cell.size, np.int32)
+        least = (space.min_leaf, space.min_weight)
         step = max(1, BLOCK_ENTRIES // (2 * stats.width))
         for f in range(len(self._features)):
-            rows = self._order[f, cell.low : cell.high]
-            n, known = cuts.find_cuts(self._values[f], rows, stats.count, space.min_leaf, self._gap, position, side)
+            rows = self._run(f, cell.low, cell.high)
+            n, known = cuts.find_cuts(self._values[f], rows, stats.weight, stats.count, least, self._gap, position, side)
             width = 1 if judge.prefix else space.extra.shape[1]
             state = [np.zeros((3, stats.width)), np.zeros((3, stats.count_width), np.int64), np.zeros((3, width))]
             at = np.array([-1])
@@ -162,7 +196,9 @@ class PresortedEngine(RawColumns):
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if any(child.wanted for child in children):
             space = self._space
-            cuts.partition_order(self._order, cell.low, cell.high, space.rows, start, self._owner, space.spare)
+            presort.partition_order(
+                self._order, cell.low, cell.high, self._shift, space.rows, start, self._owner, self._spare
+            )
 
     def close(self, cell: Cell) -> None:
         """Nothing is kept per node."""

@@ -7,6 +7,7 @@ Both give the same tree; the loop remains for everything that :meth:`Subtrees.of
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -27,7 +28,11 @@ MOST_ENTRIES = 1 << 22
 """Values of a node beyond which it is left to the loop: the kernel copies them, eight to twelve bytes each."""
 
 MOST_ENTRIES_IN_TIME = 1 << 17
-"""The same when there is a deadline, which is not looked at inside the kernel: some 10 ms."""
+"""The same when there is a deadline, which is not looked at inside the kernel: some 10 ms to sort them."""
+
+MOST_WORK, MOST_WORK_IN_TIME = 1 << 62, 1 << 21
+"""Values that one call of the kernel looks at, without and with a deadline.  A value costs 10 … 40 ns, so that
+the deadline is passed by 0.1 s at most; a chain of 11,565 nodes took 38 s in one call."""
 
 NODE_COST, COLUMN_COST, SORT_COST, DIVIDE_COST = 200e3, 1e3, 3.0, 8.0
 """Nanoseconds: the loop per node, and per node and column; the kernel per value and doubling of the node, and per value
@@ -44,6 +49,7 @@ class Subtrees:
     min_split: int
     total_mass: float
     most_entries: int
+    most_work: int
     _flat: np.ndarray
     _strides: tuple[int, int]
 
@@ -69,9 +75,9 @@ class Subtrees:
         ):
             return None
         flat, *strides = flat_memory(objects.raw)
-        most = MOST_ENTRIES_IN_TIME if late else MOST_ENTRIES
+        most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if late else (MOST_ENTRIES, MOST_WORK)
         total = float(space.statistics.weight.sum())
-        return Subtrees(space, judge, limits, max([0, *splits]), total, most, flat, (strides[0], strides[1]))
+        return Subtrees(space, judge, limits, max([0, *splits]), total, most, work, flat, (strides[0], strides[1]))
 
     def takes(self, cell: Cell, node: Node) -> bool:
         """Whether the kernel is allowed, and expected to be faster."""
@@ -79,6 +85,8 @@ class Subtrees:
         if m * columns > self.most_entries:
             return False
         divisions = node.count / max(1, self.limits.min_leaf, self.min_split / 2)
+        if self.space.min_weight > 0.0:
+            divisions = min(divisions, node.mass / self.space.min_weight)
         if not self.space.statistics.moments:
             divisions = min(divisions, node.count - int(node.counts.max()))
         levels = 2 + math.log2(max(1.0, divisions))
@@ -88,32 +96,48 @@ class Subtrees:
         kernel = m * columns * (SORT_COST * math.log2(m + 1) + DIVIDE_COST * levels)
         return kernel <= divisions * (NODE_COST + COLUMN_COST * columns)
 
-    def grow(self, cell: Cell, root: Grown) -> int:
-        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion returned NaN."""
+    def grow(self, cell: Cell, root: Grown, late: Callable[[], bool]) -> int:
+        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion returned NaN.
+
+        late : asked between calls of the kernel, each of which ends soon where there is a deadline.
+        """
+        waiting = [(self.space.rows[cell.low : cell.high], cell.depth, cell.asked, root)]
+        divided = 0
+        while waiting and not (divided and late()):
+            rows, depth, asked, top = waiting.pop()
+            found = self._call(rows, depth, asked)
+            if found is None:
+                return -1
+            nodes, inner = found.hang(top, self.space)
+            divided += inner
+            waiting += [(*found.open_node(v, rows, asked, self.space), nodes[v]) for v in found.left_open.tolist()]
+        return divided
+
+    def _call(self, rows: np.ndarray, depth: int, asked: frozenset[str]) -> Found | None:
+        """One call of the kernel; None if the criterion returned NaN."""
         space, stats, judge, limits = self.space, self.space.statistics, self.judge, self.limits
-        room, dtype = 2 * cell.size, self._flat.dtype
+        room, dtype = 2 * len(rows), self._flat.dtype
         feature, child, side = np.empty(room, np.int32), np.empty((room, 2), np.int32), np.empty(room, np.int32)
         edges, score, paid = np.empty((room, 2), dtype), np.empty(room), np.empty(room)
         weights, counts = np.empty((room, stats.width)), np.empty((room, stats.count_width), np.int64)
-        impurity = np.empty(room)
-        rows = space.rows[cell.low : cell.high]
+        impurity, segment, stack = np.empty(room), np.empty((room, 5), np.int64), np.empty(room, np.int32)
         target = (stats.label, stats.y[rows]) if stats.moments else (stats.short_label[rows], stats.y)
         objects = (*target, stats.weight[rows], stats.count[rows], stats.unit)
-        n = grow_subtree(
-            self._flat, *self._strides, rows, np.arange(cell.size, dtype=np.int32), objects,
-            raw_prices(space, cell), space.prices.once_per_column, cell.depth,
-            -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, self.min_split,
+        members = np.arange(len(rows), dtype=np.int32)
+        n, left = grow_subtree(
+            self._flat, *self._strides, rows, members, objects,
+            raw_prices(space, Cell(0, len(rows), depth, asked=asked)), space.prices.once_per_column, depth,
+            -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, space.min_weight, self.min_split,
             limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), stats.width, self.total_mass,
-            judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE,
+            judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE, self.most_work, segment, stack,
             feature, child, side, edges, score, paid, weights, counts, impurity,
         )  # fmt: skip
         if n == FOUND_NAN:
-            return -1
-        found = Found(
+            return None
+        return Found(
             feature[:n], child[:n], side[:n], edges[:n], score[:n], paid[:n], weights[:n],
-            counts[:n].sum(axis=1), impurity[:n],
+            counts[:n].sum(axis=1), impurity[:n], segment[:n], members, stack[:left].copy(),
         )  # fmt: skip
-        return found.hang(root, space)
 
 
 @attrs.frozen(eq=False)
@@ -129,9 +153,26 @@ class Found:
     weights: np.ndarray
     count: np.ndarray
     impurity: np.ndarray
+    segment: np.ndarray
+    members: np.ndarray
+    left_open: np.ndarray
 
-    def hang(self, root: Grown, space: Workspace) -> int:
-        """Make them nodes below ``root``; return how many have a test."""
+    def open_node(self, v: int, rows: np.ndarray, asked: frozenset[str], space: Workspace) -> tuple[Any, ...]:
+        """Rows, depth and columns asked on the path of a node that the kernel left open."""
+        low, high, depth = self.segment[v, :3].tolist()
+        below = rows[self.members[low:high]]
+        if not space.prices.once_per_column:
+            return below, depth, asked
+        inner = np.flatnonzero(self.feature >= 0)
+        parent = dict(zip(self.child[inner].ravel().tolist(), np.repeat(inner, 2).tolist(), strict=True))
+        columns, up = set(asked), v
+        while up in parent:
+            up = parent[up]
+            columns.add(space.objects.raw_features[self.feature[up]].column)
+        return below, depth, frozenset(columns)
+
+    def hang(self, root: Grown, space: Workspace) -> tuple[list[Grown], int]:
+        """Make them nodes below ``root``; return them, and how many have a test."""
         stats, features = space.statistics, space.objects.raw_features
         weights = self.weights.copy()
         value = weights[:, 1] / weights[:, 0] + stats.shift if stats.moments else np.full(len(weights), math.nan)
@@ -151,4 +192,4 @@ class Found:
             node.rule = features[f].rule(threshold)
             node.children = [nodes[left], nodes[right]]
             node.missing_child, node.price, node.score = missing, paid, score
-        return len(inner)
+        return nodes, len(inner)

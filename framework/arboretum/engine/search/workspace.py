@@ -15,7 +15,8 @@ class Workspace:
     """The permutation of the objects, and what is added up over them.
 
     rows : int32[n], the permutation; a node is a segment of it.   spare : int32[n + 1], scratch.
-    min_leaf, min_weight : rows and weight in every branch that receives any.
+    min_leaf, min_weight : rows and weight in every branch that receives any; the weight allows for rounding
+        (:meth:`Limits.min_weight`), so that engines compare plainly, and is 0 without such a limit.
     extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0 without any.
     """
 
@@ -32,7 +33,7 @@ class Workspace:
     @staticmethod
     def of(objects: Encoded, prices: Prices, statistics: Statistics, limits: Limits, allow_constant: bool) -> Workspace:
         n = objects.n_objects
-        least = max(1, limits.min_leaf), limits.min_mass * float(statistics.weight.sum())
+        least = max(1, limits.min_leaf), limits.min_weight(float(statistics.weight.sum()), n)
         rows = np.arange(n, dtype=np.int32)
         return Workspace(
             objects, prices, statistics, *least, allow_constant, rows, np.empty(n + 1, np.int32), np.zeros((n, 0))

@@ -32,6 +32,7 @@ class StoppingSuite(ComponentSuite):
         assert limits.max_leaves is None or limits.max_leaves >= 1
         assert limits.min_leaf >= 1
         assert limits.min_decrease is None or np.isfinite(limits.min_decrease)
+        assert 0.0 <= limits.min_mass <= 0.5, "two branches share the weight"
 
     def test_it_says_yes_or_no_and_the_same_twice(self, component):
         for node in self.nodes():
@@ -59,6 +60,8 @@ class StoppingSuite(ComponentSuite):
             assert limits.max_depth is None or tree.depth_of.max() <= limits.max_depth
             assert limits.max_leaves is None or tree.n_leaves <= limits.max_leaves
             assert tree.n_nodes == 1 or tree.counts.min() >= limits.min_leaf
+            least = limits.min_weight(float(tree.mass[0]), int(tree.counts[0]))
+            assert tree.n_nodes == 1 or tree.mass.min() >= least
             objects, at = toy_objects(table), tree.apply(table)
             depth, ends = tree.depth_of, [set(np.flatnonzero(at == v).tolist()) for v in range(tree.n_nodes)]
             for v in range(tree.n_nodes - 1, 0, -1):

@@ -1,0 +1,70 @@
+"""How much memory a growth will take for its own arrays, asked before it takes any."""
+
+from __future__ import annotations
+
+from arboretum.engine.search import raw, subtree
+from arboretum.engine.search.bounded import serves
+from arboretum.engine.search.coded import WIDE
+from arboretum.engine.search.histograms import KEEP_BYTES
+from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import BudgetError
+
+OPEN_NODES = 16
+"""Nodes that wait with their histograms, unless these are so large that fewer are kept."""
+
+BINS = 256
+"""Bins of a raw column."""
+
+
+def check_memory(space: Workspace, judge: Judge, compiled: bool, memory_bytes: int | None) -> None:
+    """Raise BudgetError, naming need, budget and the way out, where the budget (bytes; None: none) is too small.
+
+    compiled : subtrees may be grown inside a kernel.
+    """
+    if memory_bytes is None or (need := growth_bytes(space, judge, compiled)) <= memory_bytes:
+        return
+    msg = (
+        f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than budget.memory_mb={memory_bytes / 1e6:g};"
+        " raise it, or choose fewer rows, columns or bins"
+    )
+    raise BudgetError(msg)
+
+
+def growth_bytes(space: Workspace, judge: Judge, compiled: bool) -> int:
+    """Bytes of the largest arrays; the encoded table and the tree are not among them, the tables of a NumPy criterion are."""
+    objects, stats = space.objects, space.statistics
+    n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
+    need = n * (4 + 4 + 8 + 4) + space.extra.nbytes  # permutation, scratch, target, outcomes
+    if objects.features:
+        bins = [feature.n_bins + feature.has_missing for feature in objects.features]
+        narrow = sum(b for b in bins if b <= WIDE)
+        need += _histogram_bytes(narrow, space) + max((b for b in bins if b > WIDE), default=0) * entry
+        need += _copied(objects.codes)
+    if objects.raw_features:
+        columns, size = objects.raw.shape[1], objects.raw.itemsize
+        if serves(space, judge):
+            # a code, and where bins are divided another two bytes; scratch of a node; scores and bounds
+            need += n * columns * 3 + n * (4 + size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
+            need += _copied(objects.raw)
+        else:
+            need += n * columns * (4 + size) + n * (4 + 8)  # sorted columns; owners, and what sorting one returns
+        if compiled:
+            entries = min(n * columns, subtree.MOST_ENTRIES)
+            need += entries * (size + 4) + 2 * min(n, entries // columns) * (110 + entry + 2 * size)
+    if judge.listing:
+        need += min(raw.BLOCK_ENTRIES, 2 * max(1, objects.n_tests, n) * stats.width) * 16
+    return int(need)
+
+
+def _histogram_bytes(bins: int, space: Workspace) -> int:
+    """A node's tables as criteria read them, those kept for nodes that wait, and the lists of tests."""
+    stats = space.statistics
+    read = bins * 8 * (stats.width + stats.count_width)
+    kept = bins * 4 * stats.width if stats.unit and not stats.moments else read
+    return read + max(kept, min(KEEP_BYTES, OPEN_NODES * kept)) + bins * 48
+
+
+def _copied(matrix) -> int:
+    """Engines read flat memory; anything else is copied."""
+    return 0 if matrix.flags.c_contiguous or matrix.flags.f_contiguous else matrix.nbytes

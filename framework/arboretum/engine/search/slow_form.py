@@ -1,0 +1,200 @@
+"""Before a growth: do the kernels answer what the same code answers as plain Python?
+
+Compiled code does not check indices: a kernel that reads ``node.params[1]`` of a component with one numeric field, or a class
+that is not there, answers garbage in silence.  Python does check.  So every kernel first judges a few small tables of the
+run's own shape in its slow form, and its compiled form has to answer the same.  About 0.1 ms for ten classes; a
+combination that was looked at once in a process is not looked at again.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import math
+import os
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.judge import Judge, component_name, kernel_of, numeric_fields
+from arboretum.engine.search.statistics import Statistics
+from arboretum.errors import ContractError
+from arboretum.kernels.marks import KernelNode
+from arboretum.kernels.scoring import impurity_of, score_tables
+from arboretum.model.encoded import Encoded, Family, Node
+
+TOLERANCE = 1e-6
+"""Relative to the larger of 1 and the values.  The two forms differ in the last bit of each logarithm or power, which a
+difference of nearly equal sums may magnify a million times; what lies behind an array differs by more."""
+
+MOST_ENTRIES = 4096
+"""Table entries looked at, but for the first table: a plain Python kernel needs some 0.2 µs for one."""
+
+SHOWN_ROWS = 8
+"""Objects whose own columns a criterion is asked for."""
+
+
+@attrs.frozen
+class Trial:
+    """What a kernel's answers depend on; equal trials need no second look.
+
+    width, count_width : of weights and counts.   extra : own columns.   arities : numbers of outcomes to try.
+    """
+
+    width: int
+    count_width: int
+    extra: int
+    arities: tuple[int, ...]
+    params: tuple[float, ...]
+
+
+def check_kernels(judge: Judge, objects: Encoded, statistics: Statistics) -> None:
+    """Raise ContractError naming criterion or impurity, the line of its kernel and the fault."""
+    criterion, impurity = judge.criterion, judge.impurity
+    slow_impurity = slow_form(impurity.kernel) if judge.compiled_impurity else None
+    trial = Trial(
+        statistics.width,
+        statistics.count_width,
+        _own_columns(judge, objects, statistics),
+        _arities(objects, statistics.width),
+        tuple(numeric_fields(criterion).tolist()),
+    )
+    if slow_impurity is not None:
+        _check_impurity(slow_impurity, judge.impurity_at, trial, component_name(impurity))
+    if judge.prefix:
+        _guarded(slow_form(impurity.prefix), f"impurity {component_name(impurity)!r}", *np.ones((3, 4)))
+    if judge.batch:
+        names = tuple(field.name for field in attrs.fields(type(criterion))) if attrs.has(type(criterion)) else ()
+        numeric = tuple(n for n in names if isinstance(getattr(criterion, n), bool | int | float))
+        kernel = slow_form(kernel_of(criterion, impurity))
+        _check_criterion(
+            kernel, slow_impurity, judge.batch, judge.impurity_at, trial, component_name(criterion), numeric
+        )
+
+
+def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
+    """The numbers of outcomes that tests have, lowest first, as far as trying them is cheap."""
+    found = {2 if f.family is not Family.multiway else f.n_bins for f in objects.features if f.n_tests}
+    ordered = sorted(found | ({2} if objects.raw_features else set())) or [2]
+    entries = np.cumsum(ordered) * width
+    return tuple(a for a, size in zip(ordered, entries, strict=True) if size <= MOST_ENTRIES or a == ordered[0])
+
+
+def _own_columns(judge: Judge, objects: Encoded, statistics: Statistics) -> int:
+    """How many columns the criterion adds."""
+    if judge.prefix:
+        return 1
+    if not judge.has_columns or not judge.batch:
+        return 0
+    rows = np.arange(min(SHOWN_ROWS, objects.n_objects))
+    weights, counts = statistics.totals(rows.astype(np.int32))
+    mass = float(weights[0] if statistics.moments else weights.sum())
+    impurity = judge.node_impurity(weights, statistics, rows)
+    return judge.columns(Node(weights, counts, mass, float(statistics.weight.sum()), impurity, 0), objects, rows).shape[1]
+
+
+@lru_cache(maxsize=256)
+def _check_impurity(kernel: Callable, address: int, trial: Trial, name: str) -> None:
+    what = f"impurity {name!r}"
+    for weights, _ in _tables(trial):
+        for row in (*weights, weights.sum(axis=0)):
+            slow = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}")
+            _compare(slow, impurity_of(np.ascontiguousarray(row), address), kernel, what)
+
+
+@lru_cache(maxsize=256)
+def _check_criterion(
+    kernel: Callable,
+    impurity: Callable | None,
+    batch: int,
+    impurity_at: int,
+    trial: Trial,
+    name: str,
+    fields: Sequence[str],
+) -> None:
+    what, params = f"criterion {name!r}", np.array(trial.params)
+    held = f"node.params holds {len(params)} ({', '.join(fields)})" if fields else "node.params is empty"
+    for weights, counts in _tables(trial):
+        total = weights.sum(axis=0)
+        mass = float(total.sum() if trial.width == trial.count_width else total[0])
+        mixed = _answer(impurity, total) if impurity is not None else 0.5
+        extra = np.ones((len(weights), trial.extra))
+        seen = KernelNode(
+            mass, 2.0 * mass, mixed, 1, 0.0, params, impurity or (lambda weights: math.nan)
+        )
+        shapes = f"{held}, weights is {list(weights.shape)}, counts {list(counts.shape)}, extra {list(extra.shape)}"
+        slow = _guarded(kernel, what, weights, counts, 1.0, extra, seen, shapes=shapes)
+        out, scalars = np.empty(1), np.array([mass, 2.0 * mass, mixed, 1.0, 0.0, trial.width])
+        score_tables(weights[None], counts[None], np.ones(1), extra[None], batch, scalars, params, impurity_at, out)
+        _compare(slow, float(out[0]), kernel, what)
+
+
+def _tables(trial: Trial) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    """Per arity a mixed table and one of pure outcomes, of which the last of three or more is empty."""
+    for arity in trial.arities:
+        outcome = np.arange(arity)[:, None]
+        if trial.width != trial.count_width:  # moments of three numbers per outcome
+            y = np.array([-1.5, 0.5, 2.0]) + 0.25 * (outcome % 5)
+            weights = np.stack([np.full(arity, 3.0), y.sum(axis=1), (y * y).sum(axis=1)], axis=1)
+            yield weights, np.full((arity, 1), 3)
+            continue
+        classes = np.arange(trial.width)
+        mixed = 1 + (3 * outcome + classes) % 4
+        pure = np.where(classes == outcome % trial.width, 2, 0) * ((outcome < arity - 1) | (arity < 3))
+        for counts in (mixed, pure):
+            yield counts.astype(np.float64), counts.astype(np.int64)
+
+
+# -- the slow form -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def slow_form(function: Callable) -> Callable:
+    """The plain Python function of a kernel, calling the plain Python functions of its compiled helpers."""
+    plain = getattr(function, "py_func", function)
+    names = [n for n in plain.__code__.co_names if hasattr(plain.__globals__.get(n), "py_func")]
+    if not names or plain.__closure__:
+        return plain
+    scope = dict(plain.__globals__)
+    copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
+    scope.update({name: copy if scope[name] is function else slow_form(scope[name]) for name in names})
+    return copy
+
+
+def _answer(kernel: Callable, *arguments: Any) -> float:
+    """NaN where Python refuses what compiled code computes: 1/0, log 0."""
+    with np.errstate(all="ignore"):
+        try:
+            return float(kernel(*arguments))
+        except (ArithmeticError, ValueError, TypeError):
+            return math.nan
+
+
+def _guarded(kernel: Callable, what: str, *arguments: Any, shapes: str = "") -> float:
+    """The answer; raises ContractError where it reads beyond an array."""
+    try:
+        return _answer(kernel, *arguments)
+    except IndexError as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        line = linecache.getline(last.filename, last.lineno or 0).strip()
+        where = f"{os.path.basename(last.filename)}:{last.lineno}"
+        held = f"; {shapes}" if shapes else ""
+        msg = f"{what}: its kernel reads beyond an array in {where}, {line!r}: {error}{held}"
+        raise ContractError(msg) from None
+
+
+def _compare(slow: float, fast: float, kernel: Callable, what: str) -> None:
+    """Where the slow form has no number there is nothing to compare with."""
+    if math.isnan(slow) or slow == fast or abs(slow - fast) <= TOLERANCE * max(1.0, abs(slow), abs(fast)):
+        return
+    where = f"{os.path.basename(inspect.getsourcefile(kernel) or '?')}:{kernel.__code__.co_firstlineno}"
+    msg = (
+        f"{what}: its kernel ({where}) answers {fast:.9g} compiled and {slow:.9g} as plain Python for the same table; "
+        "numba's integers have 64 bits and its variables keep one type: write the arithmetic in floats"
+    )
+    raise ContractError(msg)

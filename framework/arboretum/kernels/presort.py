@@ -1,0 +1,135 @@
+"""Sorted columns as runs of entries, and their division from node to node.
+
+An *entry* says all that the common case of a scan needs, so that nothing is gathered from elsewhere:
+``row | separated << shift | class << (shift + 1)``, where ``separated`` is set if every greater value of the column is far
+enough away for a threshold.  Where it is not set, the values themselves have to be compared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+DIGIT = 11
+"""Bits sorted by at a time: 2048 counters stay in the first-level cache."""
+
+BUCKETS = 1 << DIGIT
+
+
+@jit
+def sort_columns(values, bits, label, shift, gap, order):
+    """Fill ``order`` with the entries of every column, by value; equal values in the order of the table, missing ones last.
+
+    values : float32/64[columns, n].   bits : the same memory as uint32/64.   label : int[n], or empty.
+    shift : bits of a row.   gap : neighbours not further apart are not separated.   order : uint32/64[columns, n].
+    Radix sort (Knuth, The Art of Computer Programming, volume 3, section 5.2.5): a pass per 11 bits of the values.
+    """
+    n = values.shape[1]
+    keys, other_keys = np.empty(n, bits.dtype), np.empty(n, bits.dtype)
+    rows, other_rows = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    passes = 3 if bits.itemsize == 4 else 6
+    counts = np.empty((passes, BUCKETS), np.uint32)
+    for f in range(len(values)):
+        ordered_keys(values[f], bits[f], keys, rows, counts)
+        for p in range(passes):
+            if spread(keys, rows, other_keys, other_rows, counts[p], p):
+                keys, other_keys = other_keys, keys
+                rows, other_rows = other_rows, rows
+        column, entries = values[f], order[f]
+        for j in range(n):
+            i = rows[j]
+            entry = np.uint64(i)
+            if j + 1 < n and column[rows[j + 1]] > column[i] + gap:
+                entry |= np.uint64(1) << np.uint64(shift)
+            if len(label) > 0:
+                entry |= np.uint64(label[i]) << np.uint64(shift + 1)
+            entries[j] = entry
+
+
+@jit
+def ordered_keys(values, bits, keys, rows, counts):
+    """Integers in the order of the values, NaN last and −0 = 0, and how often each digit occurs.   counts : uint32[passes, 2048]."""
+    passes = len(counts)
+    sign = np.uint64(1) << np.uint64(31 if passes == 3 else 63)
+    last = sign | (sign - np.uint64(1))
+    counts[:] = 0
+    for i in range(len(values)):
+        b = np.uint64(bits[i])
+        if values[i] != values[i]:
+            key = last
+        elif values[i] == 0.0:
+            key = sign
+        elif b & sign:
+            key = last - b
+        else:
+            key = b | sign
+        keys[i], rows[i] = key, i
+        for p in range(passes):
+            counts[p, key & np.uint64(BUCKETS - 1)] += np.uint32(1)
+            key >>= np.uint64(DIGIT)
+
+
+@jit
+def spread(keys, rows, to_keys, to_rows, counts, p):
+    """One pass: move keys and rows to their places by digit p; False, and nothing done, where all have the same digit."""
+    by, mask = np.uint64(DIGIT * p), np.uint64(BUCKETS - 1)
+    n = len(keys)
+    if n == 0 or counts[np.uint64(keys[0]) >> by & mask] == n:
+        return False
+    place = np.uint32(0)
+    for d in range(BUCKETS):
+        place, counts[d] = place + counts[d], place
+    for j in range(n):
+        key = keys[j]
+        digit = np.uint64(key) >> by & mask
+        to = counts[digit]
+        counts[digit] = to + np.uint32(1)
+        to_keys[to], to_rows[to] = key, rows[j]
+    return True
+
+
+@jit
+def unpack(entries, shift, out):
+    """The objects of some entries.   out : int32[len(entries)]."""
+    mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
+    for j in range(len(entries)):
+        out[j] = np.int32(np.uint64(entries[j]) & mask)
+
+
+@jit
+def partition_order(order, low, high, shift, rows, start, owner, spare):
+    """Divide the sorted runs of a node stably by outcome, in every column.
+
+    rows : int32[n], the permutation, divided already: outcome k has ``rows[low + start[k] : low + start[k + 1]]``.
+    start : int64[arity + 1].   owner : uint8/32[n], scratch by object.   spare : order's type[≥ high − low + 1], scratch.
+    """
+    arity = len(start) - 1
+    mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
+    for k in range(arity):
+        for j in range(low + start[k], low + start[k + 1]):
+            owner[np.uintp(rows[j])] = k
+    at = np.empty(arity, np.int64)
+    for f in range(len(order)):
+        run = order[f, low:high]
+        if arity == 2:
+            left, right = np.uintp(0), np.uintp(0)
+            for j in range(len(run)):
+                entry = run[j]
+                goes = np.uintp(owner[np.uint64(entry) & mask])
+                spare[right] = entry
+                run[left] = entry
+                right += goes
+                left += np.uintp(1) - goes
+            for j in range(right):
+                run[left + np.uintp(j)] = spare[j]
+            continue
+        for k in range(arity):
+            at[k] = start[k]
+        for j in range(len(run)):
+            entry = run[j]
+            k = owner[np.uint64(entry) & mask]
+            spare[at[k]] = entry
+            at[k] += 1
+        for j in range(len(run)):
+            run[j] = spare[j]

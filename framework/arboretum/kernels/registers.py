@@ -1,0 +1,42 @@
+"""Small tables that need no memory.
+
+An array made here lies on the stack.  Where its shape is known at compile time and its entries are reached through loops of
+known length, LLVM keeps the entries in registers, so that a contingency table of two or three classes is never written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+ROOM = 16
+"""Entries that such a table may have."""
+
+
+def _table(dtype: types.Type) -> Any:
+    """An intrinsic (rows, columns) → uninitialised dtype[rows, columns]; rows · columns ≤ ROOM, which the caller sees to.
+
+    It must not leave the function that made it.
+    """
+    array_type = types.Array(dtype, 2, "C")
+
+    def table(typingctx, rows, columns):
+        def codegen(context, builder, signature, args):
+            data = cgutils.alloca_once(builder, context.get_data_type(dtype), size=ROOM)
+            word = context.get_value_type(types.intp)
+            entry = word(dtype.bitwidth // 8)
+            array = context.make_array(array_type)(context, builder)
+            strides = [builder.mul(args[1], entry), entry]
+            context.populate_array(array, data=data, shape=list(args), strides=strides, itemsize=entry, meminfo=None)
+            return array._getvalue()
+
+        return array_type(types.intp, types.intp), codegen
+
+    return intrinsic(table)
+
+
+float_table = _table(types.float64)
+int_table = _table(types.int64)

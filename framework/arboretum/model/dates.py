@@ -1,0 +1,78 @@
+"""Dates as numbers: columns hold days or seconds since 1970-01-01, tests read aloud as dates again.
+
+A column's ``unit`` says which: "" (plain numbers), ``DAYS`` or ``SECONDS``.  Whole days (and whole seconds) let a
+threshold between two of them be spelled as the lower one: "sold ≤ 2020-03-01" says exactly what the test does.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+DAYS = "days"
+SECONDS = "seconds"
+UNITS = ("", DAYS, SECONDS)
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.0+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - columns of dates carry no zone; zoned ones are turned to UTC
+_DAY = 86_400
+
+
+def parse_date(value: Any) -> datetime.datetime | None:
+    """A point in time from ISO text (2020-03-01, 2020-03-01T12:30:00Z), a date or a NumPy datetime; None if it is none.
+
+    Times with a zone are turned to UTC.  Fractions of a second are not read.
+    """
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, str):
+        if not _ISO.fullmatch(value):
+            return None
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:  # 2020-02-30
+            return None
+    if isinstance(value, datetime.datetime):  # pandas' Timestamp is one
+        return value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
+    return datetime.datetime.combine(value, datetime.time()) if isinstance(value, datetime.date) else None
+
+
+def read_dates(values: Iterable[str]) -> tuple[str, np.ndarray] | None:
+    """The unit that fits all the texts, and float64[n]; None unless every one of them is an ISO date or time.
+
+    Days where no value has a time of day other than midnight, else seconds.
+    """
+    moments = []
+    for value in values:
+        moment = parse_date(value)
+        if moment is None:
+            return None
+        moments.append((moment - _EPOCH).total_seconds())
+    if not moments:
+        return None
+    seconds = np.floor(np.array(moments, np.float64))
+    return (DAYS, seconds / _DAY) if not (seconds % _DAY).any() else (SECONDS, seconds)
+
+
+def date_number(value: Any, unit: str) -> float | None:
+    """Days or whole seconds since 1970-01-01, rounded down; None when the value is no point in time."""
+    moment = parse_date(value)
+    if moment is None:
+        return None
+    seconds = math.floor((moment - _EPOCH).total_seconds())
+    return float(seconds // _DAY if unit == DAYS else seconds)
+
+
+def spell_date(value: float, unit: str) -> str:
+    """The day, or the second, that a number lies in: ISO, a blank before the time; the bare number beyond year 9999."""
+    seconds = math.floor(value) * (_DAY if unit == DAYS else 1)
+    try:
+        moment = _EPOCH + datetime.timedelta(seconds=seconds)
+    except OverflowError:
+        return f"{value:g} {unit}"
+    return moment.date().isoformat() if unit == DAYS else moment.isoformat(" ")

@@ -1,0 +1,75 @@
+"""What is a run called in lists?  Method, data set and seed, and whatever differs from what nobody would have to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from arboretum.errors import ArboretumError
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.assemble import expand
+from arboretum.plugin.registry import NONE, Registry
+
+UNSAID = frozenset({"method", "dataset", "tracker"})
+"""Groups of which the name says the option, or nothing."""
+
+
+def run_name(config: Mapping[str, Any], registry: Registry) -> str:
+    """Compose "cart iris criterion=gain_ratio max_depth=3 seed=1".
+
+    config : a record's.  Options are named where they differ from the preset's (or the default's), fields where they
+    differ from their component's defaults.
+    """
+    choices = config.get("choices", {})
+    words = [str(choices[key]) for key in ("method", "dataset") if choices.get(key)]
+    words += [f"{key.rpartition('.')[2]}={_spelled(value)}" for key, value in _unusual(config, registry)]
+    return " ".join([*words, f"seed={config.get('seed', 0)}"])
+
+
+def _unusual(config: Mapping[str, Any], registry: Registry) -> Iterator[tuple[str, Any]]:
+    choices = config.get("choices", {})
+    try:
+        usual = expand(registry, {"method": choices.get("method", NONE)})
+    except ArboretumError:  # a method of a plugin that is gone
+        usual = {}
+    for kind in (kind for kind in KINDS if kind not in UNSAID):
+        chosen = choices.get(kind, NONE)
+        if usual and _option(chosen) != _option(usual.get(kind)):
+            yield kind, chosen
+    for kind in (kind for kind in KINDS if kind not in ("dataset", "tracker")):
+        group = config.get(kind) or {}
+        parts = group.items() if kind in MANY else [(group.get("name", NONE), group)]
+        for name, fields in parts:
+            yield from _changed(kind, name, fields, registry)
+    if config.get("theta") is not None:
+        yield "theta", config["theta"]
+
+
+def _changed(kind: str, name: str, fields: Mapping[str, Any], registry: Registry) -> Iterator[tuple[str, Any]]:
+    """Fields of one component that differ from its defaults; a field that follows a shared value is not repeated."""
+    try:
+        known = {field.name: field for field in attrs.fields(registry.get(kind, name).cls)}
+    except ArboretumError:
+        return
+    for key, value in fields.items():
+        field = known.get(key)
+        if field is None or field.metadata.get("shared"):
+            continue
+        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
+        if _spelled(value) != _spelled(default):
+            yield f"{kind}.{name}.{key}", value
+
+
+def _option(value: Any) -> tuple[str, ...]:
+    several = value if isinstance(value, list | tuple) else [value]
+    return tuple(str(item) for item in several if item not in (None, "", NONE))
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "+".join(_spelled(item) for item in value) or NONE
+    if isinstance(value, bool):
+        return str(value).lower()
+    return NONE if value is None else str(getattr(value, "name", value))

@@ -1,0 +1,77 @@
+"""Bins that bounds do not rule out are divided and bounded again: the tree is that of the presorted columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arboretum.api import Column, ColumnKind, Context, Encoded, Parts, Prices, Problem, RawFeature, Table, Target, Task, grow
+from arboretum.engine.search import bounded
+from arboretum.kernels.fine_bins import fine_codes
+from arboretum_basics.stopping import Standard
+from arboretum_classic.criteria import GainRatio, Reduction
+from arboretum_classic.impurities import Entropy, Gini
+
+ROWS = 6000
+
+
+def problem(raw, label, criterion, impurity, weight=None, **limits):
+    n = len(label)
+    names = [f"x{f}" for f in range(raw.shape[1])]
+    columns = tuple(Column(name, ColumnKind.continuous, raw[:, f].copy()) for f, name in enumerate(names))
+    target = Target("y", Task.classification, label.astype(np.int32), tuple(map(str, range(label.max() + 1))))
+    objects = Encoded(
+        Table("noise", columns, target), (), np.zeros((n, 0), np.uint8),
+        tuple(RawFeature(name, f) for f, name in enumerate(names)), raw, target.codes, None,
+        np.ones(n) if weight is None else weight, np.ones(n, np.int64), np.arange(n),
+    )  # fmt: skip
+    rules = (Standard(max_depth=4, **limits),)
+    prices = Prices(np.zeros(0), np.ones(raw.shape[1]))
+    return Problem(objects, prices, Parts(method=None, criterion=criterion, impurity=impurity, stopping=rules))
+
+
+def columns_of_every_kind(generator, dtype):
+    """Even, heavy-tailed, rounded, nearly constant with float32 neighbours that must not be separated, with gaps."""
+    raw = np.empty((ROWS, 5), dtype)
+    raw[:, 0] = generator.random(ROWS)
+    raw[:, 1] = generator.standard_cauchy(ROWS) * 1e3
+    raw[:, 2] = generator.random(ROWS).round(3)
+    raw[:, 3] = np.float32(1) + np.float32(2.0**-23) * generator.integers(0, 4000, ROWS)
+    raw[:, 4] = generator.normal(size=ROWS)
+    raw[generator.random(ROWS) < 0.03, 4] = np.nan
+    raw[:2, 1] = np.inf, -np.inf
+    return raw
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("criterion", "impurity"), [(Reduction(), Gini()), (GainRatio(), Entropy())])
+def test_on_noise_the_tree_is_that_of_the_presorted_columns(criterion, impurity, weighted, classes, dtype, monkeypatch):
+    generator = np.random.default_rng(classes)
+    raw, label = columns_of_every_kind(generator, dtype), generator.integers(0, classes, ROWS)
+    weight = generator.integers(1, 5, ROWS) / 4 if weighted else None
+    given = problem(raw, label, criterion, impurity, weight, min_leaf=20)
+    monkeypatch.setattr(bounded, "CROWD", 64)
+    quick = grow(given, Context(), compiled=False).tree
+    monkeypatch.setattr(bounded, "MOST_CLASSES", 0)
+    slow = grow(given, Context(), compiled=False).tree
+    assert quick.n_nodes == slow.n_nodes > 3
+    # sums of quarters are exact: the scores of both differ by the rounding of the criterion only
+    np.testing.assert_allclose(quick.score, slow.score, rtol=1e-12)
+    assert [rule.describe() for rule in quick.rules] == [rule.describe() for rule in slow.rules]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_place_within_a_bin_grows_with_the_value(dtype):
+    tiny, huge = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max
+    values = np.array([-np.inf, -huge, -1, -tiny, 0, tiny, 0.5, 0.7, 1, 2, huge, np.inf, np.nan], dtype)
+    for pair in [(0, 1), (-np.inf, 0), (-huge, huge), (0, tiny), (-1, 2)]:
+        edges = np.full(256, np.inf, dtype)
+        edges[:2] = pair
+        codes = np.searchsorted(edges[:254], values).astype(np.uint8)
+        codes[-1] = 255
+        out = np.zeros(len(values), np.uint16)
+        fine_codes(values, np.uintp(0), np.uintp(1), codes.reshape(-1, 1), 0, edges, out)
+        assert (np.diff(out.astype(int)) >= 0).all()
+        assert (out >> 8 == codes).all()

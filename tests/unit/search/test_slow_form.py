@@ -1,0 +1,174 @@
+"""A kernel that reads beyond an array, or answers otherwise than as plain Python, is refused before the growth."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import attrs
+import numba
+import numpy as np
+import pytest
+
+from arboretum.api import Context, ContractError, Encoded, Family, Task, grow
+from arboretum.engine.search import slow_form
+from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.statistics import Statistics
+from arboretum.kernels import criterion_kernel, impurity_kernel
+from arboretum.testing.tables import toy_objects, toy_table
+from arboretum_classic.criteria import GainRatio, Reduction
+from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
+from problems import encode, problem_of  # noqa: E402
+
+X, LABELS = np.arange(12.0).reshape(-1, 1), np.array([0, 1] * 6)
+
+
+@numba.njit
+def third(numbers):
+    return numbers[2]
+
+
+@attrs.frozen
+class Scores:
+    """A criterion around one kernel."""
+
+    lam: float = 0.5
+    word: str = "not a number"
+
+    name = "mine"
+
+
+class ThirdParameter(Scores):
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        return node.params[0] + node.params[1]
+
+
+class ThirdClass(Scores):
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        return weights[0, 0] + weights[1, 2]
+
+
+class ThroughHelper(Scores):
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        return third(weights[0])
+
+
+class Overflows(Scores):
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        power = 1
+        for _ in range(50):
+            power *= 3
+        return float(power)
+
+
+class OneOutcomeMore(Scores):
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        return weights[0, 0] + weights[2, 0]
+
+
+class DividesByZero(Scores):
+    """Inf − inf and logarithms of zero are nothing that Python could compare."""
+
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        empty = 1.0
+        for k in range(weights.shape[1]):
+            empty *= weights[0, k]
+        return -1.0 / empty if node.depth < 0 else 1.0 / (1.0 + weights[0, 0])
+
+
+@attrs.frozen
+class ThirdShare:
+    """An impurity that takes three classes for granted."""
+
+    name, scale, capabilities = "thirds", "mean", ()
+
+    @staticmethod
+    @impurity_kernel
+    def kernel(weights):
+        return weights[2]
+
+    def value(self, weights):
+        return weights[..., 0]
+
+
+def objects_of(target: np.ndarray, family: Family | None = None) -> Encoded:
+    task = Task.classification if target.dtype.kind == "i" else Task.regression
+    if family is None:
+        return encode(np.zeros((len(target), 0), np.uint8), [], [], X, target, task)
+    return encode(X.astype(np.uint8), [12], [family], np.zeros((len(target), 0)), target, task)
+
+
+def grown(criterion, impurity=None, family=None):
+    return grow(problem_of(objects_of(LABELS, family), criterion, impurity), Context()).tree
+
+
+@pytest.mark.parametrize("family", [None, Family.thresholds])
+@pytest.mark.parametrize(
+    ("criterion", "complaint"),
+    [
+        (ThirdParameter(), r"criterion 'mine'.* in test_slow_form.py:\d+, .*node.params\[1\].*node.params holds 1 \(lam\)"),
+        (ThirdClass(), r"criterion 'mine'.*weights\[1, 2\].*weights is \[2, 2\]"),
+        (ThroughHelper(), r"criterion 'mine'.*numbers\[2\].*index 2 is out of bounds"),
+        (OneOutcomeMore(), r"criterion 'mine'.*weights\[2, 0\].*index 2 is out of bounds"),
+    ],
+)
+def test_a_criterion_that_reads_beyond_an_array_is_refused_with_its_line(family, criterion, complaint):
+    with pytest.raises(ContractError, match=complaint) as caught:
+        grown(criterion, Gini(), family)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_impurity_that_reads_beyond_an_array_is_refused_with_its_line():
+    with pytest.raises(ContractError, match=r"impurity 'thirds'.*return weights\[2\].*weights holds 2"):
+        grown(Reduction(), ThirdShare())
+
+
+def test_a_kernel_whose_compiled_form_computes_something_else_is_refused_with_both_values():
+    with pytest.raises(ContractError, match=r"criterion 'mine'.*answers .* compiled and 7.17897988e\+23 as plain Python"):
+        grown(Overflows(), Gini())
+
+
+def test_what_python_refuses_to_divide_is_left_to_the_compiled_form():
+    assert grown(DividesByZero(), Gini()).n_nodes > 1
+
+
+@pytest.mark.parametrize("criterion, impurity", [(Reduction(), Gini()), (Reduction(), Entropy()), (GainRatio(), Entropy())])
+def test_the_first_look_is_cheap_and_the_second_free(criterion, impurity):
+    objects = toy_objects(toy_table(0))
+    statistics = Statistics.of(objects)
+    judge = Judge.of(criterion, impurity, statistics, 1)
+    slow_form.check_kernels(judge, objects, statistics)
+
+    def quickest(forget):
+        seconds = []
+        for _ in range(9):
+            if forget:
+                slow_form._check_criterion.cache_clear(), slow_form._check_impurity.cache_clear()
+            start = time.perf_counter()
+            slow_form.check_kernels(judge, objects, statistics)
+            seconds.append(time.perf_counter() - start)
+        return min(seconds)
+
+    assert quickest(forget=True) < 1e-3
+    assert quickest(forget=False) < 2e-4
+
+
+def test_components_of_the_house_pass():
+    numbers = objects_of(np.linspace(0, 1, 12) ** 2)
+    for impurity in (Variance(), AbsoluteError()):
+        assert grow(problem_of(numbers, Reduction(), impurity), Context()).tree.n_nodes > 1
