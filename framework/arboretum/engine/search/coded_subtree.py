@@ -26,7 +26,7 @@ from arboretum.kernels.forest import grow_forest
 from arboretum.model.encoded import Encoded, Node
 from arboretum.model.rules import TestRule
 
-NODE_COST, COUNT_COST = 200e3, 1.0
+NODE_COST, COUNT_COST = 80e3, 1.0
 """Nanoseconds: the loop per node; the kernel per value and level.  They decide which way is taken, never what is
 found."""
 
