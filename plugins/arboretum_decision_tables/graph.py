@@ -138,7 +138,7 @@ class _Builder:
         return int(
             build_rows(
                 space.codes, space.family, space.n_bins, space.first_test, space.price, space.even, space.label,
-                space.weight, space.count, space.words, space.rule_array, _impurity_address(space), self.track,
+                space.weight, space.count, space.words, space.rule_array, impurity_address(space), self.track,
                 self.state, *self.arrays.values(), SLICE,
             )
         )  # fmt: skip
@@ -190,7 +190,8 @@ class _Builder:
         )  # fmt: skip
 
 
-def _impurity_address(space: Space) -> int:
+def impurity_address(space: Space) -> int:
+    """Of the compiled impurity that the leaf rule asks for; 0 where it asks for none."""
     from arboretum.kernels import pointers
 
     used = not np.isnan(space.rule_array[3])
