@@ -17,6 +17,7 @@ from arboretum.errors import (
     PluginError,
     StoreError,
     TrackerError,
+    VerificationError,
     closest,
     unknown,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "Tree",
     "Values",
     "Verdict",
+    "VerificationError",
     "closest",
     "counterexample_to_monotony",
     "form_of",

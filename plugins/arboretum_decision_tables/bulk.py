@@ -11,18 +11,21 @@ COSTS = ("depth", "total_path_length", "n_nodes", "n_internal", "n_leaves")
 
 
 class Minima:
-    """Solves tables one after the other in the same memory.  Use one per thread or process."""
+    """Solves tables one after the other in the same memory.  Use one per thread or process.
+
+    small, large : that memory; after a table it holds every subtable with its values, so that trees can be read off.
+    """
 
     def __init__(self, nodes: int = 4096) -> None:
         from arboretum_decision_tables import kernels_bulk
 
         self._kernels = kernels_bulk
-        self._small = tuple(np.zeros(shape, np.uint64) for shape in (64, (64, 64), 64, 64))
+        self.small = tuple(np.zeros(shape, np.uint64) for shape in (64, (64, 64), 64, 64))
         self._allocate(nodes, 1 << 16)
 
     def _allocate(self, nodes: int, stream: int) -> None:
         self._room = nodes, stream
-        self._large = (
+        self.large = (
             np.zeros(2 * nodes, np.int32), np.zeros(nodes, np.uint64), np.zeros(nodes, np.int64), np.zeros(nodes, np.uint64),
             np.zeros(nodes, np.int64), np.zeros(nodes + 1, np.int64), np.zeros(stream, np.int64), np.zeros(nodes, np.int64),
         )  # fmt: skip
@@ -35,7 +38,7 @@ class Minima:
         """
         kernels, out = self._kernels, np.empty(5)
         while True:
-            found = kernels.five_minima(codes, label, *self._small, *self._large, out)
+            found = kernels.five_minima(codes, label, *self.small, *self.large, out)
             if found == kernels.SOLVED:
                 return out
             if found != kernels.NEED_ROOM:

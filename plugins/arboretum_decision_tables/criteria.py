@@ -23,6 +23,9 @@ TRIAL_VALUES = {
 """The measures with a kernel of their own: their values of the trial vectors, by hand."""
 
 
+_MEANING = "how the impurities of the outcomes become one number"
+
+
 class Aggregation(enum.IntEnum):
     """How the impurities of the outcomes become one number; a kernel finds it in ``node.params[0]``."""
 
@@ -41,8 +44,8 @@ class Aggregation(enum.IntEnum):
 class Aggregated:
     """The impurity I(T, f) of the division of a node T by a test f, which greedy algorithms minimise; the score is −I.
 
-    With U the run's impurity, N the weight and T_j the outcomes: sum Σ U(T_j); max max U(T_j); w_sum Σ U(T_j) N(T_j)/N(T);
-    w_max max U(T_j) N(T_j)/N(T).  U is taken as it is: me and rt are totals, and are not made means (Alkhalid et al.'s
+    With U the run's impurity, N the weight and T_j the outcomes: sum Σ U(T_j); max max U(T_j);
+    w_sum Σ U(T_j) N(T_j)/N(T); w_max max U(T_j) N(T_j)/N(T).  U is taken as it is: me and rt are totals, and are not made means (Alkhalid et al.'s
     figures are those of totals, too).  I is evaluated on the node's own objects.
 
     Ties: scores within 1e-12 of the larger of |I| and the node's impurity count as equal, as everywhere.  rt is a whole
@@ -58,7 +61,7 @@ class Aggregated:
     )  # fmt: skip
     needs: ClassVar[tuple] = ("impurity",)
 
-    aggregation: Aggregation = param(Aggregation.sum, "how the impurities of the outcomes become one number", alias="kind")
+    aggregation: Aggregation = param(Aggregation.sum, _MEANING, alias="kind")
 
     def kernel(self, impurity: Any) -> Callable | None:
         """The kernel for this impurity; None if the impurity is written in NumPy only."""
@@ -93,7 +96,7 @@ class Aggregated:
 def _written_out(name: str, kernel: Callable) -> Callable | None:
     """The kernel that has this very impurity written out.
 
-    Entropy and gini are another plugin's: a name is not enough, the impurity must be what the name says on a few vectors.
+    Entropy and gini are another plugin's: a name is not enough, the impurity must be what the name says on some vectors.
     """
     if name not in TRIAL_VALUES:
         return None
@@ -114,7 +117,7 @@ class AggregatedMax(Aggregated):
     """The criterion ``aggregated`` with ``kind=max``: max U(T_j)."""
 
     name: ClassVar[str] = "aggregated_max"
-    aggregation: Aggregation = param(Aggregation.max, "how the impurities of the outcomes become one number", alias="kind")
+    aggregation: Aggregation = param(Aggregation.max, _MEANING, alias="kind")
 
 
 @attrs.frozen
@@ -122,9 +125,7 @@ class AggregatedWeightedSum(Aggregated):
     """The criterion ``aggregated`` with ``kind=w_sum``: Σ U(T_j) N(T_j)/N(T)."""
 
     name: ClassVar[str] = "aggregated_w_sum"
-    aggregation: Aggregation = param(
-        Aggregation.w_sum, "how the impurities of the outcomes become one number", alias="kind"
-    )
+    aggregation: Aggregation = param(Aggregation.w_sum, _MEANING, alias="kind")
 
 
 @attrs.frozen
@@ -132,9 +133,7 @@ class AggregatedWeightedMax(Aggregated):
     """The criterion ``aggregated`` with ``kind=w_max``: max U(T_j) N(T_j)/N(T)."""
 
     name: ClassVar[str] = "aggregated_w_max"
-    aggregation: Aggregation = param(
-        Aggregation.w_max, "how the impurities of the outcomes become one number", alias="kind"
-    )
+    aggregation: Aggregation = param(Aggregation.w_max, _MEANING, alias="kind")
 
 
 CRITERIA = [Aggregated, AggregatedSum, AggregatedMax, AggregatedWeightedSum, AggregatedWeightedMax]

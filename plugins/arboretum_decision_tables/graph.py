@@ -58,7 +58,7 @@ class Graph:
         """The node of a set of objects, −1 when it is none (a leaf, or never met)."""
         if isinstance(self.index, dict):
             return self.index.get(frozenset(rows.tolist()), -1)
-        from arboretum_decision_tables.kernels_rows import find
+        from arboretum_decision_tables.kernels_sets import find
 
         one, two = self.space.words[rows].sum(axis=0, dtype=np.uint64)
         return int(find(self.index, one, two))
@@ -77,12 +77,12 @@ class _Builder:
     """Owns the arrays of kernels_rows and enlarges them."""
 
     def __init__(self, space: Space, count_leaves: bool, values: int) -> None:
-        from arboretum_decision_tables import kernels_rows as kernels
+        from arboretum_decision_tables import kernels_sets as kernels
 
         self.space, self.kernels, self.track = space, kernels, count_leaves
         self.per_node = 8 * values + 12
         n = space.n_objects
-        self.state = np.zeros(9, np.int64)
+        self.state = np.zeros(10, np.int64)
         self.arrays = {
             "size": np.zeros(FIRST_NODES, np.int32),
             "mass": np.zeros(FIRST_NODES),
@@ -132,11 +132,13 @@ class _Builder:
         return self._graph(stopped)
 
     def _slice(self) -> int:
+        from arboretum_decision_tables.kernels_rows import build_rows
+
         space = self.space
         return int(
-            self.kernels.build_rows(
+            build_rows(
                 space.codes, space.family, space.n_bins, space.first_test, space.price, space.even, space.label,
-                space.weight, space.count, space.words, space.rule_array, _impurity_address(space), self.track,
+                space.weight, space.count, space.words, space.rule_array, impurity_address(space), self.track,
                 self.state, *self.arrays.values(), SLICE,
             )
         )  # fmt: skip
@@ -188,7 +190,8 @@ class _Builder:
         )  # fmt: skip
 
 
-def _impurity_address(space: Space) -> int:
+def impurity_address(space: Space) -> int:
+    """Of the compiled impurity that the leaf rule asks for; 0 where it asks for none."""
     from arboretum.kernels import pointers
 
     used = not np.isnan(space.rule_array[3])

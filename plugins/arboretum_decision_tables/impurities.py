@@ -13,7 +13,9 @@ import numpy as np
 from arboretum.api import Capability
 from arboretum_decision_tables import kernels
 
-_CLASSES = (Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave)
+_CLASSES = (
+    Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave,
+)  # fmt: skip
 _PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 3"
 
 

@@ -20,25 +20,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.jit import jit
 from arboretum.kernels.pointers import impurity_at
+from arboretum_decision_tables.kernels_sets import (
+    BASE, EQUALS, EXPANDED, FINISHED, FRAMES, LEAVES, MULTIWAY, NEAR_BITS, NEED, NEED_ROOM, NEED_ROWS, NODES, NONE, ONE,
+    PAUSED, PENDING, ROWS, STREAM, THRESHOLDS, cheapest, expand_bits, find, find_or_enter, jit, open_base,
+)  # fmt: skip
 
-MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
-FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
-NODES, STREAM, FRAMES, PENDING, ROWS, EXPANDED, LEAVES, NEED, NEED_ROWS = range(9)
-"""Places in ``state``: how much of each array is used; subtables expanded; distinct leaves; the room that is asked for."""
+__all__ = ["MIXED", "MULTIWAY", "NOBODY", "THRESHOLDS", "EQUALS", "build_rows", "cheapest", "find", "find_or_enter", "goes",
+           "is_light_or_pure_enough", "union"]  # fmt: skip
 
-BASE = 64
-"""Rows of a subtable below which sets of rows are words of bits."""
-NEAR_BITS = 14
-"""Entries of the cache: 2¹⁴ of 16 bytes stay in the second-level cache of the processor."""
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-ONE, NONE = np.uint64(1), np.uint64(0)
 NOBODY, MIXED = -1, -2
 """Class of no rows, and of rows of several classes."""
-UPPER = np.uint64(0xFFFFFFFF00000000)
-LOWER = np.uint64(0x00000000FFFFFFFF)
 
 
 @jit(inline=True)
@@ -52,48 +44,6 @@ def union(a, b):
 
 
 @jit(inline=True)
-def find_or_enter(slots, one, two, number):
-    """The number under which a fingerprint is known; it is entered under ``number`` when it is new."""
-    mask = np.int64(slots.shape[0] - 1)
-    at = np.int64(one & np.uint64(mask))
-    upper = two & UPPER
-    while True:
-        word = slots[at, 1]
-        if word == np.uint64(0):
-            slots[at, 0] = one
-            slots[at, 1] = upper | np.uint64(number + 1)
-            return number
-        if slots[at, 0] == one and word & UPPER == upper:
-            return np.int64(word & LOWER) - 1
-        at = (at + 1) & mask
-
-
-@jit
-def find(slots, one, two):
-    """The number under which a fingerprint is known, or −1."""
-    mask = np.int64(slots.shape[0] - 1)
-    at = np.int64(one & np.uint64(mask))
-    while slots[at, 1] != np.uint64(0):
-        if slots[at, 0] == one and slots[at, 1] & UPPER == two & UPPER:
-            return np.int64(slots[at, 1] & LOWER) - 1
-        at = (at + 1) & mask
-    return np.int64(-1)
-
-
-@jit
-def rehash(old, new):
-    """Enter all of ``old`` into an empty, larger table."""
-    mask = np.int64(new.shape[0] - 1)
-    for i in range(old.shape[0]):
-        if old[i, 1] != np.uint64(0):
-            at = np.int64(old[i, 0] & np.uint64(mask))
-            while new[at, 1] != np.uint64(0):
-                at = (at + 1) & mask
-            new[at, 0] = old[i, 0]
-            new[at, 1] = old[i, 1]
-
-
-@jit(inline=True)
 def goes(family, code, index, outcome):
     """Whether a code has that outcome under test ``index`` of its feature."""
     if family == MULTIWAY:
@@ -101,16 +51,6 @@ def goes(family, code, index, outcome):
     if family == THRESHOLDS:
         return (code <= index) == (outcome == 0)
     return (code == index) == (outcome == 0)
-
-
-@jit(inline=True)
-def cheapest(price, first, low, high):
-    """The cheapest of the tests low … high − 1 of a feature, ties to the lowest."""
-    best = low
-    for k in range(low + 1, high):
-        if price[first + k] < price[first + best]:
-            best = k
-    return best
 
 
 @jit
@@ -142,7 +82,7 @@ def build_rows(
     codes : uint[F, n].   family, n_bins, first_test : int64[F].   price : float64[tests].   even : bool[F], all tests of the
     feature cost the same.   label : int32[n].   weight : float64[n].   count : int64[n].   words : uint64[n, 2].
     rule : see :func:`is_light_or_pure_enough`.   impurity : address.   track : count distinct leaves, too.
-    state : int64[9].   size : int32[nodes].   mass : float64[nodes].   start : int64[nodes, 2], the node's part of
+    state : int64[10].   size : int32[nodes].   mass : float64[nodes].   start : int64[nodes, 2], the node's part of
     ``stream``, (−1, −1) before it is expanded.   slots, leaf_slots : uint64[2^k, 2].   frames : int64[·, 4] (first and last
     row, pending children below it, whether it is a base).   pending : int64[·, 4] (node, feature, test of the feature,
     outcome; above a base: node, set of its rows).   rows : int32[·].
@@ -154,11 +94,12 @@ def build_rows(
     tally, counts = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
     one, two = np.zeros(widest, np.uint64), np.zeros(widest, np.uint64)
     heavy, who = np.zeros(widest), np.zeros(widest, np.int64)
-    after, touched = np.zeros(widest + 1, np.int64), np.zeros(widest, np.int64)
     vector = np.zeros(max(1, label.max() + 1))
+    after, touched = np.zeros(widest + 1, np.int64), np.zeros(max(widest, len(vector)), np.int64)
     same, part = np.zeros((n_features, BASE), np.uint64), np.zeros((n_features, BASE), np.uint64)
     part_code, parts, other = np.zeros((n_features, BASE), np.int64), np.zeros(n_features, np.int64), np.zeros(BASE, np.uint64)
-    near = np.zeros((1 << NEAR_BITS, 2), np.uint64)
+    near, late_at = np.zeros((1 << NEAR_BITS, 2), np.uint64), np.zeros(room_for(n_bins, BASE) + 1, np.int64)
+    late, by_code = np.zeros((len(late_at), 3), np.uint64), np.zeros(max(widest, len(vector)), np.uint64)
     summed = rule[1] > 0.0 or not np.isnan(rule[3])
     ruled = summed or rule[0] > 1.0
     base_words = np.zeros((BASE, 2), np.uint64)
@@ -174,7 +115,10 @@ def build_rows(
         node = child[0]
         n, in_bits = np.int64(size[node]), frame[3] == 1
         if in_bits and not is_open:
-            open_base(codes, label, words, rows, frame[0], frame[1], same, part, part_code, parts, other, base_words)
+            open_base(
+                codes, family, label, words, rows, frame[0], frame[1], same, part, part_code, parts, other, base_words,
+                by_code, touched,
+            )  # fmt: skip
             epoch += ONE
             is_open = True
             need = room_for(n_bins, frame[1] - frame[0])
@@ -204,7 +148,7 @@ def build_rows(
             done += n_features
             at = expand_bits(
                 np.uint64(child[1]), frame[0], family, first_test, price, even, label, weight, count, base_words, rule,
-                impurity, vector, ruled, track, same, part, part_code, parts, other, near, epoch,
+                impurity, vector, ruled, track, same, part, part_code, parts, other, near, epoch, late, late_at,
                 state, size, mass, start, stream, slots, leaf_slots, pending, rows, at,
             )  # fmt: skip
         else:
@@ -269,183 +213,6 @@ def tally_bins(column, rows, low, high, label, weight, count, words, tally, touc
                 who[c] = MIXED
         tally[c] += 1
     return seen
-
-
-@jit
-def open_base(codes, label, words, rows, low, high, same, part, part_code, parts, other, base_words):
-    """Words of the rows of a base, and masks.   same[f, k] : rows with the code of row k.   other[k] : rows of another class.
-    part[f], part_code[f] : the codes that occur, ascending, and their rows; parts[f] : how many.
-    """
-    for f in range(codes.shape[0]):
-        seen = 0
-        for k in range(low, high):
-            c, j = np.int64(codes[f, rows[k]]), 0
-            while j < seen and part_code[f, j] < c:
-                j += 1
-            if j == seen or part_code[f, j] != c:
-                for q in range(seen, j, -1):
-                    part_code[f, q], part[f, q] = part_code[f, q - 1], part[f, q - 1]
-                part_code[f, j], part[f, j] = c, NONE
-                seen += 1
-            part[f, j] |= ONE << np.uint64(k - low)
-        parts[f] = seen
-        for j in range(seen):
-            rest = part[f, j]
-            while rest != NONE:
-                same[f, lowest(rest)] = part[f, j]
-                rest &= rest - ONE
-    for k in range(high - low):
-        other[k] = NONE
-        base_words[k, 0], base_words[k, 1] = words[rows[low + k], 0], words[rows[low + k], 1]
-        for q in range(high - low):
-            if label[rows[low + k]] != label[rows[low + q]]:
-                other[k] |= ONE << np.uint64(q)
-
-
-@jit
-def subset_is_leaf(c, low, rows, label, weight, count, rule, impurity, vector):
-    """The leaf rule for a set of rows of several classes of the base."""
-    counts, heavy, rest = 0, 0.0, c
-    vector[:] = 0.0
-    while rest != NONE:
-        r = rows[low + lowest(rest)]
-        counts += count[r]
-        heavy += weight[r]
-        vector[label[r]] += weight[r]
-        rest &= rest - ONE
-    if counts < rule[0] or heavy <= rule[1] * rule[2] * (1 + 1e-12):
-        return True
-    return not np.isnan(rule[3]) and impurity_at(impurity)(vector) <= rule[3]
-
-
-@jit(inline=True)
-def enter_subset(
-    c, low, weight, count, label, words, rule, impurity, vector, summed, pure, track,
-    state, size, mass, start, slots, leaf_slots, pending, rows,
-):  # fmt: skip
-    """The node of a set of rows of the base, entered and put on the pending stack when it is new; −1 for a leaf."""
-    one, two, rest = NONE, NONE, c
-    while rest != NONE:
-        k = lowest(rest)
-        one += words[k, 0]
-        two += words[k, 1]
-        rest &= rest - ONE
-    if pure or (summed and subset_is_leaf(c, low, rows, label, weight, count, rule, impurity, vector)):
-        if track:
-            fresh = state[LEAVES]
-            if find_or_enter(leaf_slots, one, two, fresh) == fresh:
-                state[LEAVES] += 1
-        return np.int64(-1)
-    fresh = state[NODES]
-    node = find_or_enter(slots, one, two, fresh)
-    if node == fresh:
-        heavy, rest = 0.0, c
-        while rest != NONE:
-            heavy += weight[rows[low + lowest(rest)]]
-            rest &= rest - ONE
-        size[node], mass[node] = popcount(c), heavy
-        start[node, 0], start[node, 1] = -1, -1
-        top = state[PENDING]
-        pending[top, 0], pending[top, 1] = node, np.int64(c)
-        state[PENDING] = top + 1
-        state[NODES] = node + 1
-    return node
-
-
-@jit(inline=True)
-def subset(
-    c, low, weight, count, label, words, rule, impurity, vector, summed, track, other, near, epoch,
-    state, size, mass, start, slots, leaf_slots, pending, rows,
-):  # fmt: skip
-    """As enter_subset, by way of the cache."""
-    pure = c & other[lowest(c)] == NONE
-    if pure and not track:
-        return np.int64(-1)
-    at = np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
-    if near[at, 0] == c and near[at, 1] >> np.uint64(32) == epoch:
-        return np.int64(near[at, 1] & LOWER) - 1
-    node = enter_subset(
-        c, low, weight, count, label, words, rule, impurity, vector, summed, pure, track,
-        state, size, mass, start, slots, leaf_slots, pending, rows,
-    )  # fmt: skip
-    near[at, 0], near[at, 1] = c, (epoch << np.uint64(32)) | np.uint64(node + 1)
-    return node
-
-
-@jit(inline=True)
-def expand_bits(
-    s, low, family, first_test, price, even, label, weight, count, words, rule, impurity,
-    vector, summed, track, same, part, part_code, parts, other, near, epoch,
-    state, size, mass, start, stream, slots, leaf_slots, pending, rows, at,
-):  # fmt: skip
-    """Write all bundles of a set of rows of the base; returns the end of the stream."""
-    first_row = lowest(s)
-    for f in range(same.shape[0]):
-        c = s & same[f, first_row]
-        if c == s:
-            continue
-        if family[f] == MULTIWAY:
-            stream[at] = first_test[f]
-            begin, leaves, rest = at, 0, s ^ c
-            at += 3
-            while True:
-                node = subset(
-                    c, low, weight, count, label, words, rule, impurity, vector, summed, track, other, near, epoch,
-                    state, size, mass, start, slots, leaf_slots, pending, rows,
-                )  # fmt: skip
-                if node < 0:
-                    leaves += 1
-                else:
-                    stream[at] = node
-                    at += 1
-                if rest == NONE:
-                    break
-                c = rest & same[f, lowest(rest)]
-                rest ^= c
-            stream[begin + 1], stream[begin + 2] = leaves, at - begin - 3
-            continue
-        inside, two_parts = NONE, False
-        for j in range(parts[f]):
-            c = s & part[f, j]
-            if c == NONE:
-                continue
-            index = part_code[f, j]
-            if family[f] == THRESHOLDS:
-                inside |= c
-                if inside == s:
-                    break
-                c = inside
-                if not even[f]:
-                    beyond = j + 1
-                    while s & part[f, beyond] == NONE:
-                        beyond += 1
-                    index = cheapest(price, first_test[f], index, part_code[f, beyond])
-            else:
-                if two_parts:
-                    break
-                rest = s ^ c
-                two_parts = inside == NONE and rest & same[f, lowest(rest)] == rest
-                inside |= c
-                if two_parts:
-                    beyond = j + 1
-                    while s & part[f, beyond] == NONE:
-                        beyond += 1
-                    if price[first_test[f] + part_code[f, beyond]] < price[first_test[f] + index]:
-                        # both tests divide alike: ask the cheaper, whose outcomes are the other way round
-                        c, index = rest, part_code[f, beyond]
-            stream[at], begin = first_test[f] + index, at
-            at += 3
-            for outcome in range(2):
-                node = subset(
-                    c, low, weight, count, label, words, rule, impurity, vector, summed, track, other, near, epoch,
-                    state, size, mass, start, slots, leaf_slots, pending, rows,
-                )  # fmt: skip
-                if node >= 0:
-                    stream[at] = node
-                    at += 1
-                c = s ^ c
-            stream[begin + 1], stream[begin + 2] = 5 + begin - at, at - begin - 3
-    return at
 
 
 @jit(inline=True)

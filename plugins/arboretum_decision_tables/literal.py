@@ -1,4 +1,4 @@
-"""The greedy algorithm V_I as the paper writes it, on tables as lists of rows, in exact arithmetic: the truth for tests.
+"""The greedy algorithm V_I as the paper writes it, on lists of rows and in exact arithmetic: the truth for tests.
 
 Alkhalid, Chikalov & Moshkov 2011, sections 3 and 4; I is evaluated on the table of the node (the text prints T for Θ).
 gini, me and rt are fractions.  Entropies are sums of logarithms, to 60 digits: values closer than 1e-50 count as equal.

@@ -7,10 +7,11 @@ from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.criteria import CRITERIA
 from arboretum_decision_tables.impurities import OutsideMajority, UnlikePairs
 from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.reproduction import DecisionTables
 from arboretum_decision_tables.solver import SubtableDP
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; the presets of the sixteen greedy algorithms lie beside."""
-    return [OutsideMajority, UnlikePairs, *CRITERIA, *COMPLEXITIES, ZeroError, SubtableDP]
+    return [OutsideMajority, UnlikePairs, *CRITERIA, *COMPLEXITIES, ZeroError, SubtableDP, DecisionTables]

@@ -99,8 +99,7 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
     """The reproduction's own fields as options."""
     group = parser.add_argument_group(f"options of {entry.name}")
     for field in attrs.fields(entry.cls):
-        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
-        words = f"{field.metadata.get('doc', '')} (default {_shown(default)})".replace("%", "%%")
+        words = f"{field.metadata.get('doc', '')} (default {_shown(_default(field))})".replace("%", "%%")
         try:
             group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
         except argparse.ArgumentError as error:
@@ -112,13 +111,19 @@ def _shown(default: Any) -> str:
     return ",".join(map(str, default)) or "all" if isinstance(default, tuple | list) else str(default) or "none"
 
 
-def _fields(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Field → value of the options that were given; "a,b" is a list."""
+def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Field → value of the options that were given; where the field is a list, "a,b" is one of two, "a" of one."""
     found = {}
-    for key, text in vars(arguments).items():
-        if key.startswith("field ") and text is not None:
-            found[key.removeprefix("field ")] = yaml.safe_load(f"[{text}]" if "," in text and not text.startswith("[") else text)
+    for field in attrs.fields(entry.cls):
+        text = getattr(arguments, f"field {field.alias}")
+        if text is not None:
+            listed = isinstance(_default(field), tuple | list) and not text.startswith("[")
+            found[field.alias] = yaml.safe_load(f"[{text}]" if listed else text)
     return found
+
+
+def _default(field: Any) -> Any:
+    return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
 
 
 def _check(arguments: argparse.Namespace, name: str) -> None:
@@ -135,7 +140,7 @@ def _check(arguments: argparse.Namespace, name: str) -> None:
 
 def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -> int:
     """Do the work, judge, print, keep, track."""
-    fields = _fields(arguments)
+    fields = _fields(entry, arguments)
     component = build(entry, fields)
     tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
     folder = Path(arguments.out).expanduser() if arguments.out else default_folder(default_root(), entry.name)
@@ -209,7 +214,7 @@ def _facts(
         "reused": work.standing.reused,
         "failures": [{"piece": dict(key), "error": text} for key, text in work.failures],
         "seconds": round(work.seconds, 2),
-        "seconds_in_pieces": round(work.busy, 2),
+        "processor_seconds": round(work.busy, 2),
         "workers": workers,
         "machine": platform.machine(),
         "code": job.code,
@@ -222,7 +227,7 @@ def _foot(work: Yield, workers: int, folder: Path) -> str:
     fresh = standing.total - standing.reused
     words = f"{fresh} of {standing.total} pieces in {duration(work.seconds)}, {workers} worker{'s' * (workers > 1)}"
     before = f", {standing.reused} finished before" if standing.reused else ""
-    return f"{words}{before} ({duration(work.busy)} of work in all); kept in {folder}"
+    return f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}"
 
 
 def _draw(picture: Grid | str) -> str:

@@ -98,8 +98,8 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
     if static and carried is None and MARK in getattr(stated, "__dict__", {}):
         return f".{name}: its decorators are in the wrong order; @staticmethod stands above @{mark}_kernel"
     if carried is None:
-        if mark == "criterion":
-            return None  # a NumPy form
+        if mark in ("criterion", "complexity"):
+            return None  # a NumPy form, an ordinary method
         return f".{name} carries no mark; put @staticmethod and, below it, @{mark}_kernel above {signature}"
     if carried != mark:
         return f".{name} is marked as {carried} kernel; it must be marked by @{mark}_kernel"

@@ -30,6 +30,10 @@ Progress = Callable[[float, float | None, str], None]
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
 """Configuration keys that do not change a finished result, and so are no part of its fingerprint."""
 
+CERTIFICATE_MB = 4000
+"""Megabytes that a certificate may take where ``budget.memory_mb`` says nothing: nobody who asks for a quick tree expects the
+proof beside it to fill the machine.  (Memory, not seconds: the same bound on every machine.)"""
+
 
 @attrs.frozen
 class Budget:
@@ -216,7 +220,8 @@ def _certify(
 
     subject = f"certifying with {request.certifier.name}" if request.certifier else "certifying"
     with compiling(timings, progress, "certify"), clock(timings, "certify"), repeated(progress, subject) as listener:
-        context = request.budget.context(request.seed, listener)
+        budget = request.budget if request.budget.memory_mb else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
+        context = budget.context(request.seed, listener)
         return certify(
             request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context
         )

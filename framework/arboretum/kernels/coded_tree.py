@@ -1,23 +1,24 @@
 """The whole subtree of a node in one call, for coded features and a criterion in kernel form.
 
-It finds what the loop finds: the same tests compete in the same order, by the same rules of ties, prices and missing values
-(:mod:`arboretum.kernels.coded`).  Tables of all features are counted anew at every node; nothing is allocated per node.
+It finds what the loop finds: the same tests compete in the same order, by the same rules of ties, prices and missing
+values (:mod:`arboretum.kernels.coded`).  Tables of all features are counted anew at every node; nothing is allocated per
+node.
 
 Groups of arguments, one tuple each:
 
 * ``features``: codes (flat), row stride, column stride, column int64[F], family int64[F], offset int64[F + 1] (bins),
-  has_missing bool[F], price_offset int64[F], prices float64[tests], owner int64[F] (number of the raw column).  Features come
-  in the order in which ties are broken; ``column`` is a feature's place in ``codes``.
+  has_missing bool[F], price_offset int64[F], prices float64[tests], owner int64[F] (number of the raw column).  Features
+  come in the order in which ties are broken; ``column`` is a feature's place in ``codes``.
 * ``objects``: label, y, weight, count, unit (all objects weigh 1 and stand for one row); label or y is empty.
 * ``rules``: int64[6] max_depth (−1: none), min_leaf, min_split, allow_constant, once (asked columns are free), bounded
   (a score must beat ``levels[1]``).
-* ``levels``: float64[5] least weight of a branch, least score, weight at or below which a node is a leaf, impurity at or
-  below which it is one, total weight.
+* ``levels``: float64[5] least weight of a branch, least score, weight at or below which a node is a leaf, impurity at
+  or below which it is one, total weight.
 * ``judge``: batch address, params, impurity address, relative tolerance of ties.
 * ``above``, about the path to the given node: used int64[:], tests asked (as positions in ``prices``; they matter with
   allow_constant only), and paid bool[F], whether a feature's column was asked.
-* ``nodes``, one entry per node, the given node first: feature int32 (place in the group's order, −1: leaf), index int32,
-  side int32, parent int32, branch int32 (outcome of the parent's test), price, score, impurity float64; and the tables
+* ``nodes``, one entry per node, the given node first: feature int32 (place in the group's order, −1: leaf), index
+  int32, side int32, parent int32, branch int32 (outcome of the parent's test), price, score, impurity float64; and the tables
   weights float64[., width], counts int64[., count width].  Children of a node have consecutive numbers.
 """
 
@@ -37,8 +38,8 @@ NO_ROOM = -2
 MAX_DEPTH, MIN_LEAF, MIN_SPLIT, ALLOW_CONSTANT, ONCE, BOUNDED = range(6)
 MIN_WEIGHT, LEAST, LIGHT, MIXED, TOTAL = range(5)
 USED, ARITY, FEATURE, INDEX, SIDE, BROKEN = range(6)
-"""What is known while a node's tests are scored: tables in the block and their arity, the best test, whether a score broke
-the contract."""
+"""What is known while a node's tests are scored: tables in the block and their arity, the best test, whether a score
+broke the contract."""
 
 
 @jit
@@ -137,8 +138,8 @@ def mass_of(weights, by_class):
 
 @jit
 def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels, impurity_address, nodes):
-    """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the stack,
-    and return its height."""
+    """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the
+    stack, and return its height."""
     label, y, weight, count, unit = objects
     feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes
     by_class = len(label) > 0
@@ -246,11 +247,11 @@ def was_asked(v, f, test, number, used, nodes):
 
 @jit
 def scan_multiway(
-    v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, by_class, node, batch, relative, floor,
-    state, best,
+    v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, by_class, node, batch, relative,
+    floor, state, best,
 ):
-    """Put the tables of the multiway tests from feature f on into the block, where they compete; a test's heaviest outcome
-    takes missing rows.  Return the first feature of another family."""
+    """Put the tables of the multiway tests from feature f on into the block, where they compete; a test's heaviest
+    outcome takes missing rows.  Return the first feature of another family."""
     family, offset, has_missing, price_offset, prices = features[4:9]
     block_w, block_c = block[:2]
     block_p, _, block_t = place
@@ -327,8 +328,8 @@ def weight_of(bin_w, bin_c, b, by_class):
 
 @jit
 def scan_binary(
-    v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, sums, by_class, node, batch, relative, floor,
-    state, best,
+    v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, sums, by_class, node, batch, relative,
+    floor, state, best,
 ):
     """Put the tables of the two-outcome tests of feature f into the block; each with missing rows in outcome 0, then 1.
     Return the feature after it."""

@@ -1,7 +1,7 @@
 """Many trees over one set of coded objects: grown, measured and checked without a turn through Python per tree.
 
-The trees lie one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, numbered from 0 within the tree, the
-root first.  Arrays of nodes are those of :mod:`arboretum.kernels.coded_tree`.
+The trees lie one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, numbered from 0 within the tree,
+the root first.  Arrays of nodes are those of :mod:`arboretum.kernels.coded_tree`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED
 """Columns of the measures of a tree."""
 
 SOUND, BROKEN_TREE, UNREACHED = 0, 1, 2
-"""What checking a tree says: rows walk through all of it; its nodes do not form one tree, or a row finds no branch; a node
-is reached by no row."""
+"""What checking a tree says: rows walk through all of it; its nodes do not form one tree, or a row finds no branch; a
+node is reached by no row."""
 
 
 @jit
@@ -31,8 +31,8 @@ def grow_forest(
     That is all of them, or ``start`` holds FOUND_NAN or NO_ROOM behind the last one.  Groups of arguments are those of
     :mod:`arboretum.kernels.coded_tree`, written out: calls from Python are fastest with plain arrays.
     batch, impurity_address : int64[judges].   params : float64[judges, most].
-    Written: start int64[judges + 1]; integers int32[5, room] (feature, index, side, parent, branch) and floats float64[3, room]
-    (price, score, impurity), weights and counts, with room for all trees; measures float64[judges, 8].
+    Written: start int64[judges + 1]; integers int32[5, room] (feature, index, side, parent, branch) and floats float64[3,
+    room] (price, score, impurity), weights and counts, with room for all trees; measures float64[judges, 8].
     """  # fmt: skip
     features = (
         codes, row_stride, column_stride, column, family, offset, has_missing, price_offset, prices, owner,

@@ -17,6 +17,8 @@ STEPS = ("#f6f9fc", "#cfe0f1", "#7fb0d8", "#2f73ad", "#123f72")
 """From least to most; each step is darker also in grey."""
 UNKNOWN = "#ececec"
 FRAME = "#c2410c"
+LIGHT, DARK = 0.25, 0.58
+"""Shares of the scale below which grey, and above which white, can be read."""
 
 
 def grid_svg(grid: Grid) -> str:
@@ -68,7 +70,8 @@ def grid_scene(grid: Grid) -> Scene:
 def _field(grid: Grid, i: int, j: int, x: float, y: float, width: float, height: float) -> list[Box | Label]:
     share = _share(grid, i, j)
     fill = UNKNOWN if share is None else shade(share)
-    ink = "#ffffff" if share is not None and share > 0.6 else INK
+    dark = share is not None and share > DARK
+    ink, small = ("#ffffff", "#edf2f7") if dark else (INK, FAINT if share is None or share < LIGHT else INK)
     framed = (i, j) in grid.framed
     hint = f"{grid.rows[i]}, {grid.columns[j]}: {grid.texts[i][j]}" + (f" ({grid.small[i][j]})" if grid.small else "")
     shapes: list[Box | Label] = [Box(x, y, width, height, fill, FRAME if framed else "none", radius=4, hint=hint)]
@@ -77,8 +80,7 @@ def _field(grid: Grid, i: int, j: int, x: float, y: float, width: float, height:
     middle, base = x + width / 2, y + height / 2 + (-2.0 if grid.small else 4.5)
     shapes.append(Label(middle, base, grid.texts[i][j], 13, bold=framed, fill=ink, anchor="middle"))
     if grid.small:
-        faint = "#e3ebf3" if ink != INK else FAINT
-        shapes.append(Label(middle, base + 15, grid.small[i][j], 10, fill=faint, anchor="middle"))
+        shapes.append(Label(middle, base + 15, grid.small[i][j], 10, fill=small, anchor="middle"))
     return shapes
 
 

@@ -50,8 +50,8 @@ class Standing:
 class Yield:
     """What came of the pieces.
 
-    done : in the order of the pieces, those that failed left out.   failures : (key, one line).   busy : seconds spent in
-    pieces, over all workers, whenever they were done.   seconds : wall clock of this call.
+    done : in the order of the pieces, those that failed left out.   failures : (key, one line).   busy : processor
+    time spent in pieces, over all workers, whenever they were done.   seconds : wall clock of this call.
     """
 
     done: Sequence[Done]
@@ -172,19 +172,19 @@ def bench(job: Job) -> tuple[Any, RegistryHouse]:
 
 
 def attempt(job: Job, key: str) -> tuple[str, float, str]:
-    """Do one piece: (result as JSON, seconds, "") or ("", seconds, why not)."""
+    """Do one piece: (result as JSON, seconds of processor time, "") or ("", seconds, why not)."""
     component, house = bench(job)
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         value = component.work(json.loads(key), job.seed, house)
-        return _plain(value, component.name), time.perf_counter() - start, ""
+        return _plain(value, component.name), time.process_time() - start, ""
     except ArboretumError as error:
-        return "", time.perf_counter() - start, " ".join(str(error).split())
+        return "", time.process_time() - start, " ".join(str(error).split())
     except Exception as error:
         if os.environ.get("ARBORETUM_DEBUG") == "1":
             raise
         text = " ".join(str(error).split())
-        return "", time.perf_counter() - start, f"unexpected {type(error).__name__}: {text} (ARBORETUM_DEBUG=1 shows where)"
+        return "", time.process_time() - start, f"unexpected {type(error).__name__}: {text} (ARBORETUM_DEBUG=1 shows where)"
 
 
 def _plain(value: Any, name: str) -> str:

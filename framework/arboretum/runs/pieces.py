@@ -45,7 +45,7 @@ class Job:
 
 @attrs.frozen
 class Done:
-    """A finished piece.   result : JSON text.   seconds : what it took when it was done."""
+    """A finished piece.   result : JSON text.   seconds : processor time it took when it was done."""
 
     key: Mapping[str, Any]
     result: str

@@ -17,7 +17,8 @@ class TestOutsideMajority(ImpuritySuite):
     component = OutsideMajority()
 
     def test_it_is_not_supermodular(self, component):
-        gains = [component.value(np.array([n, k + 1.0])) - component.value(np.array([n, float(k)])) for n, k in ((1, 0), (1, 2))]
+        value = lambda *weights: float(component.value(np.array(weights, float)))  # noqa: E731
+        gains = [value(1, k + 1) - value(1, k) for k in (0, 2)]
         assert gains[0] > gains[1], "the second class gains 1 where it is the lighter one, 0 where it is the heavier"
 
 

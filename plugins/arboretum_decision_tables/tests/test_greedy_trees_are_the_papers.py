@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from arboretum.api import Context, DataError, Problem
+import arboretum
+from arboretum.api import ArboretumError, Context, DataError, Problem, bulk
 from arboretum.interfaces.method import Parts
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
@@ -45,7 +46,8 @@ def described(tree, table, node: int = 0):
     rule = tree.rule(node)
     at = next(i for i, column in enumerate(table.columns) if column.name == rule.columns[0])
     present = sorted(set(table.columns[at].values.tolist()))
-    values = {outcome: value for value in present for outcome in [rule.outcome_of({rule.columns[0]: table.columns[at].categories[value]})]}
+    names = table.columns[at].categories
+    values = {rule.outcome_of({rule.columns[0]: names[value]}): value for value in present}
     children = enumerate(tree.children(node).tolist())
     return at, {values[outcome]: described(tree, table, child) for outcome, child in children if child >= 0}
 
@@ -76,3 +78,54 @@ def test_on_tiny_tables_which_are_full_of_ties(registry, parts, which, seed, n_r
         assume(False)
     assume(any(len(set(column.values.tolist())) > 1 for column in table.columns))
     check(parts, table, which)
+
+
+# -- all sixteen at once -------------------------------------------------------------------------------------------------
+
+
+def judges_of(parts) -> bulk.Judges:
+    return bulk.Judges.of([(parts[which].criterion, parts[which].impurity) for which in PRESETS], 3)
+
+
+def nested(forest, k: int):
+    """Tree k of a forest over plain values in the literal form, but for the labels: a leaf is its row of counts."""
+    low, high = int(forest.start[k]), int(forest.start[k + 1])
+    feature, _, _, parent, branch = (row[low:high].tolist() for row in forest.integers)
+    built: list = [None] * (high - low)
+    for v in range(high - low - 1, -1, -1):
+        below = {branch[c]: built[c] for c in range(v + 1, high - low) if parent[c] == v}
+        built[v] = (feature[v], below) if feature[v] >= 0 else int(forest.counts[low + v].argmax())
+    return built[0]
+
+
+def test_bulk_growth_of_all_sixteen_is_the_literal_reading_too(registry, parts):
+    generator = registry.get("dataset", "random_table").cls()
+    judges, layout = judges_of(parts), bulk.multiway_layout([3] * 10)
+    for seed in range(3):
+        cells, decisions = generator.cells(seed)
+        objects = bulk.Objects(layout, cells, decisions, 3)
+        forest = bulk.grow_many(objects, judges, parts["sum", "rt"].stopping)
+        assert (bulk.check(forest, objects) == 0).all()
+        table = [(tuple(row), d) for row, d in zip(cells.tolist(), decisions.tolist(), strict=True)]
+        for k, which in enumerate(PRESETS):
+            assert nested(forest, k) == literal.tree(table, *which), which
+
+
+def test_bulk_growth_gives_the_trees_and_complexities_of_runs(registry, parts):
+    table = table_of(registry, 5, 50, 10, 3, 3)
+    own = parts["sum", "rt"]
+    encoded = own.encoder.encode(table, table, raw_thresholds=False, seed=0)
+    objects = bulk.Objects.of(encoded, own.cost.price_list(encoded, 0))
+    forest = bulk.grow_many(objects, judges_of(parts), own.stopping)
+    for k, (kind, measure) in enumerate(PRESETS):
+        record = arboretum.run(["dataset=random_table", "seed=5", "split=none", f"method={kind}_{measure}"])
+        assert record.tree == forest.tree(k, encoded, objects.layout)
+        assert [record.metrics[name] for name in bulk.MEASURES] == forest.measures[k].tolist()
+
+
+def test_the_criterion_takes_its_aggregation_as_kind_on_the_command_line():
+    given = ["dataset=random_table", "seed=2", "split=none"]
+    parts = ["encoder=multiway", "method=greedy", "criterion=aggregated", "criterion.kind=w_max", "impurity=gini"]
+    assert arboretum.run([*given, *parts, "stopping=[pure]"]).tree == arboretum.run([*given, "method=w_max_gini"]).tree
+    with pytest.raises(ArboretumError, match="criterion.kind: unknown value 'wmax'; did you mean 'w_max'"):
+        arboretum.run([*given, *parts[:3], "criterion.kind=wmax"])

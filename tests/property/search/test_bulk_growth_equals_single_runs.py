@@ -1,4 +1,4 @@
-"""Bulk growth: trees identical to those of ``grow``, measures identical to those of trees, a check that finds every lie."""
+"""Bulk growth: the trees of ``grow``, the measures of those trees, and a check that finds what is not true."""
 
 from __future__ import annotations
 

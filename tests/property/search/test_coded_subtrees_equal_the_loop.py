@@ -171,7 +171,8 @@ def test_leaf_rules_about_objects_hold_inside_the_kernel(objects, entries, min_s
 
 
 @pytest.mark.skipif(
-    "min_weight" not in inspect.signature(list_tests.py_func).parameters, reason="the loop does not limit weights of branches"
+    "min_weight" not in inspect.signature(list_tests.py_func).parameters,
+    reason="the loop does not limit weights of branches",
 )
 @EXAMPLES
 @given(objects=coded(), entries=ENTRIES, share=st.sampled_from([0.05, 0.101, 0.2]))

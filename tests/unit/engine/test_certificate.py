@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from arboretum.api import Form, param
 from arboretum.engine.certificate import breaks_rule, certified
-from arboretum.engine.run import Budget, Request, fingerprint, fit, run
+from arboretum.engine.run import CERTIFICATE_MB, Budget, Request, fingerprint, fit, run
 from arboretum.engine.telling import repeated
 from arboretum.errors import BudgetError, CapabilityError, ConfigError, VerificationError
 from arboretum.interfaces.complexity import value_of
@@ -338,6 +338,26 @@ def test_a_solver_that_says_nothing_is_spoken_for_and_what_it_says_is_told_once(
     after = len(said)
     time.sleep(0.15)
     assert len(said) == after
+
+
+@pytest.mark.parametrize(
+    ("budget", "megabytes", "seconds"), [(Budget(), CERTIFICATE_MB, None), (Budget(100.0, 7), 7, 100.0)], ids=["none", "given"]
+)
+def test_the_certificate_has_the_whole_budget_anew_and_a_bound_on_memory_in_any_case(budget, megabytes, seconds):
+    seen = []
+
+    @attrs.frozen
+    class Asked(BruteForce):
+        name = "asked"
+
+        def minima(self, problem, complexities, context):
+            seen.append((context.memory_bytes, context.deadline, time.monotonic()))
+            return super().minima(problem, complexities, context)
+
+    run(attrs.evolve(request(Asked()), budget=budget))
+    memory, deadline, now = seen[0]
+    assert memory == megabytes * 1_000_000
+    assert deadline is None if seconds is None else 0 < deadline - now <= seconds
 
 
 def test_a_failure_of_the_listener_or_the_solver_ends_the_repetition():

@@ -1,7 +1,8 @@
 """Many greedy trees over one set of coded objects: judges prepared once, one compiled call per set of objects.
 
-For studies of thousands of small tables: a table costs some microseconds of Python and then what its trees cost inside the
-kernel.  The trees are those of :func:`arboretum.engine.search.grow.grow`; :func:`check` replays every object through them.
+For studies of thousands of small tables: a table costs some microseconds of Python and then what its trees cost inside
+the kernel.  The trees are those of :func:`arboretum.engine.search.grow.grow`; :func:`check` replays every object through
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.coded import FAMILY
-from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, hang, leaf_rule_of, rules_and_levels
+from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, hang, in_kernel_form, leaf_rule_of, rules_and_levels
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError, ContractError, VerificationError
@@ -53,7 +54,7 @@ class Judges:
         classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
         judges = [Judge.of(criterion, impurity, classes, seed) for criterion, impurity in pairs]
         for judge in judges:
-            if judge.listing or judge.has_columns or judge.prefix or not (judge.impurity is None or judge.compiled_impurity):
+            if not in_kernel_form(judge):
                 name = component_name(judge.criterion)
                 msg = f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy"
                 raise CapabilityError(msg)
@@ -80,8 +81,8 @@ class Objects:
     codes: np.ndarray = attrs.field(converter=lambda codes: np.array(codes, np.uint16, order="C"))
     label: np.ndarray = attrs.field(converter=lambda label: np.array(label, np.int32))
     n_classes: int
-    weight: np.ndarray | None = attrs.field(default=None, converter=lambda w: None if w is None else np.array(w, np.float64))
-    count: np.ndarray | None = attrs.field(default=None, converter=lambda c: None if c is None else np.array(c, np.int64))
+    weight: np.ndarray | None = attrs.field(default=None, converter=lambda w: w if w is None else np.array(w, np.float64))
+    count: np.ndarray | None = attrs.field(default=None, converter=lambda c: c if c is None else np.array(c, np.int64))
     once: bool = False
 
     @staticmethod
@@ -114,8 +115,8 @@ def multiway_layout(n_values: Sequence[int], prices: Sequence[float] | None = No
 class Forest:
     """Trees one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, the root first.
 
-    feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of missing values, −1:
-    the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test) : int32[nodes].
+    feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of missing values,
+    −1: the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test) : int32[nodes].
     price, score, impurity : float64[nodes].   weights : float64[nodes, classes].   counts : int64[nodes, classes].
     measures : float64[trees, 8], columns :data:`MEASURES`.
     """
@@ -151,7 +152,12 @@ class Forest:
 
 
 def grow_many(
-    objects: Objects, judges: Judges, stopping: Sequence[Any] = (), *, limits: Limits | None = None, rule: LeafRule | None = None
+    objects: Objects,
+    judges: Judges,
+    stopping: Sequence[Any] = (),
+    *,
+    limits: Limits | None = None,
+    rule: LeafRule | None = None,
 ) -> Forest:
     """Grow one tree per judge over the same objects.
 
@@ -179,8 +185,9 @@ def grow_many(
     weights, counts = np.empty((room, width)), np.empty((room, width), np.int64)
     layout = objects.layout
     done = grow_forest(
-        objects.codes.reshape(-1), objects.codes.shape[1], 1, layout.column, layout.family, layout.offset, layout.has_missing,
-        layout.price_offset, layout.prices, layout.owner, 0, _NONE, np.zeros(len(layout.column), np.bool_), label, NO_NUMBERS, weight, count, objects.weight is None, rules, levels, judges.batch, judges.params, judges.impurity_at, TIE_TOLERANCE,
+        objects.codes.reshape(-1), objects.codes.shape[1], 1, *layout.arguments, 0, _NONE,
+        np.zeros(len(layout.column), np.bool_), label, NO_NUMBERS, weight, count, objects.weight is None, rules, levels,
+        judges.batch, judges.params, judges.impurity_at, TIE_TOLERANCE,
         start, integers, floats, weights, counts, measures,
     )  # fmt: skip
     if done < n_trees:
@@ -200,8 +207,8 @@ def _weights(objects: Objects) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check(forest: Forest, objects: Objects) -> np.ndarray:
-    """Walk every object through every tree, and recompute all measures; return float64[trees], each tree's share of weight
-    outside the heaviest class of its leaf.
+    """Walk every object through every tree, and recompute all measures; return float64[trees], each tree's share of
+    weight outside the heaviest class of its leaf.
 
     Raises VerificationError, naming tree and measure, when what was reported is not what was found.  Sums of n weights
     may differ by 4 n ε of the value (ε = 2⁻⁵²), which is less than any difference of whole numbers.
@@ -211,8 +218,7 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
     found, wrong, verdict = np.empty((n_trees, len(MEASURES))), np.empty(n_trees), np.empty(n_trees, np.int64)
     layout, f = objects.layout, forest.integers
     check_forest(
-        objects.codes.reshape(-1), objects.codes.shape[1], 1, layout.column, layout.family, layout.offset, layout.has_missing,
-        layout.price_offset, layout.prices, layout.owner, objects.label, weight, objects.once, forest.start,
+        objects.codes.reshape(-1), objects.codes.shape[1], 1, *layout.arguments, objects.label, weight, objects.once, forest.start,
         f[0], f[1], f[2], f[3], f[4], objects.n_classes, found, wrong, verdict,
     )  # fmt: skip
     slack = 4 * n * 2.0**-52
@@ -224,8 +230,8 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
             raise VerificationError(msg)
         m = int(np.flatnonzero(~good[k])[0])
         msg = (
-            f"verification failed: tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed {found[k, m]:g};"
-            " please report this table"
+            f"verification failed: tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed "
+            f"{found[k, m]:g}; please report this table"
         )
         raise VerificationError(msg)
     return wrong / (float(n) if objects.weight is None else math.fsum(weight))

@@ -26,8 +26,9 @@ from arboretum.kernels.forest import grow_forest
 from arboretum.model.encoded import Encoded, Node
 from arboretum.model.rules import TestRule
 
-NODE_COST, COUNT_COST = 200e3, 1.0
-"""Nanoseconds: the loop per node; the kernel per value and level.  They decide which way is taken, never what is found."""
+NODE_COST, COUNT_COST = 80e3, 1.0
+"""Nanoseconds: the loop per node; the kernel per value and level.  They decide which way is taken, never what is
+found."""
 
 MOST_BINS = 1 << 16
 """Bins of all features beyond which their tables are too many to be cleared at every node."""
@@ -41,8 +42,8 @@ NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
 class Layout:
     """Coded features as the kernel wants them, in the order in which ties are broken.
 
-    column : int64[F], place of each feature in the code matrix (and among ``features``).   family, price_offset, owner :
-    int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   prices : float64[tests].
+    column : int64[F], place of each feature in the code matrix (and among ``features``).   family, price_offset, owner
+    : int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   prices : float64[tests].
     owner : number of the raw column.
     """
 
@@ -202,8 +203,8 @@ class CodedSubtrees:
 
 
 def hang(
-    root: Grown | None, integers: np.ndarray, floats: np.ndarray, weights: np.ndarray, count: np.ndarray, stats: Statistics,
-    features: tuple[Any, ...], layout: Layout, names: dict[tuple[int, int], TestRule],
+    root: Grown | None, integers: np.ndarray, floats: np.ndarray, weights: np.ndarray, count: np.ndarray,
+    stats: Statistics, features: tuple[Any, ...], layout: Layout, names: dict[tuple[int, int], TestRule],
 ) -> tuple[Grown, int]:  # fmt: skip
     """Make the kernel's nodes nodes below ``root`` (None: a new one); return it and how many nodes have a test.
 
@@ -242,11 +243,14 @@ def serves(objects: Encoded, judge: Judge) -> bool:
     return bool(
         features
         and not objects.raw_features
-        and not judge.listing
-        and not judge.has_columns
-        and not judge.prefix
+        and in_kernel_form(judge)
         and not hasattr(judge.impurity, "leaf_value")
-        and (judge.impurity is None or judge.compiled_impurity)
         and max(f.n_bins for f in features) <= WIDE
         and sum(f.n_bins + f.has_missing for f in features) <= MOST_BINS
     )
+
+
+def in_kernel_form(judge: Judge) -> bool:
+    """Whether criterion and impurity are kernels that look at one table at a time."""
+    listed = judge.listing or judge.has_columns or judge.prefix
+    return not listed and (judge.impurity is None or judge.compiled_impurity)

@@ -1,0 +1,133 @@
+"""One random table: sixteen greedy trees and five exact minima, and a check of all of them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import House, VerificationError, bulk
+from arboretum_decision_tables.bulk import COSTS as MINIMA
+from arboretum_decision_tables.bulk import Minima
+from arboretum_decision_tables.published import ALGORITHMS, COSTS
+
+_FROM_FOREST = [bulk.MEASURES.index(name) for name in COSTS.values()]
+_FROM_MINIMA = [MINIMA.index(name) for name in COSTS.values()]
+
+
+@attrs.frozen(eq=False)
+class Studied:
+    """What is known of one table: float64[5] minima and float64[16, 5] costs of the greedy trees; columns :data:`COSTS`."""
+
+    minima: np.ndarray
+    greedy: np.ndarray
+
+    @property
+    def relative(self) -> np.ndarray:
+        """float64[16, 5]: (greedy − minimum) / minimum."""
+        return (self.greedy - self.minima) / self.minima
+
+
+class Study:
+    """Studies tables one after the other in the same memory; one per process.
+
+    The greedy algorithms are those of the presets ``max_ent`` … ``w_sum_rt``: their criteria, impurities and leaf rules.
+    """
+
+    def __init__(self, house: House, n_values: int, n_columns: int, n_classes: int) -> None:
+        parts = [house.parts({"method": name.replace("/", "_")}) for name in ALGORITHMS]
+        self.judges = bulk.Judges.of([(part.criterion, part.impurity) for part in parts], n_classes)
+        self.stopping = parts[0].stopping
+        self.layout = bulk.multiway_layout([n_values] * n_columns)
+        self.n_classes = n_classes
+        self.minima = Minima()
+        self._start, self._nodes = np.zeros(len(MINIMA) + 1, np.int64), np.zeros((5, 5 * 128), np.int32)
+
+    def of(self, codes: np.ndarray, label: np.ndarray) -> Studied:
+        """Study a table of several decisions.
+
+        codes : uint8[n, m], distinct rows, n ≤ 64.   label : uint8[n].
+        Raises VerificationError when a tree does not do what was reported of it, or beats a minimum.
+        """
+        objects = bulk.Objects(self.layout, codes, label, self.n_classes)
+        forest = bulk.grow_many(objects, self.judges, self.stopping)
+        impure = bulk.check(forest, objects)
+        minima = self.minima.of(codes, label)
+        self.witness(codes, label, minima)
+        greedy = forest.measures[:, _FROM_FOREST]
+        least = minima[_FROM_MINIMA]
+        if impure.any():
+            raise VerificationError(f"verification failed: greedy tree {ALGORITHMS[int(impure.argmax())]} has a leaf of two decisions")
+        if (greedy < least).any():
+            tree, cost = np.argwhere(greedy < least)[0]
+            msg = (
+                f"verification failed: greedy tree {ALGORITHMS[tree]} has {list(COSTS)[cost]} = {greedy[tree, cost]:g}, "
+                f"less than the minimum {least[cost]:g}"
+            )
+            raise VerificationError(msg)
+        return Studied(least, greedy)
+
+    def witness(self, codes: np.ndarray, label: np.ndarray, minima: np.ndarray) -> None:
+        """Read one optimal tree per cost off the solved table, walk all rows through it, and measure it anew.
+
+        minima : float64[5], in the order of the bulk solver.   Raises VerificationError.
+        """
+        from arboretum.kernels.forest import SOUND, check_forest
+        from arboretum_decision_tables.kernels_witness import optimal_trees
+
+        start, nodes, layout = self._start, self._nodes, self.layout
+        _, same, _, other = self.minima.small
+        ids, node, _, best, deep = self.minima.large[:5]
+        used = optimal_trees(codes, minima, same, other, ids, node, best, deep, start, nodes)
+        if used < 0:
+            raise VerificationError(f"verification failed: no tree attains the minima {minima.tolist()} ({used})")
+        measures, wrong, verdict = np.empty((5, len(bulk.MEASURES))), np.empty(5), np.empty(5, np.int64)
+        check_forest(
+            codes.reshape(-1), codes.shape[1], 1, layout.column, layout.family, layout.offset, layout.has_missing,
+            layout.price_offset, layout.prices, layout.owner, label, np.ones(len(label)), False, start,
+            *nodes[:, :used], self.n_classes, measures, wrong, verdict,
+        )  # fmt: skip
+        reached = measures[range(5), [bulk.MEASURES.index(name) for name in MINIMA]]
+        if (verdict != SOUND).any() or wrong.any() or (reached != minima).any():
+            msg = f"verification failed: trees that should cost {minima.tolist()} cost {reached.tolist()}"
+            raise VerificationError(msg)
+
+
+@lru_cache(maxsize=2)
+def study_of(house: House, n_values: int, n_columns: int, n_classes: int) -> Study:
+    """The study of this process."""
+    return Study(house, n_values, n_columns, n_classes)
+
+
+def study_chunk(house: House, dataset: Any, seeds: range) -> dict[str, Any]:
+    """Study the tables of these seeds; plain sums.
+
+    dataset : the component ``random_table``.
+    tables (studied), single (of one decision, left out: their depth is 0), merged (tables with equal rows);
+    sums : float[5][16], Σ of relative differences; products : float[5][136], Σ of their products, lower triangle row by row;
+    optimal : int[5][16], how often greedy was optimal; minima : float[5], Σ.
+    """
+    study = study_of(house, dataset.n_values, dataset.n_columns, dataset.n_classes)
+    relative, minima, single, merged = [], [], 0, 0
+    for seed in seeds:
+        codes, decisions = dataset.cells(seed)
+        merged += len(codes) < dataset.n_rows
+        if (decisions == decisions[0]).all():
+            single += 1
+            continue
+        found = study.of(np.ascontiguousarray(codes, np.uint8), decisions.astype(np.uint8))
+        relative.append(found.relative)
+        minima.append(found.minima)
+    values = np.array(relative).reshape(-1, len(ALGORITHMS), len(COSTS)).transpose(2, 1, 0)  # cost, algorithm, table
+    lower = np.tril_indices(len(ALGORITHMS))
+    return {
+        "tables": len(relative),
+        "single": single,
+        "merged": int(merged),
+        "sums": values.sum(axis=2).tolist(),
+        "products": [np.einsum("ik,jk->ij", x, x)[lower].tolist() for x in values],
+        "optimal": (values == 0.0).sum(axis=2).tolist(),
+        "minima": np.array(minima).reshape(-1, len(COSTS)).sum(axis=0).tolist(),
+    }

@@ -1,0 +1,278 @@
+"""``arboretum reproduce``: what it prints, what it keeps, and that it goes on where it was."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+COINS = '''
+"""A study of coins."""
+import time
+import attrs
+import numpy as np
+from arboretum.api import Cell, Chapter, Claim, DataError, Grid, Judgement, Piece, Verdict, param
+
+
+@attrs.frozen
+class Coins:
+    """The mean of many numbers between 0 and 1."""
+
+    kind, name, paper, capabilities = "reproduction", "coins", "Nobody 1999: On coins", ()
+
+    sides: tuple[int, ...] = param((2, 6), "numbers of sides")
+    published: float = param(0.5, "what the paper says")
+    known: str = param("", "why it may differ")
+    seconds: float = param(0.0, "how long a piece takes", ge=0.0, unit="s")
+
+    def pieces(self, fraction):
+        throws = round(1000 * fraction)
+        return [Piece({"sides": s, "throws": throws, "part": i}, s) for s in sorted(self.sides) for i in range(3)]
+
+    def work(self, key, seed, house):
+        time.sleep(self.seconds)
+        if key["sides"] == 13:
+            raise DataError("no coin has 13 sides")
+        if key["sides"] == 14:
+            raise RuntimeError("a bug")
+        x = np.random.default_rng([seed, key["sides"], key["part"]]).random(key["throws"])
+        return {"sum": float(x.sum()), "squares": float((x * x).sum())}
+
+    def judge(self, results):
+        cells = []
+        for s in self.sides:
+            found = [(key["throws"], value) for key, value in results if key["sides"] == s]
+            n = sum(throws for throws, _ in found)
+            if n:
+                mean = sum(value["sum"] for _, value in found) / n
+                error = ((sum(value["squares"] for _, value in found) / n - mean**2) / n) ** 0.5
+                cells.append(Cell.judged("Table 1", f"{s} sides", "mean", self.published, mean, error, n=n, known=self.known))
+        if not cells:
+            return Judgement()
+        ours = [[cell.ours] for cell in cells]
+        grid = Grid("Coins", [cell.row for cell in cells], ["mean"], ours, [[f"{x:.3f}" for x in row] for row in ours])
+        chapter = Chapter("all coins", {"coins": len(cells)}, {"mean": cells[0].ours}, {"coins.csv": "a,b\\n1,2\\n"}, ("coins",))
+        claim = Claim("coins are fair", Verdict.PASS, "it was seen")
+        return Judgement(cells, (claim,), {"coins.csv": "a,b\\n1,2\\n"}, {"coins": grid}, (chapter,), ("a note",))
+'''
+
+
+@pytest.fixture
+def reproduce(call, here):
+    (here / "coins.py").write_text(COINS)
+    return lambda *argv: call("reproduce", "--plugin", "coins.py", "--workers", "1", *argv)
+
+
+@pytest.fixture
+def coins(reproduce):
+    return lambda *argv: reproduce("coins", "tracker=none", *argv)
+
+
+OUT = Path("outputs/reproduce/coins")
+
+
+def cells(folder: Path = OUT) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "cells.csv").read_text().splitlines()))
+
+
+def piece_files(folder: Path = OUT) -> list[Path]:
+    return sorted(folder.glob("pieces/*/*.json"))
+
+
+def test_alone_it_lists_what_can_be_reproduced(reproduce):
+    found = reproduce()
+    assert found.status == 0
+    assert "coins\n  Nobody 1999: On coins\n" in found.out
+    assert "arboretum reproduce coins" in found.out
+
+
+def test_an_unknown_name_is_answered_with_the_closest(reproduce):
+    assert "did you mean 'coins'?" in reproduce("coin").error
+
+
+def test_what_agrees_passes(coins):
+    found = coins()
+    assert found.status == 0
+    row = next(line for line in found.out.splitlines() if "6 sides" in line).split()
+    assert row[2:4] == ["mean", "0.500000"] and row[-1] == "PASS"
+    assert "2 cells: 2 PASS" in found.out and "verdict: PASS" in found.out
+    assert max(len(line) for line in found.out.splitlines() if not line.startswith("kept: ")) <= 120
+
+
+def test_what_differs_fails_and_sets_the_exit_status(coins):
+    found = coins("--published", "0.6")
+    assert found.status == 1
+    assert "2 cells: 2 FAIL" in found.out and "verdict: FAIL" in found.out
+
+
+def test_a_known_difference_prints_its_reason_and_sets_no_exit_status(coins):
+    found = coins("--published", "0.6", "--known", "the coins are bent")
+    assert found.status == 0
+    assert "KNOWN" in found.out and "the coins are bent" in found.out and "verdict: KNOWN" in found.out
+
+
+def test_everything_is_kept_in_one_folder(coins):
+    coins("--out", "kept", "--fraction", "0.5")
+    names = {path.name for path in Path("kept").iterdir()}
+    assert {"cells.csv", "claims.csv", "coins.csv", "coins.svg", "coins.png", "reproduction.json", "pieces"} <= names
+    assert [row["verdict"] for row in cells(Path("kept"))] == ["PASS", "PASS"]
+    assert cells(Path("kept"))[0]["n"] == "1500"
+    facts = json.loads(Path("kept/reproduction.json").read_text())
+    assert facts["verdict"] == "PASS" and facts["fraction"] == 0.5 and facts["pieces"] == 6
+
+
+def test_what_is_finished_is_not_done_again(coins):
+    first = coins()
+    before = {path: path.stat().st_mtime_ns for path in piece_files()}
+    second = coins()
+    assert len(before) == 6 and "6 finished before" in second.out
+    assert {path: path.stat().st_mtime_ns for path in piece_files()} == before
+    table = "\n".join(first.out.splitlines()[:8])
+    assert table in second.out
+
+
+def test_fresh_does_everything_again_and_another_seed_is_other_work(coins):
+    coins()
+    assert "finished before" not in coins("--fresh").out
+    assert "finished before" not in coins("--seed", "1").out
+    assert len(piece_files()) == 12
+
+
+def test_fields_of_the_reproduction_are_options_that_choose_pieces(coins):
+    coins("--sides", "2")
+    found = coins("--sides", "2,8")
+    assert "3 of 6 pieces" in found.out and "3 finished before" in found.out
+
+
+@pytest.mark.parametrize("damage", [lambda text: text[:40], lambda text: "[]", lambda text: text.replace("sum", "gum"), lambda text: ""])
+def test_a_damaged_piece_is_done_again(coins, damage):
+    coins()
+    whole = cells()
+    file = piece_files()[2]
+    good = json.loads(file.read_text())
+    file.write_text(damage(file.read_text()))
+    found = coins()
+    assert "5 finished before" in found.out
+    again = json.loads(file.read_text())
+    assert again["result"] == good["result"] and again["sha256"] == good["sha256"]
+    assert cells() == whole
+
+
+def test_a_piece_of_another_fingerprint_is_not_taken(coins):
+    coins()
+    one, two = piece_files()[:2]
+    one.write_text(two.read_text())
+    assert "5 finished before" in coins().out
+
+
+def test_a_piece_that_fails_stops_no_other_and_is_named(coins):
+    found = coins("--sides", "2,13,14")
+    assert found.status == 1
+    assert [row["row"] for row in cells()] == ["2 sides"]
+    assert found.err.count("no coin has 13 sides") == 3 and '"sides": 13' in found.err
+    assert found.err.count("unexpected RuntimeError: a bug") == 3 and "Traceback" not in found.err
+    assert len(piece_files()) == 3
+
+
+def test_results_do_not_depend_on_the_number_of_workers(command):
+    (command.cwd / "coins.py").write_text(COINS)
+    kept = []
+    for workers in ("1", "2"):
+        found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", workers, "--out", workers)
+        assert found.status == 0, found.err
+        kept.append((command.cwd / workers / "cells.csv").read_text())
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_interrupted_reproduction_keeps_what_is_finished_and_goes_on(command, workers):
+    (command.cwd / "coins.py").write_text(COINS)
+    argv = ("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", workers)
+    process = command.start(*argv, "--seconds", "1.5")
+    until = time.monotonic() + 60
+    while len(piece_files(command.cwd / OUT)) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stopped = command.finish(process)
+    assert stopped.status == 130
+    kept = len(piece_files(command.cwd / OUT))
+    assert 2 <= kept < 6
+    assert f"interrupted; {kept} of 6 pieces are finished and kept" in stopped.err and "the same command goes on" in stopped.err
+    assert "Traceback" not in stopped.err
+    resumed = command.run(*argv)
+    assert resumed.status == 0 and f"{kept} finished before" in resumed.out
+
+
+def test_a_worker_that_dies_is_reported_in_one_line(command):
+    (command.cwd / "coins.py").write_text(COINS.replace('raise RuntimeError("a bug")', "import os; os._exit(9)"))
+    found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2", "--sides", "14,2")
+    assert found.status == 1
+    assert "a worker process ended before its piece was done" in found.error
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--fraction", "0", "--fraction must be > 0 and ≤ 1; got 0"),
+        ("--fraction", "1.5", "--fraction must be > 0 and ≤ 1; got 1.5"),
+        ("--workers", "0", "--workers must be ≥ 1; got 0"),
+        ("--seed", "-1", "--seed must be ≥ 0; got -1"),
+        ("--published", "much", "reproduction.published must be a number; got 'much'"),
+        ("--seconds", "-1", "reproduction.seconds must be ≥ 0; got -1.0"),
+        ("--sidez", "2", "did you mean '--sides'?"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(coins, option, value, words):
+    found = coins(f"{option}={value}")
+    assert found.status == 1 and words in found.error
+
+
+def test_only_trackers_can_be_chosen_by_override(reproduce):
+    assert "'dataset' has no place here" in reproduce("coins", "dataset=iris").error
+
+
+def test_a_field_named_like_an_option_of_the_command_is_refused(call, here):
+    (here / "coins.py").write_text(COINS.replace("known: str", "out: str").replace("self.known", "self.out"))
+    assert "field 'out', which is an option of the command" in call("reproduce", "--plugin", "coins.py", "coins").error
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_any_work(coins):
+    Path("file").write_text("")
+    assert "cannot be written" in coins("--out", "file/below").error
+
+
+class TestTracker:
+    """One run per chapter under one parent; a tracker that fails loses nothing."""
+
+    def _track(self, reproduce, *argv):
+        return reproduce("coins", "--plugin", "lines.py", "tracker=lines", *argv)
+
+    def _calls(self) -> list[dict]:
+        return [json.loads(line) for line in Path("lines.jsonl").read_text().splitlines()]
+
+    def test_chapters_are_kept_under_one_parent(self, reproduce):
+        assert self._track(reproduce).status == 0
+        calls = {call["call"]: call for call in self._calls()}
+        assert calls["open_sweep"]["name"] == "reproduce coins"
+        assert calls["store"]["sweep"] == "parent" and calls["store"]["name"] == "coins: all coins"
+        assert {"coins.csv", "coins.svg", "record.json"} <= set(calls["store"]["files"])
+        assert calls["close_sweep"]["best"]["verdicts_PASS"] == 3.0 and calls["close_sweep"]["status"] == "FINISHED"
+
+    def test_the_same_judgement_is_sent_once(self, reproduce):
+        self._track(reproduce)
+        assert "has it already" in self._track(reproduce).out
+        assert sum(call["call"] == "open_sweep" for call in self._calls()) == 1
+        self._track(reproduce, "--published", "0.500001")
+        assert sum(call["call"] == "open_sweep" for call in self._calls()) == 2
+
+    @pytest.mark.parametrize("step", ["prepare", "open_sweep", "store"])
+    def test_a_failing_tracker_loses_nothing_and_is_sent_again(self, reproduce, step):
+        found = self._track(reproduce, f"tracker.fails={step}")
+        assert found.status == 3 and f"no {step} today" in found.err and "verdict: PASS" in found.out
+        assert len(cells()) == 2
+        again = self._track(reproduce)
+        assert again.status == 0 and "tracked: lines parent" in again.out
