@@ -7,6 +7,7 @@ The same idea as :mod:`arboretum.engine.search.subtree`, which serves raw column
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -165,8 +166,11 @@ class CodedSubtrees:
             levels, divisions = min(levels, left), min(divisions, 2.0 ** min(left, 60) - 1)
         return entries * levels * COUNT_COST <= divisions * NODE_COST
 
-    def grow(self, cell: Cell, root: Grown) -> int:
-        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke its contract."""
+    def grow(self, cell: Cell, root: Grown, late: Callable[[], bool]) -> int:
+        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke its contract.
+
+        late : not asked, because there is one call of the kernel and ``most_entries`` keeps it short.
+        """
         space, stats = self.space, self.space.statistics
         start, measures = np.zeros(2, np.int64), np.empty((1, 8))
         rows = space.rows[cell.low : cell.high]
