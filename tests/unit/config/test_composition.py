@@ -201,6 +201,9 @@ def test_a_component_that_cannot_be_built_with_its_own_defaults_is_named(registr
         kind, name, paper, capabilities = "cost", "wrong", "", ()
         low: int = param(-1, "low", ge=0)
 
+        def price_list(self, objects, seed):
+            raise NotImplementedError
+
     broken = Registry()
     broken.add(Wrong, Owner("shop"))
     with pytest.raises(PluginError, match=r"cost 'wrong' \(shop\) cannot be built with its own defaults: cost.low"), stored(broken):
