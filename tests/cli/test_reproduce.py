@@ -223,6 +223,7 @@ def test_a_worker_that_dies_is_reported_in_one_line(command):
         ("--seed", "-1", "--seed must be ≥ 0; got -1"),
         ("--published", "much", "reproduction.published must be a number; got 'much'"),
         ("--seconds", "-1", "reproduction.seconds must be ≥ 0; got -1.0"),
+        ("--sides", "[2, ", "--sides cannot be read: '[2, '"),
         ("--sidez", "2", "did you mean '--sides'?"),
     ],
 )

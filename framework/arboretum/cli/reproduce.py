@@ -118,7 +118,10 @@ def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
         text = getattr(arguments, f"field {field.alias}")
         if text is not None:
             listed = isinstance(_default(field), tuple | list) and not text.startswith("[")
-            found[field.alias] = yaml.safe_load(f"[{text}]" if listed else text)
+            try:
+                found[field.alias] = yaml.safe_load(f"[{text}]" if listed else text)
+            except yaml.YAMLError:
+                raise ConfigError(f"--{field.alias.replace('_', '-')} cannot be read: {text!r}") from None
     return found
 
 
