@@ -13,6 +13,9 @@ from arboretum.api import CapabilityError, ConfigError, Context, Problem, Soluti
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.space import Space, space_of
 
+DEFAULT_BYTES = 4_000_000_000
+"""For the graph, where the run sets no budget.memory_mb: a table may have more subtables than any machine holds."""
+
 
 class Inconsistent(enum.Enum):
     """What becomes of objects with the same values and different classes."""
@@ -62,7 +65,7 @@ class SubtableDP:
             raise CapabilityError(msg)
         costs = [Cost.of(component) for component in (complexity, *self._further())]
         space = self._space(problem)
-        graph = build(space, context, values=len(costs))
+        graph = build(space, _within_bytes(context), values=len(costs))
         if not graph.finished:
             return _unfinished(graph, costs[0], context)
         if graph.n_nodes == 0:
@@ -76,7 +79,7 @@ class SubtableDP:
 
         costs = [Cost.of(component) for component in complexities]
         space = self._space(problem)
-        graph = build(space, context, values=len(costs))
+        graph = build(space, _within_bytes(context), values=len(costs))
         if not graph.finished:
             return [_unfinished(graph, cost, context) for cost in costs]
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
@@ -150,6 +153,11 @@ class SubtableDP:
             if cost.in_python
         ]
         return found
+
+
+def _within_bytes(context: Context) -> Context:
+    """The context with a budget of bytes, that of the run or the default."""
+    return context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
 
 
 def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
