@@ -12,7 +12,7 @@ from arboretum.cli import terminal
 from arboretum.cli.plugins import command, reference
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, closest
-from arboretum.interfaces.component import EVERY_KIND, MANY
+from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES
 from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
@@ -65,13 +65,14 @@ def _component(entry: Entry) -> str:
     lines = [f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", "", doc, "", *_paper(entry.paper)]
     rows = [_field(field, entry) for field in attrs.fields(entry.cls) if field.init]
     if rows:
-        prefix = f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
+        prefix = "--" if entry.kind in STUDIES else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
         head = ("parameter", "type", "default", "bounds", "unit", "meaning")
         lines += [terminal.columns([(prefix + row[0], *row[1:]) for row in rows], head), ""]
     else:
         lines += ["no parameters", ""]
     declared = sorted(c.value for c in entry.capabilities)
-    lines.append("capabilities: " + (", ".join(declared) or "none declared (classification, any number of classes, weights)"))
+    if declared or entry.kind not in STUDIES:
+        lines.append("capabilities: " + (", ".join(declared) or "none declared (classification, any number of classes, weights)"))
     needs = getattr(entry.cls, "needs", ())
     if needs:
         lines.append(f"needs: {', '.join(needs)}")

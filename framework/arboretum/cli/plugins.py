@@ -67,7 +67,7 @@ def _papers(registry: Registry) -> str:
         merged.setdefault((year_of(paper) or "–", authors_of(paper)), []).extend(items)
     rows = []
     for (year, authors), items in sorted(merged.items()):  # "–" sorts after the digits
-        best = max(items, key=lambda item: (item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
+        best = max(items, key=lambda item: (item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
         rows.append((f"  {year}", _cut(authors, 40), _cut(_brought(items), 56), command(best)))
     return terminal.columns(rows)
 

@@ -230,9 +230,10 @@ def bench(job: Job) -> tuple[Any, RegistryHouse]:
 
 def attempt(job: Job, key: str) -> tuple[str, float, str]:
     """Do one piece: (result as JSON, seconds of processor time, "") or ("", seconds, why not)."""
-    component, house = bench(job)
     start = time.process_time()
     try:
+        component, house = bench(job)
+        start = time.process_time()
         value = component.work(json.loads(key), job.seed, house)
         return _plain(value, component.name), time.process_time() - start, ""
     except ArboretumError as error:
