@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from arboretum.interfaces.capability import Capability
-from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, STUDIES
+from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
 from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
@@ -36,7 +36,8 @@ Everything that is installed with Arboretum, by kind. This page is generated (`m
 
 A kind is a group on the command line, a component is one of its options, a field is a parameter:
 `arboretum run dataset=wine criterion=gain_ratio stopping.standard.max_depth=4`. Where one run may hold several components of a
-kind ({many}), a field is written with the component's name in between.
+kind ({many}), a field is written with the component's name in between. A reproduction is no part of a run: its fields are
+options of [`arboretum reproduce`](reproductions.md).
 """
 
 

@@ -53,6 +53,7 @@ class Exact:
     paper = ""
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("solver",)
+    example = "dataset=monk1 encoder=multiway"
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         if problem.parts.solver is None:

@@ -102,7 +102,10 @@ def build_rows(
     late, by_code = np.zeros((len(late_at), 3), np.uint64), np.zeros(max(widest, len(vector)), np.uint64)
     summed = rule[1] > 0.0 or not np.isnan(rule[3])
     ruled = summed or rule[0] > 1.0
-    base_words = np.zeros((BASE, 2), np.uint64)
+    base_words, row_words = np.zeros((BASE, 2), np.uint64), np.zeros((len(label), 2), np.uint64)
+    row_label, unit = np.zeros(len(label), np.int64), True
+    for r in range(len(label)):
+        unit &= weight[r] == 1.0 and count[r] == 1
     is_open, epoch, done, need = False, np.uint64(0), 0, 0
     while True:
         while state[FRAMES] > 0 and state[PENDING] == frames[state[FRAMES] - 1, 2]:
@@ -156,10 +159,14 @@ def build_rows(
             low = state[ROWS]
             high = low + n
             take_rows(codes, family, frame, child, rows, low)
+            for k in range(n):
+                r = rows[low + k]
+                row_label[k], row_words[k, 0], row_words[k, 1] = label[r], words[r, 0], words[r, 1]
             for f in range(n_features):
                 seen = tally_bins(
-                    codes[f], rows, low, high, label, weight, count, words, tally, touched, one, two, heavy, who, counts
-                )
+                    codes[f], rows, low, high, unit, row_label, weight, count, row_words, tally, touched, one, two, heavy,
+                    who, counts,
+                )  # fmt: skip
                 if seen > 1:
                     at = list_bundles(
                         f, family[f], first_test[f], price, even[f], low, high, codes[f], label, weight, rule, impurity,
@@ -193,25 +200,35 @@ def push_frame(state, frames, low, high, below, in_bits):
 
 
 @jit(inline=True)
-def tally_bins(column, rows, low, high, label, weight, count, words, tally, touched, one, two, heavy, who, counts):
-    """Add up the rows of each bin of one feature; returns the number of bins that occur."""
+def tally_bins(
+    column, rows, low, high, unit, row_label, weight, count, row_words, tally, touched, one, two, heavy, who, counts
+):  # fmt: skip
+    """Add up the rows of each bin of one feature; returns the number of bins that occur.
+
+    row_label, row_words : of the rows low … high − 1, one after the other.   unit : every object weighs 1 and is one row.
+    """
     seen = 0
     for k in range(low, high):
-        r = rows[k]
+        r, at = rows[k], k - low
         c = np.int64(column[r])
         if tally[c] == 0:
             touched[seen] = c
             seen += 1
-            one[c], two[c] = words[r, 0], words[r, 1]
-            heavy[c], who[c], counts[c] = weight[r], label[r], count[r]
+            one[c], two[c], who[c] = row_words[at, 0], row_words[at, 1], row_label[at]
+            heavy[c], counts[c] = 0.0, 0
         else:
-            one[c] += words[r, 0]
-            two[c] += words[r, 1]
-            heavy[c] += weight[r]
-            counts[c] += count[r]
-            if who[c] != label[r]:
+            one[c] += row_words[at, 0]
+            two[c] += row_words[at, 1]
+            if who[c] != row_label[at]:
                 who[c] = MIXED
         tally[c] += 1
+        if not unit:
+            heavy[c] += weight[r]
+            counts[c] += count[r]
+    if unit:
+        for k in range(seen):
+            c = touched[k]
+            heavy[c], counts[c] = tally[c], tally[c]
     return seen
 
 

@@ -13,7 +13,7 @@ ONE, NONE, LANE = np.uint64(1), np.uint64(0), np.uint64(0xFFFF)
 DEPTH = 0
 """The first cost takes the maximum over branches; path length, nodes, inner nodes and leaves add up (lanes 0 to 3)."""
 LEAF = -1
-NO_TEST, NO_ROOM = -1, -2
+NO_TEST, NO_ROOM, NOT_LEAST = -1, -2, -3
 
 
 @jit(inline=True)
@@ -83,7 +83,9 @@ def value_of(cost, s, n_columns, same, other, ids, node, best, deep):
 
 @jit
 def optimal_trees(codes, minima, same, other, ids, node, best, deep, start, integers):
-    """Write one optimal tree per cost; return how many nodes in all, or NO_TEST where no test attains a minimum, or NO_ROOM.
+    """Write one optimal tree per cost; return how many nodes in all.
+
+    Or NO_TEST where no test attains a minimum, NOT_LEAST where a test of the whole table gives less, NO_ROOM.
 
     minima : float64[5], as five_minima wrote them, and its memory after it.   codes : uint8[n, m], impure.
     start : int64[6] and integers : int32[5, room] (feature, index, side, parent, branch) are written as in a forest.
@@ -115,7 +117,9 @@ def optimal_trees(codes, minima, same, other, ids, node, best, deep, start, inte
                         c = rest & same[f, lowest(rest)]
                         rest ^= c
                         value = joined(cost, value, value_of(cost, c, m, same, other, ids, node, best, deep))
-                    if value == wanted:
+                    if value < wanted:  # met at T only: every test is looked at there
+                        return NOT_LEAST
+                    if value == wanted and not found:
                         found = True
                         integers[0, i] = f
                         rest = s
@@ -127,7 +131,8 @@ def optimal_trees(codes, minima, same, other, ids, node, best, deep, start, inte
                             rest ^= c
                             held[at], integers[3, at], integers[4, at] = c, i - base, codes[r, f]
                             at += 1
-                        break
+                        if i > base:
+                            break
                 if not found:
                     return NO_TEST
             i += 1

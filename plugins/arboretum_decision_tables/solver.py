@@ -13,6 +13,9 @@ from arboretum.api import CapabilityError, ConfigError, Context, Problem, Soluti
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.space import Space, space_of
 
+DEFAULT_BYTES = 4_000_000_000
+"""For the graph, where the run sets no budget.memory_mb: a table may have more subtables than any machine holds."""
+
 
 class Inconsistent(enum.Enum):
     """What becomes of objects with the same values and different classes."""
@@ -40,6 +43,7 @@ class SubtableDP:
     paper = "Alkhalid, Chikalov & Moshkov 2011, section 4"
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("objective", "complexity")
+    example = "dataset=monk1 encoder=multiway method=exact"
 
     count: bool = param(False, "also count the optimal trees (details.optimal_trees)")
     enumerate: int = param(1, "how many optimal trees to list, the first included", ge=1, unit="trees")
@@ -62,7 +66,7 @@ class SubtableDP:
             raise CapabilityError(msg)
         costs = [Cost.of(component) for component in (complexity, *self._further())]
         space = self._space(problem)
-        graph = build(space, context, values=len(costs))
+        graph = build(space, _within_bytes(context), values=len(costs))
         if not graph.finished:
             return _unfinished(graph, costs[0], context)
         if graph.n_nodes == 0:
@@ -76,7 +80,7 @@ class SubtableDP:
 
         costs = [Cost.of(component) for component in complexities]
         space = self._space(problem)
-        graph = build(space, context, values=len(costs))
+        graph = build(space, _within_bytes(context), values=len(costs))
         if not graph.finished:
             return [_unfinished(graph, cost, context) for cost in costs]
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
@@ -150,6 +154,11 @@ class SubtableDP:
             if cost.in_python
         ]
         return found
+
+
+def _within_bytes(context: Context) -> Context:
+    """The context with a budget of bytes, that of the run or the default."""
+    return context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
 
 
 def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:

@@ -82,7 +82,7 @@ class Study:
         ids, node, _, best, deep = self.minima.large[:5]
         used = optimal_trees(codes, minima, same, other, ids, node, best, deep, start, nodes)
         if used < 0:
-            raise VerificationError(f"verification failed: no tree attains the minima {minima.tolist()} ({used})")
+            raise VerificationError(f"verification failed: the minima {minima.tolist()} are not those of the solved table ({used})")
         measures, wrong, verdict = np.empty((5, len(bulk.MEASURES))), np.empty(5), np.empty(5, np.int64)
         check_forest(
             codes.reshape(-1), codes.shape[1], 1, layout.column, layout.family, layout.offset, layout.has_missing,

@@ -80,7 +80,7 @@ class MLflowTracker:
     def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
         """Open the parent of a multirun and return its id; the configuration is its artifact ``sweep.json``."""
         tags = {
-            "mlflow.source.name": "arboretum run --multirun",
+            "mlflow.source.name": f"arboretum {name}" if name.startswith("reproduce ") else "arboretum run --multirun",
             "mlflow.source.type": "LOCAL",
             "mlflow.user": entry.user(),
             "arboretum.role": "sweep",

@@ -12,13 +12,14 @@ from arboretum.cli.example import command, runs_anywhere
 from arboretum.config.compose import compose_and_resolve
 from arboretum.engine import check
 from arboretum.engine.run import Request, run
+from arboretum.interfaces.component import STUDIES
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Owner, Registry
 
 REGISTRY = load_registry()
 ITEMS = [*REGISTRY.entries(), *REGISTRY.presets()]
-PARTS = [item for item in ITEMS if item.kind != "dataset"]
+PARTS = [item for item in ITEMS if item.kind != "dataset" and item.kind not in STUDIES]
 SETS = [item for item in ITEMS if item.kind == "dataset"]
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import signal
+import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -173,8 +176,8 @@ def test_a_piece_that_fails_stops_no_other_and_is_named(coins):
     found = coins("--sides", "2,13,14")
     assert found.status == 1
     assert [row["row"] for row in cells()] == ["2 sides"]
-    assert found.err.count("no coin has 13 sides") == 3 and '"sides": 13' in found.err
-    assert found.err.count("unexpected RuntimeError: a bug") == 3 and "Traceback" not in found.err
+    assert 'piece {"sides": 13, "throws": 1000, "part": 0} and 2 more: no coin has 13 sides' in found.err
+    assert found.err.count("unexpected RuntimeError: a bug") == 1 and "Traceback" not in found.err
     assert len(piece_files()) == 3
 
 
@@ -207,11 +210,32 @@ def test_an_interrupted_reproduction_keeps_what_is_finished_and_goes_on(command,
     assert resumed.status == 0 and f"{kept} finished before" in resumed.out
 
 
+def test_a_script_without_a_guard_may_call_it(command):
+    """Workers do not import the script that started them."""
+    (command.cwd / "coins.py").write_text(COINS)
+    argv = ["reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2"]
+    (command.cwd / "script.py").write_text(f"from arboretum.cli.main import main\nprint('once')\nraise SystemExit(main({argv!r}))\n")
+    done = subprocess.run([sys.executable, "script.py"], cwd=command.cwd, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("once") == 1 and "verdict: PASS" in done.stdout
+
+
 def test_a_worker_that_dies_is_reported_in_one_line(command):
     (command.cwd / "coins.py").write_text(COINS.replace('raise RuntimeError("a bug")', "import os; os._exit(9)"))
     found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2", "--sides", "14,2")
     assert found.status == 1
     assert "a worker process ended before its piece was done" in found.error
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_study_that_cannot_begin_says_so_once(command, workers):
+    """What it needs is not installed."""
+    source = COINS + "\n    def warm_up(self, house):\n        house.component('impurity', 'entropie')\n"
+    (command.cwd / "coins.py").write_text(source)
+    found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", workers)
+    assert found.status == 1
+    assert "and 5 more: unknown impurity 'entropie'; did you mean 'entropy'" in found.error
+    assert "nothing can be judged yet" in found.out
 
 
 @pytest.mark.parametrize(
@@ -223,6 +247,7 @@ def test_a_worker_that_dies_is_reported_in_one_line(command):
         ("--seed", "-1", "--seed must be ≥ 0; got -1"),
         ("--published", "much", "reproduction.published must be a number; got 'much'"),
         ("--seconds", "-1", "reproduction.seconds must be ≥ 0; got -1.0"),
+        ("--sides", "[2, ", "--sides cannot be read: '[2, '"),
         ("--sidez", "2", "did you mean '--sides'?"),
     ],
 )
@@ -243,6 +268,20 @@ def test_a_field_named_like_an_option_of_the_command_is_refused(call, here):
 def test_a_folder_that_cannot_be_written_is_said_before_any_work(coins):
     Path("file").write_text("")
     assert "cannot be written" in coins("--out", "file/below").error
+
+
+def test_the_first_paper_in_small_says_the_same_with_one_worker_and_two(command):
+    """Alkhalid, Chikalov & Moshkov: 50 tables of each group; every cell passes."""
+    texts = []
+    for workers in ("1", "2"):
+        argv = ("decision_tables", "--fraction", "0.005", "tracker=none", "--workers", workers, "--out", workers)
+        found = command.run("reproduce", *argv)
+        assert found.status == 0, found.err + found.out
+        texts.append({path.name: path.read_text() for path in sorted((command.cwd / workers).glob("*.[cs]*v*"))})
+    assert texts[0] == texts[1]
+    assert {"cells.csv", "claims.csv", "table_4.csv", "table_5.csv", "means.csv", "means.svg"} <= set(texts[0])
+    assert "400 cells: 400 PASS" in found.out and "5 claims: 5 PASS" in found.out
+    assert max(len(line) for line in found.out.splitlines() if not line.startswith("kept: ")) <= 120
 
 
 class TestTracker:
@@ -276,3 +315,16 @@ class TestTracker:
         assert len(cells()) == 2
         again = self._track(reproduce)
         assert again.status == 0 and "tracked: lines parent" in again.out
+
+    def test_mlflow_has_one_parent_and_one_run_per_chapter(self, reproduce):
+        assert reproduce("coins", "tracker.uri=sqlite:///store.db").status == 0
+        with sqlite3.connect("store.db") as store:
+            names = dict(store.execute("select name, run_uuid from runs"))
+            tags = dict(store.execute("select key, value from tags where run_uuid = ?", (names["coins: all coins"],)))
+            metrics = dict(store.execute("select key, value from metrics where run_uuid = ?", (names["coins: all coins"],)))
+        store.close()
+        assert set(names) == {"reproduce coins", "coins: all coins"}
+        assert tags["mlflow.parentRunId"] == names["reproduce coins"]
+        assert metrics["mean"] == float(cells()[0]["ours"])
+        artifacts = {path.name for path in Path("mlruns").rglob("*.*") if names["coins: all coins"] in path.parts}
+        assert {"coins.csv", "coins.svg", "record.json"} <= artifacts

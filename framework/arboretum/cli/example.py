@@ -34,14 +34,18 @@ def overrides(item: Entry | Preset, registry: Registry) -> dict[str, str] | None
     option = f"[{item.name}]" if item.kind in MANY else item.name
     data = {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
     chosen = {**data, item.kind: option, **own}
-    for group in getattr(cls, "needs", ()):
-        selected = item.select if isinstance(item, Preset) else {}
+    selected = item.select if isinstance(item, Preset) else {}
+    wanted = list(getattr(cls, "needs", ()))
+    while wanted:
+        group = wanted.pop(0)
         if group in (*chosen, *selected) or DEFAULT_CHOICES[group] not in NOTHING:
             continue
         names = registry.names(group)
         if not names:
             return None
         chosen[group] = f"[{names[0]}]" if group in MANY else names[0]
+        if registry.find_preset(group, names[0]) is None:  # what was added may need parts itself
+            wanted += getattr(registry.get(group, names[0]).cls, "needs", ())
     return chosen
 
 

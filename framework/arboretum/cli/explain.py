@@ -14,7 +14,7 @@ from arboretum.cli.layout import fits, paragraph, paragraphs
 from arboretum.cli.plugins import reference
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, closest
-from arboretum.interfaces.component import EVERY_KIND, MANY
+from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES
 from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
@@ -65,12 +65,13 @@ def _preset(preset: Preset, registry: Registry) -> str:
 def _component(entry: Entry, registry: Registry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
     lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
-    prefix = f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
+    prefix = "--" if entry.kind in STUDIES else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
     rows = [(prefix + row[0], *row[1:]) for row in (_field(f, entry) for f in attrs.fields(entry.cls) if f.init)]
     lines += [_fields(rows) if rows else "no parameters", ""]
     declared = sorted(c.value for c in entry.capabilities)
-    told = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
-    lines.append(paragraph("capabilities: " + told, rest="  "))
+    if declared or entry.kind not in STUDIES:
+        told = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
+        lines.append(paragraph("capabilities: " + told, rest="  "))
     needs = getattr(entry.cls, "needs", ())
     if needs:
         lines.append(f"needs: {', '.join(needs)}")

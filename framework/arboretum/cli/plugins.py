@@ -9,7 +9,7 @@ from arboretum.cli.example import command, runs_anywhere
 from arboretum.cli.layout import paragraph
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, unknown
-from arboretum.interfaces.component import EVERY_KIND
+from arboretum.interfaces.component import EVERY_KIND, STUDIES
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Owner, Preset, Registry
@@ -76,7 +76,7 @@ def _command_of(items: list[Entry | Preset], registry: Registry) -> str:
     runnable = [item for item in items if runs_anywhere(item) and command(item, registry)]
     if not runnable:
         return f"arboretum explain {items[0].kind}.{items[0].name}"
-    best = max(runnable, key=lambda item: (item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
+    best = max(runnable, key=lambda item: (item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
     return command(best, registry) or ""
 
 

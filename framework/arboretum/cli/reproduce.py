@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,10 @@ def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
         text = getattr(arguments, f"field {field.alias}")
         if text is not None:
             listed = isinstance(_default(field), tuple | list) and not text.startswith("[")
-            found[field.alias] = yaml.safe_load(f"[{text}]" if listed else text)
+            try:
+                found[field.alias] = yaml.safe_load(f"[{text}]" if listed else text)
+            except yaml.YAMLError:
+                raise ConfigError(f"--{field.alias.replace('_', '-')} cannot be read: {text!r}") from None
     return found
 
 
@@ -170,8 +174,8 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     terminal.say(judgement_text(told, brief=arguments.brief))
     write_verdict(folder, told)
     _paint(judged.pictures, folder)
-    for key, text in work.failures:
-        terminal.tell(f"arboretum: error: piece {json.dumps(key)}: {text}")
+    for text in failures_text(work.failures):
+        terminal.tell(f"arboretum: error: {text}")
     terminal.say(_foot(work, workers, folder))
     trouble = trouble or _track(tracker, told, folder)
     if trouble:
@@ -220,6 +224,15 @@ def _facts(
         "code": job.code,
         "versions": versions(registry.owners),
     }
+
+
+def failures_text(failures: Sequence[tuple[Mapping[str, Any], str]]) -> list[str]:
+    """One line per reason; the pieces that failed for it by the first of them and their number."""
+    pieces: dict[str, list[Mapping[str, Any]]] = {}
+    for key, text in failures:
+        pieces.setdefault(text, []).append(key)
+    more = {text: f" and {len(keys) - 1} more" if len(keys) > 1 else "" for text, keys in pieces.items()}
+    return [f"piece {json.dumps(keys[0])}{more[text]}: {text}" for text, keys in pieces.items()]
 
 
 def _foot(work: Yield, workers: int, folder: Path) -> str:

@@ -17,7 +17,7 @@ STEPS = ("#f6f9fc", "#cfe0f1", "#7fb0d8", "#2f73ad", "#123f72")
 """From least to most; each step is darker also in grey."""
 UNKNOWN = "#ececec"
 FRAME = "#c2410c"
-LIGHT, DARK = 0.25, 0.58
+LIGHT, DARK = 0.25, 0.68
 """Shares of the scale below which grey, and above which white, can be read."""
 
 
@@ -71,7 +71,7 @@ def _field(grid: Grid, i: int, j: int, x: float, y: float, width: float, height:
     share = _share(grid, i, j)
     fill = UNKNOWN if share is None else shade(share)
     dark = share is not None and share > DARK
-    ink, small = ("#ffffff", "#edf2f7") if dark else (INK, FAINT if share is None or share < LIGHT else INK)
+    ink, small = ("#ffffff", "#ffffff") if dark else (INK, FAINT if share is None or share < LIGHT else INK)
     framed = (i, j) in grid.framed
     hint = f"{grid.rows[i]}, {grid.columns[j]}: {grid.texts[i][j]}" + (f" ({grid.small[i][j]})" if grid.small else "")
     shapes: list[Box | Label] = [Box(x, y, width, height, fill, FRAME if framed else "none", radius=4, hint=hint)]

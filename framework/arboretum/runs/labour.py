@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-import multiprocessing
 import os
-import signal
+import queue
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,14 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.house import RegistryHouse
 from arboretum.plugin.registry import Registry
 from arboretum.runs.pieces import Done, Job, Pieces
+from arboretum.runs.worker import first_line
 
 LOOK_SECONDS = 0.5
 """Between two looks at the clock while no piece ends."""
+DIED = (
+    "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
+    "say the same again, perhaps with fewer --workers"
+)
 
 
 @attrs.define
@@ -127,37 +132,89 @@ def _in_processes(
     finished: Callable[[int, str, float, str], None],
     tick: Callable[[], None],
 ) -> None:
-    """Hand the pieces to processes in their order; on any way out the processes end."""
-    before = set(multiprocessing.active_children())
-    # spawned, not forked: a fork would copy threads' locks (progress, trackers) in whatever state they are
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start, initargs=(job,))
+    """Hand the pieces to processes in their order; on any way out the processes end.
+
+    A thread per process waits for its answers; results are kept by this thread alone.
+    """
+    hands = [Hand(job) for _ in range(workers)]
+    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for i in waiting:
+        todo.put(i)
+    came: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_serve, args=(hand, pieces, todo, came), daemon=True) for hand in hands]
     try:
-        at: dict[Future, int] = {pool.submit(attempt, job, json.dumps(pieces[i].key)): i for i in waiting}
-        open_ = set(at)
-        while open_:
-            ended, open_ = wait(open_, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            for future in sorted(ended, key=at.__getitem__):
-                finished(at[future], *future.result())
-            tick()
-    except BrokenProcessPool as error:
-        msg = (
-            "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
-            "say the same again, perhaps with fewer --workers"
-        )
-        raise StoreError(msg) from error
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - before:
-            child.terminate()
-        raise
+        for thread in threads:
+            thread.start()
+        left = len(waiting)
+        while left:
+            try:
+                i, answer = came.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                tick()
+                continue
+            if isinstance(answer, Exception):
+                raise answer
+            left -= 1
+            finished(i, *answer)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for hand in hands:
+            hand.end()
 
 
-def _start(job: Job) -> None:
-    """First thing in a worker: Ctrl-C is for the parent, which then ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    bench(job)
+def _serve(hand: Hand, pieces: Sequence[Piece], todo: queue.SimpleQueue[int], came: queue.SimpleQueue[tuple[int, Any]]) -> None:
+    """Let one process do what is next until nothing is left."""
+    while True:
+        try:
+            i = todo.get_nowait()
+        except queue.Empty:
+            return
+        try:
+            came.put((i, hand.do(json.dumps(pieces[i].key))))
+        except StoreError as error:
+            came.put((i, error))
+            return
+
+
+class Hand:
+    """One worker process."""
+
+    def __init__(self, job: Job) -> None:
+        # a session of its own: Ctrl-C at the terminal is for the command, which then ends its workers
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "arboretum.runs.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        self._ask(first_line(job))
+
+    def _ask(self, line: str) -> None:
+        try:
+            self._process.stdin.write(line)  # type: ignore[union-attr]
+            self._process.stdin.flush()  # type: ignore[union-attr]
+        except (OSError, ValueError) as error:
+            raise StoreError(DIED) from error
+
+    def do(self, key: str) -> tuple[str, float, str]:
+        """One piece, as :func:`attempt` returns it.  Raises StoreError when the process is gone."""
+        self._ask(key + "\n")
+        answer = self._process.stdout.readline()  # type: ignore[union-attr]
+        if not answer.endswith("\n"):
+            raise StoreError(DIED)
+        result, seconds, error = json.loads(answer)
+        return result, seconds, error
+
+    def end(self) -> None:
+        """End the process, in the middle of a piece if need be."""
+        self._process.terminate()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            try:
+                pipe.close()  # type: ignore[union-attr]
+            except OSError:
+                continue  # what was still to be written has no reader any more
 
 
 @functools.lru_cache(maxsize=1)
@@ -173,9 +230,10 @@ def bench(job: Job) -> tuple[Any, RegistryHouse]:
 
 def attempt(job: Job, key: str) -> tuple[str, float, str]:
     """Do one piece: (result as JSON, seconds of processor time, "") or ("", seconds, why not)."""
-    component, house = bench(job)
     start = time.process_time()
     try:
+        component, house = bench(job)
+        start = time.process_time()
         value = component.work(json.loads(key), job.seed, house)
         return _plain(value, component.name), time.process_time() - start, ""
     except ArboretumError as error:

@@ -265,3 +265,9 @@ def test_the_objective_forbids_leaves_that_the_rule_forbids():
     tree = SubtableDP().solve(loose, Context()).tree
     assert ZeroError().value(tree, loose) == tree.depth_of.max()
     assert ZeroError().value(tree, problem) == np.inf
+
+
+def test_without_a_budget_the_graph_still_takes_no_more_than_the_default_bytes(monkeypatch):
+    monkeypatch.setattr("arboretum_decision_tables.solver.DEFAULT_BYTES", 800_000)
+    solution = SubtableDP().solve(asked(random_problem(9, 200, 10), AverageDepth()), Context())
+    assert solution.status is Status.feasible and "bytes" in solution.notes[0]

@@ -27,7 +27,7 @@ class ReproductionSuite(ComponentSuite):
     fraction: float = 0.001
     seed: int = 1
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def house(self) -> Any:
         return RegistryHouse(load_registry())
 

@@ -1,0 +1,150 @@
+"""Parts of a subtable under a test: what they hold, what ψ of them is at least, and how mixed they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arboretum.kernels import jit as house
+from arboretum_decision_tables.kernels_rows import MIXED, goes
+from arboretum_decision_tables.kernels_sets import STAMP
+from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
+
+OWN_STAMP = (STAMP, tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(Path(__file__).parent.glob("kernels_[ps]*.py"))))
+
+
+def jit(function: Callable | None = None, *, inline: bool = False) -> Any:
+    """The policy of the house; a cached kernel is stale, too, when a helper in a neighbouring file changes."""
+    return house.jit(function, inline=inline, stamp=OWN_STAMP) if function else lambda f: jit(f, inline=inline)
+
+
+LEAST, ARITY, PLAIN, LIGHT, SLACK, EASE = range(6)
+"""Places in ``setting``: cheapest price; most outcomes of a test; whether only the rule "one class" makes leaves; weight of
+the two lightest objects; relative difference of equal values; how far beyond the second best test to go on with the best."""
+
+ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
+"""What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times Gini's index; or the
+maximum over parts."""
+
+
+@jit(inline=True)
+def new_parts(slots, classes):
+    """Scratch for the parts of a test: objects, rows that they stand for, mass, two words of the fingerprint, class, list of
+    the slots in use, class weights."""
+    return (
+        np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots), np.zeros(slots, np.uint64),
+        np.zeros(slots, np.uint64), np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros((slots, classes)),
+    )  # fmt: skip
+
+
+@jit
+def fill_parts(column, family, index, by_bin, rows, low, high, purity, group, weight, count, words, parts):
+    """Add up the objects of each outcome of a test (of each bin of its feature with ``by_bin``); returns how many occur."""
+    tally, counts, mass, one, two, who, touched, heavy = parts
+    seen = 0
+    for k in range(low, high):
+        r = rows[k]
+        c = np.int64(column[r])
+        if not by_bin:
+            c = np.int64(0) if goes(family, c, index, 0) else np.int64(1)
+        if tally[c] == 0:
+            touched[seen] = c
+            seen += 1
+            one[c], two[c] = words[r, 0], words[r, 1]
+            mass[c], who[c], counts[c] = weight[r], purity[r], count[r]
+            heavy[c] = 0.0
+        else:
+            one[c] += words[r, 0]
+            two[c] += words[r, 1]
+            mass[c] += weight[r]
+            counts[c] += count[r]
+            if who[c] != purity[r]:
+                who[c] = MIXED
+        heavy[c, group[r]] += weight[r]
+        tally[c] += 1
+    return seen
+
+
+@jit
+def clear_parts(parts, seen):
+    tally, touched = parts[0], parts[6]
+    for k in range(seen):
+        tally[touched[k]] = 0
+
+
+@jit
+def part_bound(mass, heavy, form, setting, heap):
+    """A lower bound of ψ for a part that is no leaf, by its class weights.
+
+    It is divided, as two of its objects differ in class and so in some code; so one test is asked of all its objects, and it
+    has two branches, each ≥ ψ⁰.  Where only one class makes a leaf, each of its c classes has a leaf: there are at least c
+    leaves, ⌈(c − 1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least the length
+    of Huffman's a-ary code of the classes (see ``bounds.root_bound``).
+    """
+    least = setting[LEAST] if form[PRICED] else 1.0
+    one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (1.0 if form[MAX] else 2.0)
+    if not setting[PLAIN]:
+        return one_test
+    classes = 0
+    for k in range(len(heavy)):
+        if heavy[k] > 0.0:
+            j = classes
+            while j > 0 and heap[j - 1] > heavy[k]:
+                heap[j] = heap[j - 1]
+                j -= 1
+            heap[j] = heavy[k]
+            classes += 1
+    arity = np.int64(setting[ARITY])
+    if classes <= 2:
+        return one_test
+    if form[MAX]:
+        longest, reached = 1, arity
+        while reached < classes:
+            longest += 1
+            reached *= arity
+        return one_test + (longest - 1) * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
+    inner = (classes - 1 + arity - 2) // (arity - 1)
+    length = huffman(heap, classes, arity) if form[PER_MASS] > 0.0 else 0.0
+    return max(one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least)
+
+
+@jit
+def huffman(heap, n, arity):
+    """Length of the best prefix code of ``arity`` letters for the ascending weights heap[:n], which are lost."""
+    total, first = 0.0, 0
+    take = (n - 1) % (arity - 1) + 1  # words of no weight fill the first group
+    if take == 1:
+        take = arity
+    while n - first > 1:
+        merged = 0.0
+        for _ in range(take):
+            merged += heap[first]
+            first += 1
+        total += merged
+        first -= 1
+        j = first
+        while j + 1 < n and heap[j + 1] < merged:
+            heap[j] = heap[j + 1]
+            j += 1
+        heap[j] = merged
+        take = min(arity, n - first)
+    return total
+
+
+@jit
+def disorder(heavy, mass, heuristic):
+    """How mixed a part is."""
+    total = 0.0
+    if heuristic == ENTROPY or heuristic == WORST_ENTROPY:
+        for k in range(len(heavy)):
+            if heavy[k] > 0.0:
+                total -= heavy[k] * np.log2(heavy[k] / mass)
+        return total
+    for k in range(len(heavy)):
+        total += heavy[k] * heavy[k]
+    if heuristic == GINI:
+        return mass - total / mass if mass > 0.0 else 0.0
+    return (mass * mass - total) / 2.0

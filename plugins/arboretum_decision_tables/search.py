@@ -1,0 +1,251 @@
+"""Anytime branch and bound where Δ(T) does not fit: one complexity, a tree, and a bound that no tree undercuts."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context, Family, Form, Tree
+from arboretum_decision_tables.bounds import root_bound
+from arboretum_decision_tables.graph import impurity_address
+from arboretum_decision_tables.space import FAMILIES, Space
+
+SLICE = 2_000_000
+"""Row visits between two looks at the clock: some tens of milliseconds."""
+FIRST_NODES = 1 << 14
+EASE = 0.02
+"""How far above the second best test the best one is followed; values from 0 to 0.1 were measured, see the benchmark."""
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """What is known when the search ends; values of ψ, not divided by the total weight.
+
+    value : ψ of ``tree()`` is at most that (less where the search was cut short just below an improved part).   lower_bound : no tree is below it.   subproblems : distinct subtables visited.
+    opened : subtables opened, each as often as it was opened again.   stopped : "" when the minimum is proven, else what ran
+    out, "seconds" or "bytes".   peak_bytes : of the arrays of the search.
+    """
+
+    space: Space
+    value: float
+    lower_bound: float
+    subproblems: int
+    opened: int
+    stopped: str
+    peak_bytes: int
+    slots: np.ndarray
+    best: np.ndarray
+
+    @property
+    def solved(self) -> bool:
+        return not self.stopped
+
+    def tree(self) -> Tree:
+        """The best tree."""
+        from arboretum_decision_tables.kernels_rows import find
+        from arboretum_decision_tables.trees import assemble, greedy_test, parts_of
+
+        space = self.space
+
+        def choose(rows: np.ndarray, token: Any) -> tuple[int, list[Any]] | None:
+            if space.is_leaf(rows):
+                return None
+            one, two = space.words[rows].sum(axis=0, dtype=np.uint64)
+            node = int(find(self.slots, one, two))
+            # two objects of which no record is kept: any test that divides them is as good
+            test = int(self.best[node]) if node >= 0 else greedy_test(space, rows)
+            return None if test < 0 else (test, [None] * len(parts_of(space, rows, test)))
+
+        return assemble(space, choose, None)
+
+
+def search(space: Space, form: Form, context: Context = Context(), *, ease: float = EASE, widths: bool = True) -> Found:  # noqa: B008
+    """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
+
+    Raises nothing when the budget is too small for anything: the greedy tree is always found first.
+    """
+    return _Search(space, form, context, ease).run(widths)
+
+
+class _Search:
+    """Owns the arrays of kernels_search and enlarges them."""
+
+    def __init__(self, space: Space, form: Form, context: Context, ease: float) -> None:
+        from arboretum_decision_tables import kernels_search as kernels
+
+        self.space, self.kernels, self.context, self.plain_form = space, kernels, context, form
+        purity, group = _classes(space)
+        self.table = (
+            space.codes, space.family, space.n_bins, space.first_test, space.price, space.even, space.label, purity, group,
+            space.weight, space.count, space.words, space.rule_array,
+        )  # fmt: skip
+        multiway = space.family == FAMILIES[Family.multiway]
+        arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
+        least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
+        light = float(np.sort(space.weight)[:2].sum())
+        self.form = np.array([form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced], np.float64)
+        self.setting = np.array([least, arity, space.plain_rule, light, space.slack, ease])
+        self.impurity = impurity_address(space)
+        self.state = np.zeros(5, np.int64)
+        n, tests = space.n_objects, max(1, len(space.price))
+        self.arrays: dict[str, np.ndarray] = {
+            "frames": np.zeros((64, 6), np.int64), "budget": np.zeros(64), "rows": np.zeros(4 * n + 64, np.int32),
+            "test": np.zeros(16 * tests, np.int64), "floor": np.zeros(16 * tests), "rank": np.zeros(16 * tests),
+            "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64), "low": np.zeros(FIRST_NODES), "other": np.zeros(FIRST_NODES),
+            "up": np.full(FIRST_NODES, math.inf), "best": np.full(FIRST_NODES, -1, np.int64),
+        }  # fmt: skip
+        self.peak = self.bytes_used()
+        self.bound, self.stopped = 0.0, ""
+
+    def run(self, widths: bool) -> Found:
+        space = self.space
+        everything = np.arange(space.n_objects)
+        if space.is_leaf(everything) or not (space.codes != space.codes[:, :1]).any():
+            return self._found(self.plain_form.leaf, self.plain_form.leaf)
+        self._enter_root()
+        start, deadline = time.monotonic(), self.context.deadline
+        for heuristic in self._heuristics():
+            self._narrow(1, heuristic, math.inf)
+        left = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+        quick = min(1.0, 0.1 * left)
+        solved = self._wide(time.monotonic() + quick)
+        width = 2
+        until = time.monotonic() + 0.5 * (left - quick) if left < math.inf else math.inf
+        while widths and not solved and not self.stopped:
+            limit = until if until < math.inf else time.monotonic() + 2.0 * (time.monotonic() - start)
+            limit = min(limit, until)
+            ended = self._narrow(width, self._heuristics()[0], limit)
+            if not ended or width >= len(space.price) or time.monotonic() >= until:
+                break
+            width += max(1, width // 2)
+            solved = self._wide(time.monotonic() + (min(1.0, 0.05 * left) if left < math.inf else 1.0 * width))
+        if not solved and not self.stopped:
+            solved = self._wide(math.inf if deadline is None else deadline)
+            if not solved and not self.stopped:
+                self.stopped = "seconds"
+        low, value = float(self.arrays["low"][0]), float(self.arrays["up"][0])
+        if solved:
+            self.stopped = ""
+        return self._found(value, value if solved else min(value, max(low, self.bound) * (1 - space.slack)))
+
+    def _found(self, value: float, bound: float) -> Found:
+        nodes = int(self.state[self.kernels.NODES])
+        return Found(
+            self.space, value, bound, nodes, int(self.state[self.kernels.VISITS]), self.stopped, self.peak,
+            self.arrays["slots"], self.arrays["best"],
+        )  # fmt: skip
+
+    def _heuristics(self) -> tuple[int, ...]:
+        from arboretum_decision_tables import kernels_parts as parts
+
+        if self.plain_form.combine == "max":
+            return parts.PAIRS, parts.WORST_PAIRS, parts.WORST_ENTROPY, parts.ENTROPY
+        return parts.ENTROPY, parts.PAIRS, parts.GINI
+
+    def _enter_root(self) -> None:
+        kernels, arrays = self.kernels, self.arrays
+        one, two = self.space.words.sum(axis=0, dtype=np.uint64)
+        kernels.find_or_enter_one(arrays["slots"], one, two)
+        self.bound = root_bound(self.space, self.plain_form)
+        arrays["low"][0] = arrays["other"][0] = self.bound
+        self.state[kernels.NODES] = 1
+
+    def _start(self) -> None:
+        kernels, arrays, n = self.kernels, self.arrays, self.space.n_objects
+        arrays["frames"][0] = 0, n, 0, 0, -1, -1
+        arrays["rows"][:n] = np.arange(n)
+        arrays["budget"][0] = math.inf
+        self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
+
+    def _narrow(self, width: int, heuristic: int, until: float) -> bool:
+        """The best tree that uses ``width`` tests per subtable only; False when it was not searched to the end."""
+        n = int(self.state[self.kernels.NODES])
+        self.arrays["other"][:n] = self.arrays["low"][:n]
+        return self._walk(width, heuristic, until, "other", "low")
+
+    def _wide(self, until: float) -> bool:
+        """Raise the lower bound of the root; True when it has met the upper one."""
+        return self._walk(0, -1, until, "low", "other")
+
+    def _walk(self, width: int, heuristic: int, until: float, low: str, other: str) -> bool:
+        kernels = self.kernels
+        self._start()
+        ended = True
+        while True:
+            found = self._slice(width, heuristic, not ended, low, other)
+            if found == kernels.FINISHED:
+                return ended
+            if found == kernels.NEED_ROOM and ended and not self._enlarge():
+                self.stopped, ended = "bytes", False
+            if ended and time.monotonic() >= until:
+                ended = False
+            self._tell()
+
+    def _tell(self) -> None:
+        nodes, value = int(self.state[self.kernels.NODES]), float(self.arrays["up"][0])
+        text = f"{nodes:,} subtables visited; best value {value:g}, lower bound {max(self.bound, self.arrays['low'][0]):g}"
+        self.context.progress(0, 0, text)
+
+    def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
+        arrays = self.arrays
+        return int(
+            self.kernels.search_tests(
+                self.table, self.form, self.setting, self.impurity, width, heuristic, unwind, SLICE, self.state,
+                arrays["frames"], arrays["budget"], arrays["rows"], arrays["test"], arrays["floor"], arrays["rank"],
+                arrays["slots"], arrays[low], arrays[other], arrays["up"], arrays["best"],
+            )
+        )  # fmt: skip
+
+    def _enlarge(self) -> bool:
+        """Double what is too short for one more subtable; False when that exceeds the budget in bytes."""
+        from arboretum_decision_tables.kernels_sets import rehash
+
+        kernels, state, arrays = self.kernels, self.state, self.arrays
+        nodes, frames = int(state[kernels.NODES]) + 1, int(state[kernels.FRAMES]) + 1
+        top = arrays["frames"][frames - 2]
+        tests = int(state[kernels.TESTS]) + len(self.space.price)
+        wanted = {
+            "frames": frames, "budget": frames, "rows": int(state[kernels.ROWS] + top[1] - top[0]), "test": tests, "floor": tests,
+            "rank": tests, "low": nodes, "other": nodes, "up": nodes, "best": nodes, "slots": 2 * nodes,
+        }  # fmt: skip
+        budget = self.context.memory_bytes
+        for name, length in wanted.items():
+            old = arrays[name]
+            if length <= len(old):
+                continue
+            longer = 1 << (length - 1).bit_length()
+            # while an array moves, both copies are there
+            bytes_then = self.bytes_used() + old.nbytes // len(old) * longer
+            if budget is not None and bytes_then > budget:
+                return False
+            self.peak = max(self.peak, bytes_then)
+            new = np.zeros((longer, *old.shape[1:]), old.dtype)
+            if name == "slots":
+                rehash(old, new)
+            else:
+                new[: len(old)] = old
+            arrays[name] = new
+        return True
+
+    def bytes_used(self) -> int:
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+def _classes(space: Space) -> tuple[np.ndarray, np.ndarray]:
+    """int32[n], int64[n]: objects that may share a leaf of one class have equal numbers; and the class that bounds count on.
+
+    Objects with equal values always go the same way: those of them that contradict each other are one class of their own
+    (they end in one leaf, which no test divides), and count as the class of the first.  Counting fewer classes than
+    there are only lowers a bound.
+    """
+    if not space.inconsistent:
+        return space.label.astype(np.int32), space.label.astype(np.int64)
+    _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    cell = cell.ravel()
+    alone = times[cell] == 1
+    purity = np.where(alone, space.label, space.objects.n_classes + cell)
+    return purity.astype(np.int32), space.label[first[cell]].astype(np.int64)

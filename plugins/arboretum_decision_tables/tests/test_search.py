@@ -1,0 +1,121 @@
+"""Branch and bound against the slow truth and the graph; budgets that cut it short; the bounds by themselves."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arboretum.api import Context, Family, Form, LeafRule, value_of
+from arboretum.testing.tables import ToyGini
+from arboretum_decision_tables import search as searching
+from arboretum_decision_tables import slow
+from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth
+from arboretum_decision_tables.graph import build
+from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.search import search
+from arboretum_decision_tables.space import space_of
+from arboretum_decision_tables.values import Cost, values
+
+from decision_tables import problems, random_problem
+
+NAMES = [cls.name for cls in COMPLEXITIES]
+TOLERANCE = 1e-12
+"""Relative: ψ is a sum of at most 2 · 90 terms, so two orders of summation differ by less than 180 ε = 4 · 10⁻¹⁴."""
+
+
+@attrs.frozen
+class Mixed(ClosedForm):
+    """A form that has every term."""
+
+    name = "mixed"
+    FORM = Form(leaf=0.5, per_node=2.0, per_mass=0.25, priced=True)
+
+
+@attrs.frozen
+class MixedMax(ClosedForm):
+    name = "mixed_max"
+    FORM = Form(combine="max", leaf=0.5, per_node=2.0, per_mass=0.25)
+
+
+FORMS = [*(cls() for cls in COMPLEXITIES), Mixed(), MixedMax()]
+
+
+def check_tree(problem, complexity, found):
+    """The tree is lawful and has the value that is claimed; one cut short may be better (a part was improved last)."""
+    tree = found.tree()
+    scale = found.space.total_mass if complexity.per_object else 1.0
+    value = value_of(complexity, tree) * scale
+    assert found.lower_bound * (1 - TOLERANCE) <= value <= found.value * (1 + TOLERANCE)
+    asked = attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=complexity))
+    assert ZeroError().value(tree, asked) == value_of(complexity, tree)
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.booleans())
+def test_the_minimum_is_that_of_the_slow_truth(problem, complexity, widths):
+    space = space_of(problem)
+    best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
+    found = search(space, complexity.FORM, widths=widths)
+    assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE) and found.lower_bound == found.value
+    check_tree(problem, complexity, found)
+
+
+FAMILIES = {"multiway": [Family.multiway] * 6, "two-way": [Family.thresholds, Family.equals] * 3, "all": [*Family, *Family]}
+RULES = {"pure": LeafRule(), "rows": LeafRule(min_split=4), "mass": LeafRule(theta=0.05), "all": LeafRule(3, 0.02, 0.2)}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("families", FAMILIES.values(), ids=FAMILIES)
+def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
+    for seed in range(6):
+        options = {"rule": rule, "impurity": ToyGini(), "prices": [1, 2, 3, 1.5]} if seed % 2 else {"rule": rule, "impurity": ToyGini()}
+        weight = np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 0.1], 60) if seed % 3 == 0 else None
+        problem = random_problem(seed, 60, 6, values=3, classes=2 + seed % 3, families=families, weight=weight, **options)
+        space = space_of(problem)
+        graph = build(space)
+        for complexity in FORMS:
+            best = float(values(graph, [Cost.of(complexity)])[0][0])
+            found = search(space, complexity.FORM)
+            assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)
+            check_tree(problem, complexity, found)
+
+
+@pytest.mark.parametrize("complexity", FORMS, ids=lambda complexity: complexity.name)
+def test_cut_short_anywhere_the_bounds_hold_and_the_tree_is_there(complexity, monkeypatch):
+    problem = random_problem(5, 80, 7, prices=[1, 2, 3])
+    space = space_of(problem)
+    best = float(values(build(space), [Cost.of(complexity)])[0][0])
+    monkeypatch.setattr(searching, "SLICE", 0)  # a look at the clock at every step
+    clock = iter(range(10**9))
+    monkeypatch.setattr(searching.time, "monotonic", lambda: next(clock) * 1.0)
+    gaps = []
+    for steps in (1, 30, 100, 300, 1000, 3000):
+        start = time.monotonic()
+        found = search(space, complexity.FORM, Context(deadline=start + steps))
+        assert found.lower_bound <= best * (1 + TOLERANCE) and found.value >= best * (1 - TOLERANCE)
+        assert found.solved == (found.stopped == "") and 0 < found.lower_bound <= found.value < np.inf
+        check_tree(problem, complexity, found)
+        gaps.append(found.value - found.lower_bound)
+    assert gaps[0] > 0 and gaps[-1] <= gaps[0], "one step proves nothing, and more steps prove more"
+
+
+def test_bytes_that_run_out_stop_it_with_sound_bounds(monkeypatch):
+    monkeypatch.setattr(searching, "FIRST_NODES", 64)
+    space = space_of(random_problem(6, 300, 9))
+    best = search(space, Depth.FORM)
+    for budget in (1, 60_000, 100_000):
+        found = search(space, Depth.FORM, Context(memory_bytes=budget))
+        assert found.stopped == "bytes" and found.lower_bound <= best.value <= found.value
+        check_tree(random_problem(6, 300, 9), Depth(), found)
+
+
+def test_the_same_search_finds_the_same_tree_and_count():
+    space = space_of(random_problem(7, 70, 6))
+    one, two = (search(space, COMPLEXITIES[1].FORM) for _ in range(2))
+    assert (one.value, one.subproblems, one.opened) == (two.value, two.subproblems, two.opened)
+    assert one.tree() == two.tree()
