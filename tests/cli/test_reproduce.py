@@ -30,6 +30,7 @@ class Coins:
     sides: tuple[int, ...] = param((2, 6), "numbers of sides")
     published: float = param(0.5, "what the paper says")
     known: str = param("", "why it may differ")
+    aside: str = param("", "words beside the verdict")
     seconds: float = param(0.0, "how long a piece takes", ge=0.0, unit="s")
 
     def pieces(self, fraction):
@@ -53,7 +54,7 @@ class Coins:
             if n:
                 mean = sum(value["sum"] for _, value in found) / n
                 error = ((sum(value["squares"] for _, value in found) / n - mean**2) / n) ** 0.5
-                cells.append(Cell.judged("Table 1", f"{s} sides", "mean", self.published, mean, error, n=n, known=self.known))
+                cells.append(Cell.judged("Table 1", f"{s} sides", "mean", self.published, mean, error, n=n, known=self.known, aside=self.aside))
         if not cells:
             return Judgement()
         ours = [[cell.ours] for cell in cells]
@@ -116,6 +117,12 @@ def test_a_known_difference_prints_its_reason_and_sets_no_exit_status(coins):
     found = coins("--published", "0.6", "--known", "the coins are bent")
     assert found.status == 0
     assert "KNOWN" in found.out and "the coins are bent" in found.out and "verdict: KNOWN" in found.out
+
+
+def test_words_beside_a_verdict_are_printed_and_kept(coins):
+    found = coins("--aside", "bent 0.61")
+    assert next(line for line in found.out.splitlines() if "6 sides" in line).endswith("PASS     bent 0.61")
+    assert {row["aside"] for row in cells()} == {"bent 0.61"}
 
 
 def test_everything_is_kept_in_one_folder(coins):

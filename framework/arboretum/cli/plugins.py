@@ -67,9 +67,14 @@ def _papers(registry: Registry) -> str:
         merged.setdefault((year_of(paper) or "–", authors_of(paper)), []).extend(items)
     rows = []
     for (year, authors), items in sorted(merged.items()):  # "–" sorts after the digits
-        best = max(items, key=lambda item: (item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
+        best = max(items, key=_tells_most)
         rows.append((f"  {year}", _cut(authors, 40), _cut(_brought(items), 56), command(best)))
     return terminal.columns(rows)
+
+
+def _tells_most(item: Entry | Preset) -> tuple[bool, ...]:
+    """By which of a paper's components its command is chosen: the whole study, then a recipe; a data set only if need be."""
+    return item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"
 
 
 def _brought(items: list[Entry | Preset]) -> str:

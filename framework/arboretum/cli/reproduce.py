@@ -104,7 +104,8 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
         try:
             group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
         except argparse.ArgumentError as error:
-            msg = f"reproduction {entry.name!r} ({entry.owner.plugin}) has a field {field.alias!r}, which is an option of the command"
+            who = f"reproduction {entry.name!r} ({entry.owner.plugin})"
+            msg = f"{who} has a field {field.alias!r}, which is an option of the command"
             raise ConfigError(msg) from error
 
 

@@ -40,10 +40,14 @@ class Told:
         """File name → text of everything that is kept."""
         judged = self.judgement
         cells = [
-            (c.table, c.row, c.column, _exact(c.published), _exact(c.ours), _exact(c.error), _exact(c.deviation), c.n, c.verdict.value, c.reason)
+            (
+                *(c.table, c.row, c.column, *map(_exact, (c.published, c.ours, c.error, c.deviation))),
+                *(c.n, c.verdict.value, c.reason, c.aside),
+            )
             for c in judged.cells
         ]
-        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason")
+        numbers = ("published", "ours", "standard_error", "deviation")
+        header = ("table", "row", "column", *numbers, "n", "verdict", "reason", "aside")
         claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
         counts = {verdict.value: judged.count(verdict) for verdict in Verdict}
         summary = {**self.facts, "verdict": judged.verdict.value, "counts": counts, "notes": list(judged.notes)}
