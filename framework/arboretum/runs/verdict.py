@@ -18,6 +18,7 @@ from arboretum.interfaces.reproduction import Chapter, Judgement, Verdict
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.runs.folder import write_files
+from arboretum.runs.pieces import OUT
 from arboretum.runs.tracking import guarded
 
 SUMMARY, CELLS, CLAIMS = "reproduction.json", "cells.csv", "claims.csv"
@@ -74,10 +75,7 @@ def _exact(value: float) -> str:
 
 def write_verdict(folder: Path, told: Told) -> None:
     """Write all files, whole or none.  Raises StoreError."""
-    try:
-        write_files(folder, told.files())
-    except StoreError as error:
-        raise StoreError(f"{error}".replace("hydra.run.dir=FOLDER", "--out FOLDER")) from error
+    write_files(folder, told.files(), OUT)
 
 
 def track_verdict(tracker: Any, told: Told, folder: Path, fields: Mapping[str, Any]) -> str:
