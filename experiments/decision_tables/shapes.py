@@ -123,7 +123,7 @@ def picture(shapes: Mapping[tuple[int, int], Shape], cost: str) -> Grid:
         return f"{100 * value(line, n):.1f} %" + ("*" if shape.left_out else "")
 
     values = [[value(line, n) for n in ROWS] for line in lines]
-    top = float(np.nanmax(values))
+    top, marked = float(np.nanmax(values)), any(shape.left_out for shape in shapes.values())
     return Grid(
         title=f"How much dearer than the optimum, by the size of the table: {COST_NAMES[k]}",
         subtitle="mean of (greedy − minimum) / minimum over random tables with values and decisions in {0, 1, 2}",
@@ -134,7 +134,7 @@ def picture(shapes: Mapping[tuple[int, int], Shape], cost: str) -> Grid:
         breaks=range(len(ATTRIBUTES), len(lines), len(ATTRIBUTES)),
         scales=[(0.0, top)] * len(ROWS),
         legend="light: 0, dark: the largest of the picture",
-        notes=("not proven, *: all or some of the tables drawn had too many subtables for the budget.",),
+        notes=("not proven, *: all or some of the tables drawn had too many subtables for the budget.",) if marked else (),
     )
 
 
