@@ -224,7 +224,7 @@ def test_when_bytes_run_out_the_bound_is_below_the_minimum_and_the_tree_is_lawfu
 
 def test_when_seconds_run_out_it_stops_in_time(monkeypatch):
     monkeypatch.setattr(graphs, "SLICE", 1000)
-    problem = asked(random_problem(6, 400, 12), AverageDepth())
+    problem = asked(random_problem(6, 600, 14), AverageDepth())
     SubtableDP().solve(problem, Context(deadline=time.monotonic()))  # loads the kernels
     for seconds in (0.0, 0.05, 0.3):
         start = time.monotonic()
