@@ -139,7 +139,7 @@ class _Builder:
             build_rows(
                 space.codes, space.family, space.n_bins, space.first_test, space.price, space.even, space.label,
                 space.weight, space.count, space.words, space.rule_array, impurity_address(space), self.track,
-                self.state, *self.arrays.values(), SLICE,
+                self.state, *self.arrays.values(), SLICE, scratch_for(space),
             )
         )  # fmt: skip
 
@@ -163,8 +163,10 @@ class _Builder:
             bytes_then = self.bytes_used() + old.nbytes // len(old) * longer
             if budget is not None and bytes_then > budget:
                 return False
-            new = np.zeros((longer, *old.shape[1:]), old.dtype)
+            # NumPy asks for huge pages where it allocates without zeros
+            new = np.empty((longer, *old.shape[1:]), old.dtype)
             if name in ("slots", "leaf_slots"):
+                new.fill(0)
                 kernels.rehash(old, new)
             else:
                 new[: len(old)] = old
@@ -188,6 +190,25 @@ class _Builder:
             arrays["stream"][: int(self.state[self.kernels.STREAM])], order, arrays["slots"], stopped,
             int(self.state[self.kernels.LEAVES]) if self.track else -1,
         )  # fmt: skip
+
+
+def scratch_for(space: Space) -> tuple[np.ndarray, ...]:
+    """Memory of ``build_rows`` besides what it hands over, in the order in which the kernel names it."""
+    from arboretum_decision_tables.kernels_sets import BASE, NEAR_BITS
+
+    n, n_features = space.n_objects, len(space.n_bins)
+    widest, classes = int(space.n_bins.max(initial=0)), int(space.label.max(initial=0)) + 1
+    late = 3 * n_features + 5 * int(np.minimum(space.n_bins, BASE).sum()) + 1
+    masks = (n_features, BASE)
+    return (
+        np.zeros(widest, np.int64), np.zeros(widest, np.int64), np.zeros(widest, np.uint64), np.zeros(widest, np.uint64),
+        np.zeros(widest), np.zeros(widest, np.int64), np.zeros(classes), np.zeros(widest + 1, np.int64),
+        np.zeros(max(widest, classes), np.int64), np.zeros(masks, np.uint64), np.zeros(masks, np.uint64),
+        np.zeros(masks, np.int64), np.zeros(n_features, np.int64), np.zeros(BASE, np.uint64),
+        np.zeros((1 << NEAR_BITS, 2), np.uint64), np.zeros(late, np.int64), np.zeros((late, 3), np.uint64),
+        np.zeros(max(widest, classes), np.uint64), np.zeros((BASE, 2), np.uint64), np.zeros((n, 2), np.uint64),
+        np.zeros(n, np.int64),
+    )  # fmt: skip
 
 
 def impurity_address(space: Space) -> int:

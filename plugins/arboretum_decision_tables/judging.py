@@ -256,18 +256,23 @@ def _signed(value: float) -> str:
 
 
 def _notes(sample: Sample, cells: Mapping[str, Sequence[Cell]], spread: np.ndarray) -> list[str]:
-    left_out = f"{sample.single} tables had a single decision and were left out" if sample.single else "no table had a single decision"
+    single = f"{sample.single} tables had a single decision and were left out"
+    left_out = single if sample.single else "no table had a single decision"
     notes = [f"{sample.n:,} tables studied; {left_out}; {sample.merged:,} had equal rows, which were merged."]
     notes.append(
-        f"Verified: {sample.n * len(ALGORITHMS):,} greedy trees and {sample.n * len(COSTS):,} optimal trees, replayed over their tables "
-        "and measured anew; no greedy tree costs less than the minimum (a table that fails any of this stops its piece)."
+        f"Verified: {sample.n * len(ALGORITHMS):,} greedy trees and {sample.n * len(COSTS):,} optimal trees, replayed over "
+        "their tables and measured anew; no greedy tree costs less than the minimum (a table that fails any of this stops "
+        "its piece)."
     )
     means, groups = cells[MEANS], [cell for name, found in cells.items() if name != MEANS for cell in found]
     for words, found in ((f"the {len(groups)} cells of the tables", groups), (f"the {len(means)} means", means)):
         if found:
             z = np.array([cell.deviation for cell in found])
-            notes.append(f"Deviations of {words}: largest {np.abs(z).max():.2f} standard errors, root mean square {np.sqrt((z * z).mean()):.2f}.")
+            largest, typical = np.abs(z).max(), np.sqrt((z * z).mean())
+            notes.append(f"Deviations of {words}: largest {largest:.2f} standard errors, root mean square {typical:.2f}.")
     unknown = int((spread <= 0.0).sum())
     if unknown:
-        notes.append(f"{unknown} of {spread.size} columns are not judged: all our tables gave the same number, so its error is not known.")
+        notes.append(
+            f"{unknown} of {spread.size} columns are not judged: all our tables gave the same number, so its error is not known."
+        )
     return notes

@@ -13,7 +13,7 @@ from arboretum_decision_tables.kernels_rows import MIXED, goes
 from arboretum_decision_tables.kernels_sets import STAMP
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
-OWN_STAMP = (STAMP, tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(Path(__file__).parent.glob("kernels_[ps]*.py"))))
+OWN_STAMP = (STAMP, tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(Path(__file__).parent.glob("kernels_[acps]*.py"))))
 
 
 def jit(function: Callable | None = None, *, inline: bool = False) -> Any:
@@ -21,9 +21,10 @@ def jit(function: Callable | None = None, *, inline: bool = False) -> Any:
     return house.jit(function, inline=inline, stamp=OWN_STAMP) if function else lambda f: jit(f, inline=inline)
 
 
-LEAST, ARITY, PLAIN, LIGHT, SLACK, EASE = range(6)
+LEAST, ARITY, PLAIN, LIGHT, SLACK, EASE, AHEAD, CUBES = range(8)
 """Places in ``setting``: cheapest price; most outcomes of a test; whether only the rule "one class" makes leaves; weight of
-the two lightest objects; relative difference of equal values; how far beyond the second best test to go on with the best."""
+the two lightest objects; relative difference of equal values; how far beyond the second best test to go on with the best;
+whether to look ahead (kernels_ahead); from how many objects on to list cubes (kernels_cubes)."""
 
 ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
 """What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times Gini's index; or the
@@ -33,17 +34,18 @@ maximum over parts."""
 @jit(inline=True)
 def new_parts(slots, classes):
     """Scratch for the parts of a test: objects, rows that they stand for, mass, two words of the fingerprint, class, list of
-    the slots in use, class weights."""
+    the slots in use, class weights; of the objects that share a leaf with no other, their number and Σ w log₂ w."""
     return (
         np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots), np.zeros(slots, np.uint64),
         np.zeros(slots, np.uint64), np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros((slots, classes)),
+        np.zeros(slots, np.int64), np.zeros(slots),
     )  # fmt: skip
 
 
 @jit
 def fill_parts(column, family, index, by_bin, rows, low, high, purity, group, weight, count, words, parts):
     """Add up the objects of each outcome of a test (of each bin of its feature with ``by_bin``); returns how many occur."""
-    tally, counts, mass, one, two, who, touched, heavy = parts
+    tally, counts, mass, one, two, who, touched, heavy, alone, spread = parts
     seen = 0
     for k in range(low, high):
         r = rows[k]
@@ -56,6 +58,7 @@ def fill_parts(column, family, index, by_bin, rows, low, high, purity, group, we
             one[c], two[c] = words[r, 0], words[r, 1]
             mass[c], who[c], counts[c] = weight[r], purity[r], count[r]
             heavy[c] = 0.0
+            alone[c], spread[c] = 0, 0.0
         else:
             one[c] += words[r, 0]
             two[c] += words[r, 1]
@@ -63,7 +66,11 @@ def fill_parts(column, family, index, by_bin, rows, low, high, purity, group, we
             counts[c] += count[r]
             if who[c] != purity[r]:
                 who[c] = MIXED
-        heavy[c, group[r]] += weight[r]
+        if group[r] >= 0:
+            heavy[c, group[r]] += weight[r]
+        else:
+            alone[c] += 1
+            spread[c] += weight[r] * np.log2(weight[r]) if weight[r] > 0.0 else 0.0
         tally[c] += 1
     return seen
 
@@ -76,13 +83,14 @@ def clear_parts(parts, seen):
 
 
 @jit
-def part_bound(mass, heavy, form, setting, heap):
+def part_bound(mass, heavy, alone, spread, form, setting, heap):
     """A lower bound of ψ for a part that is no leaf, by its class weights.
 
     It is divided, as two of its objects differ in class and so in some code; so one test is asked of all its objects, and it
     has two branches, each ≥ ψ⁰.  Where only one class makes a leaf, each of its c classes has a leaf: there are at least c
     leaves, ⌈(c − 1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least the length
-    of Huffman's a-ary code of the classes (see ``bounds.root_bound``).
+    of Huffman's a-ary code of the classes (see ``bounds.root_bound``), an object that shares a leaf with no other being a
+    class.  Where there are such, Shannon's bound of that length is taken: it needs only sums over the objects.
     """
     least = setting[LEAST] if form[PRICED] else 1.0
     one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (1.0 if form[MAX] else 2.0)
@@ -98,8 +106,19 @@ def part_bound(mass, heavy, form, setting, heap):
             heap[j] = heavy[k]
             classes += 1
     arity = np.int64(setting[ARITY])
-    if classes <= 2:
+    if classes + alone <= 2:
         return one_test
+    length = 0.0
+    if alone > 0:
+        length = mass * np.log2(mass) - spread if mass > 0.0 else 0.0
+        for j in range(classes):
+            length -= heap[j] * np.log2(heap[j])
+        # each of the terms is rounded: take off more than that
+        length = (length - 1e-12 * (alone + classes) * mass * max(1.0, np.log2(mass))) / np.log2(arity) if mass > 0.0 else 0.0
+        length = max(length, 0.0)
+        classes += alone
+    elif form[PER_MASS] > 0.0 and not form[MAX]:
+        length = huffman(heap, classes, arity)
     if form[MAX]:
         longest, reached = 1, arity
         while reached < classes:
@@ -107,7 +126,6 @@ def part_bound(mass, heavy, form, setting, heap):
             reached *= arity
         return one_test + (longest - 1) * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
     inner = (classes - 1 + arity - 2) // (arity - 1)
-    length = huffman(heap, classes, arity) if form[PER_MASS] > 0.0 else 0.0
     return max(one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least)
 
 
@@ -135,14 +153,14 @@ def huffman(heap, n, arity):
 
 
 @jit
-def disorder(heavy, mass, heuristic):
+def disorder(heavy, spread, mass, heuristic):
     """How mixed a part is."""
     total = 0.0
     if heuristic == ENTROPY or heuristic == WORST_ENTROPY:
         for k in range(len(heavy)):
             if heavy[k] > 0.0:
-                total -= heavy[k] * np.log2(heavy[k] / mass)
-        return total
+                total -= heavy[k] * np.log2(heavy[k])
+        return total + mass * np.log2(mass) - spread if mass > 0.0 else 0.0
     for k in range(len(heavy)):
         total += heavy[k] * heavy[k]
     if heuristic == GINI:

@@ -75,7 +75,7 @@ def is_light_or_pure_enough(rows, low, high, column, family, index, outcome, lab
 @jit
 def build_rows(
     codes, family, n_bins, first_test, price, even, label, weight, count, words, rule, impurity, track,
-    state, size, mass, start, stream, slots, leaf_slots, frames, pending, rows, limit,
+    state, size, mass, start, stream, slots, leaf_slots, frames, pending, rows, limit, scratch,
 ):  # fmt: skip
     """Expand subtables until none is pending (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED).
 
@@ -85,25 +85,17 @@ def build_rows(
     state : int64[10].   size : int32[nodes].   mass : float64[nodes].   start : int64[nodes, 2], the node's part of
     ``stream``, (−1, −1) before it is expanded.   slots, leaf_slots : uint64[2^k, 2].   frames : int64[·, 4] (first and last
     row, pending children below it, whether it is a base).   pending : int64[·, 4] (node, feature, test of the feature,
-    outcome; above a base: node, set of its rows).   rows : int32[·].
+    outcome; above a base: node, set of its rows).   rows : int32[·].   scratch : of ``graph.scratch_for``, fresh for
+    every call.
     """
     n_features = codes.shape[0]
-    widest = 0
-    for f in range(n_features):
-        widest = max(widest, n_bins[f])
-    tally, counts = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
-    one, two = np.zeros(widest, np.uint64), np.zeros(widest, np.uint64)
-    heavy, who = np.zeros(widest), np.zeros(widest, np.int64)
-    vector = np.zeros(max(1, label.max() + 1))
-    after, touched = np.zeros(widest + 1, np.int64), np.zeros(max(widest, len(vector)), np.int64)
-    same, part = np.zeros((n_features, BASE), np.uint64), np.zeros((n_features, BASE), np.uint64)
-    part_code, parts, other = np.zeros((n_features, BASE), np.int64), np.zeros(n_features, np.int64), np.zeros(BASE, np.uint64)
-    near, late_at = np.zeros((1 << NEAR_BITS, 2), np.uint64), np.zeros(room_for(n_bins, BASE) + 1, np.int64)
-    late, by_code = np.zeros((len(late_at), 3), np.uint64), np.zeros(max(widest, len(vector)), np.uint64)
+    (
+        tally, counts, one, two, heavy, who, vector, after, touched, same, part, part_code, parts, other, near, late_at,
+        late, by_code, base_words, row_words, row_label,
+    ) = scratch  # fmt: skip
     summed = rule[1] > 0.0 or not np.isnan(rule[3])
     ruled = summed or rule[0] > 1.0
-    base_words, row_words = np.zeros((BASE, 2), np.uint64), np.zeros((len(label), 2), np.uint64)
-    row_label, unit = np.zeros(len(label), np.int64), True
+    unit = True
     for r in range(len(label)):
         unit &= weight[r] == 1.0 and count[r] == 1
     is_open, epoch, done, need = False, np.uint64(0), 0, 0

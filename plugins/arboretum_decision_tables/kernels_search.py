@@ -22,7 +22,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from arboretum_decision_tables.kernels_ahead import bound_ahead, fill_bits, literals_of
+from arboretum_decision_tables.kernels_cubes import DEEPEST, cube_bound, fitting_depth
 from arboretum_decision_tables.kernels_parts import (
+    AHEAD,
+    CUBES,
     EASE,
     SLACK,
     WORST_PAIRS,
@@ -53,6 +57,8 @@ NODES, FRAMES, ROWS, TESTS, VISITS = range(5)
 LOW, HIGH, NODE, FIRST, COUNT, CURRENT = range(6)
 """Columns of ``frames``: its rows, its subtable, its tests, and the one that is being searched (all but the first three −1
 before it is opened)."""
+CUBE_WORK = 64.0
+"""Words of cubes looked at per row and feature of a subtable that is opened."""
 
 
 @jit(inline=True)
@@ -67,19 +73,25 @@ def combine(form, a, b):
 
 
 @jit
-def bounds_of_part(k, parts, leaf, form, setting, memory, heap):
-    """(lower, upper) bound of ψ of a part."""
-    tally, _, mass, one, two, _, _, heavy = parts
-    slots, low, up = memory
+def bounds_of_part(k, parts, leaf, form, setting, memory, heap, table, literal, base, ahead):
+    """(lower, upper) bound of ψ of a part, of which ``literal`` is the number (−1: do not look ahead)."""
+    tally, _, mass, one, two, _, _, heavy, alone, spread = parts
+    slots, low, up, seen = memory
     if leaf:
         return form[LEAF], form[LEAF]
     if tally[k] == 2 and not form[PRICED]:  # any test that divides two objects makes two leaves
         both = own_cost(form, mass[k], 1.0) + combine(form, form[LEAF], form[LEAF])
         return both, both
     node = find(slots, one[k], two[k])
+    known, upper = np.float64(0.0), np.inf
     if node >= 0:
-        return low[node], up[node]
-    return part_bound(mass[k], heavy[k], form, setting, heap), np.inf
+        known, upper = low[node], up[node]
+        if known >= upper or seen[node]:  # what is to be seen from here was seen when it was opened
+            return known, upper
+    known = max(known, part_bound(mass[k], heavy[k], alone[k], spread[k], form, setting, heap))
+    if literal >= 0:
+        known = max(known, bound_ahead(literal, mass[k], known, table[1], base, table[3], table[4], form, setting, ahead))
+    return known, upper
 
 
 @jit
@@ -107,6 +119,8 @@ def join(a, i, b, j):
     a[3][i] += b[3][j]
     a[4][i] += b[4][j]
     a[5][i] = union(a[5][i], b[5][j])
+    a[8][i] += b[8][j]
+    a[9][i] += b[9][j]
 
 
 @jit
@@ -114,6 +128,7 @@ def nothing(a, i):
     """Slot i becomes the empty set."""
     a[7][i, :] = 0.0
     a[0][i], a[1][i], a[2][i], a[3][i], a[4][i], a[5][i] = 0, 0, 0.0, np.uint64(0), np.uint64(0), NOBODY
+    a[8][i], a[9][i] = 0, 0.0
 
 
 @jit
@@ -121,11 +136,13 @@ def copy_part(a, i, b, j):
     for k in range(b[7].shape[1]):
         a[7][i, k] = b[7][j, k]
     a[0][i], a[1][i], a[2][i], a[3][i], a[4][i], a[5][i] = b[0][j], b[1][j], b[2][j], b[3][j], b[4][j], b[5][j]
+    a[8][i], a[9][i] = b[8][j], b[9][j]
 
 
 @jit
 def weigh_test(
     f, index, by_bin, seen, parts, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic,
+    looks, base, ahead,
 ):  # fmt: skip
     """(floor, upper bound, disorder) of a test whose parts are filled in."""
     price = table[4][table[3][f] + index]
@@ -134,10 +151,13 @@ def weigh_test(
     for k in range(seen):
         c = parts[6][k]
         leaf = part_is_leaf(c, parts, table, rows, low, high, f, index, c, impurity, vector)
-        a, b = bounds_of_part(c, parts, leaf, form, setting, memory, heap)
+        literal = np.int64(-1)
+        if looks and not leaf:
+            literal = base[f] + (c if table[1][f] == MULTIWAY else 2 * index + c)
+        a, b = bounds_of_part(c, parts, leaf, form, setting, memory, heap, table, literal, base, ahead)
         least, greatest = combine(form, least, a), combine(form, greatest, b)
         if heuristic >= 0:
-            d = 0.0 if leaf else disorder(parts[7][c], parts[2][c], heuristic)
+            d = 0.0 if leaf else disorder(parts[7][c], parts[9][c], parts[2][c], heuristic)
             mixed = max(mixed, d) if heuristic >= WORST_PAIRS else mixed + d
     own = own_cost(form, mass, price)
     return own + least, own + greatest, mixed
@@ -154,7 +174,7 @@ def put_test(at, weighed, number, price, whole, form, heuristic, test, floor, ra
 @jit
 def open_subtable(
     table, mass, whole, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic, bins, pair, tail,
-    at, test, floor, rank,
+    looks, base, ahead, at, test, floor, rank,
 ):  # fmt: skip
     """List all tests that divide the rows, from ``at`` on; returns (end, least upper bound, its test)."""
     codes, family, _, first_test, price, even, _, purity, group, weight, count, words, _ = table
@@ -165,8 +185,9 @@ def open_subtable(
         touched, first = bins[6], first_test[f]
         if seen > 1 and family[f] == MULTIWAY:
             weighed = weigh_test(
-                f, 0, True, seen, bins, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic
-            )
+                f, 0, True, seen, bins, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic,
+                looks, base, ahead,
+            )  # fmt: skip
             put_test(at, weighed, first, price[first], whole, form, heuristic, test, floor, rank)
             at += 1
             if weighed[1] < best:
@@ -203,8 +224,9 @@ def open_subtable(
                     copy_part(pair, 0, bins, c)
                     join(tail, before, bins, c)
                 weighed = weigh_test(
-                    f, index, False, 2, pair, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic
-                )
+                    f, index, False, 2, pair, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic,
+                    looks, base, ahead,
+                )  # fmt: skip
                 put_test(at, weighed, first + index, price[first + index], whole, form, heuristic, test, floor, rank)
                 at += 1
                 if weighed[1] < best:
@@ -231,7 +253,7 @@ def keep_best(first, end, width, test, floor, rank):
 @jit
 def search_tests(
     table, form, setting, impurity, width, heuristic, unwind, limit,
-    state, frames, budget, rows, test, floor, rank, slots, low, other, up, best,
+    state, frames, budget, rows, test, floor, rank, slots, low, other, up, best, wide,
 ):  # fmt: skip
     """Search until the root is left (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED).
 
@@ -241,19 +263,25 @@ def search_tests(
     unwind : open nothing any more, take what is known up to the root.
     state : int64[5].   frames : int64[·, 6].   budget : float64[·], per frame.   rows : int32[·].   test : int64[·], floor,
     rank : float64[·], per test of a frame.   slots : uint64[2^k, 2].   low, up : float64[nodes], best : int64[nodes].
-    other : float64[nodes], the lower bounds of the other way of searching, which new subtables enter, too.
+    wide : bool[nodes], was opened with width 0.   other : float64[nodes], the lower bounds of the other way of searching, which new subtables enter, too.
     """
     codes, family, n_bins, first_test, price, _, label, purity, group, weight, count, words, _ = table
     classes = max(1, label.max() + 1)
     widest = max(2, n_bins.max())
     bins, pair, tail = new_parts(widest, classes), new_parts(2, classes), new_parts(widest + 2, classes)
     vector, heap, totals = np.zeros(classes), np.zeros(classes), np.zeros(classes)
-    done, memory = 0, (slots, low, up)
+    base = literals_of(family, n_bins, first_test, len(price))
+    ahead_of = setting[AHEAD] > 0.0
+    room = (len(label) + 63) // 64 if ahead_of else 0
+    bits, same = np.zeros((base[-1], room), np.uint64), np.zeros((classes, room), np.uint64)
+    kind, heavy = np.zeros(64 * room, np.int64), np.zeros(64 * room)
+    most = np.zeros((64 * room, DEEPEST + 1))
+    done, memory = 0, (slots, low, up, wide)
     while state[FRAMES] > 0:
         d = state[FRAMES] - 1
         frame = frames[d]
         a, b, node = frame[LOW], frame[HIGH], frame[NODE]
-        if (
+        if not unwind and (
             state[ROWS] + b - a > rows.shape[0] or d + 2 > frames.shape[0] or state[NODES] + 1 > low.shape[0]
             or 2 * (state[NODES] + 1) > slots.shape[0] or state[TESTS] + len(price) > test.shape[0]
         ):  # fmt: skip
@@ -271,18 +299,31 @@ def search_tests(
             whole = 0.0
             if heuristic >= 0:
                 totals[:] = 0.0
+                spread = 0.0
                 for k in range(a, b):
-                    totals[group[rows[k]]] += weight[rows[k]]
-                whole = disorder(totals, mass, heuristic)
+                    r = rows[k]
+                    if group[r] >= 0:
+                        totals[group[r]] += weight[r]
+                    elif weight[r] > 0.0:
+                        spread += weight[r] * np.log2(weight[r])
+                whole = disorder(totals, spread, mass, heuristic)
+            looks = ahead_of and width == 0 and b - a > 3
+            n_words = fill_bits(codes, family, base, rows, a, b, group, weight, bits, same, kind, heavy) if looks else 0
+            ahead = (bits, same, kind, heavy, n_words)
+            if looks and b - a >= setting[CUBES] and not wide[node] and (form[MAX] or form[PER_MASS] > 0.0):
+                depth = fitting_depth(base[-1], n_words, CUBE_WORK * (b - a) * len(family))
+                if depth > 0:
+                    low[node] = max(low[node], cube_bound(b - a, depth, family, base, ahead, classes, form, setting, most))
             frame[FIRST] = state[TESTS]
             end, found, found_test = open_subtable(
                 table, mass, whole, rows, a, b, form, setting, memory, impurity, vector, heap, heuristic, bins, pair, tail,
-                frame[FIRST], test, floor, rank,
+                looks, base, ahead, frame[FIRST], test, floor, rank,
             )  # fmt: skip
             if found < up[node]:
                 up[node], best[node] = found, found_test
             if width > 0:
                 end = keep_best(frame[FIRST], end, width, test, floor, rank)
+            wide[node] |= width == 0
             frame[COUNT], state[TESTS] = end - frame[FIRST], end
             state[VISITS] += 1
             done += (b - a) * len(family)
@@ -297,7 +338,7 @@ def search_tests(
             for k in range(seen):
                 c = bins[6][k]
                 leaf = part_is_leaf(c, bins, table, rows, a, b, f, index, c, impurity, vector)
-                x, y = bounds_of_part(c, bins, leaf, form, setting, memory, heap)
+                x, y = bounds_of_part(c, bins, leaf, form, setting, memory, heap, table, np.int64(-1), base, (bits, same, kind, heavy, 0))
                 least, greatest = combine(form, least, x), combine(form, greatest, y)
                 if x < y and (part < 0 or x > part_low):
                     part, part_low, part_one, part_two = c, x, bins[3][c], bins[4][c]
@@ -336,7 +377,7 @@ def search_tests(
         fresh = state[NODES]
         child = find_or_enter(slots, part_one, part_two, fresh)
         if child == fresh:
-            low[child], other[child], up[child], best[child] = part_low, part_low, np.inf, -1
+            low[child], other[child], up[child], best[child], wide[child] = part_low, part_low, np.inf, -1, False
             state[NODES] += 1
         top = state[ROWS]
         for k in range(a, b):

@@ -22,8 +22,8 @@ STAMP = (
 
 
 def jit(function: Callable | None = None, *, inline: bool = False) -> Any:
-    """The policy of the house; a cached kernel is stale, too, when a helper in a neighbouring file changes."""
-    return house.jit(function, inline=inline, stamp=STAMP) if function else lambda f: jit(f, inline=inline)
+    """The policy of the house, without counting references; a cached kernel is stale, too, when a neighbouring file changes."""
+    return house.jit(function, inline=inline, borrow=True, stamp=STAMP) if function else lambda f: jit(f, inline=inline)
 
 
 MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2

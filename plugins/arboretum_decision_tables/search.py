@@ -16,9 +16,14 @@ from arboretum_decision_tables.space import FAMILIES, Space
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
-FIRST_NODES = 1 << 14
+FIRST_NODES = 1 << 12
 EASE = 0.02
 """How far above the second best test the best one is followed; values from 0 to 0.1 were measured, see the benchmark."""
+
+CUBE_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
+"""Of the seconds left, for the cubes of the whole table; at most so many seconds; at this speed."""
+CUBES = 1000
+"""Objects from which on a subtable's cubes are listed when it is first opened: smaller ones are searched faster."""
 
 
 @attrs.frozen(eq=False)
@@ -63,43 +68,49 @@ class Found:
         return assemble(space, choose, None)
 
 
-def search(space: Space, form: Form, context: Context = Context(), *, ease: float = EASE, widths: bool = True) -> Found:  # noqa: B008
+def search(
+    space: Space, form: Form, context: Context = Context(), *,  # noqa: B008
+    ease: float = EASE, widths: bool = True, ahead: bool = True,
+    cubes: int = CUBES,
+) -> Found:
     """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
 
     Raises nothing when the budget is too small for anything: the greedy tree is always found first.
     """
-    return _Search(space, form, context, ease).run(widths)
+    return _Search(space, form, context, ease, ahead, cubes).run(widths)
 
 
 class _Search:
     """Owns the arrays of kernels_search and enlarges them."""
 
-    def __init__(self, space: Space, form: Form, context: Context, ease: float) -> None:
+    def __init__(self, space: Space, form: Form, context: Context, ease: float, ahead: bool, cubes: int) -> None:
         from arboretum_decision_tables import kernels_search as kernels
 
         self.space, self.kernels, self.context, self.plain_form = space, kernels, context, form
-        purity, group = _classes(space)
+        self.merged = merged = _Merged.of(space)
         self.table = (
-            space.codes, space.family, space.n_bins, space.first_test, space.price, space.even, space.label, purity, group,
-            space.weight, space.count, space.words, space.rule_array,
+            merged.codes, space.family, space.n_bins, space.first_test, space.price, space.even, merged.label, merged.purity,
+            merged.group, merged.weight, merged.count, merged.words, space.rule_array,
         )  # fmt: skip
         multiway = space.family == FAMILIES[Family.multiway]
         arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
         least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
-        light = float(np.sort(space.weight)[:2].sum())
+        light = float(np.sort(merged.weight)[:2].sum())
         self.form = np.array([form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced], np.float64)
-        self.setting = np.array([least, arity, space.plain_rule, light, space.slack, ease])
+        self.setting = np.array([least, arity, space.plain_rule, light, space.slack, ease, space.plain_rule and ahead, cubes])
         self.impurity = impurity_address(space)
         self.state = np.zeros(5, np.int64)
-        n, tests = space.n_objects, max(1, len(space.price))
+        n, tests = len(merged.weight), max(1, len(space.price))
         self.arrays: dict[str, np.ndarray] = {
             "frames": np.zeros((64, 6), np.int64), "budget": np.zeros(64), "rows": np.zeros(4 * n + 64, np.int32),
             "test": np.zeros(16 * tests, np.int64), "floor": np.zeros(16 * tests), "rank": np.zeros(16 * tests),
             "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64), "low": np.zeros(FIRST_NODES), "other": np.zeros(FIRST_NODES),
             "up": np.full(FIRST_NODES, math.inf), "best": np.full(FIRST_NODES, -1, np.int64),
+            "wide": np.zeros(FIRST_NODES, np.bool_),
         }  # fmt: skip
         self.peak = self.bytes_used()
         self.bound, self.stopped = 0.0, ""
+        self.budget: int | None = None
 
     def run(self, widths: bool) -> Found:
         space = self.space
@@ -108,11 +119,18 @@ class _Search:
             return self._found(self.plain_form.leaf, self.plain_form.leaf)
         self._enter_root()
         start, deadline = time.monotonic(), self.context.deadline
-        for heuristic in self._heuristics():
-            self._narrow(1, heuristic, math.inf)
+        first, *others = self._heuristics()
+        self._narrow(1, first, math.inf)
+        self.budget = self.context.memory_bytes  # there is a tree now
+        if self.budget is not None and self.bytes_used() > self.budget:
+            self.stopped = "bytes"
+        for heuristic in others:
+            if not self.stopped:
+                self._narrow(1, heuristic, math.inf)
+        self._list_cubes(min(LONGEST_LIST, CUBE_SHARE * self._left()))
         left = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
         quick = min(1.0, 0.1 * left)
-        solved = self._wide(time.monotonic() + quick)
+        solved = not self.stopped and self._wide(time.monotonic() + quick)
         width = 2
         until = time.monotonic() + 0.5 * (left - quick) if left < math.inf else math.inf
         while widths and not solved and not self.stopped:
@@ -154,8 +172,27 @@ class _Search:
         arrays["low"][0] = arrays["other"][0] = self.bound
         self.state[kernels.NODES] = 1
 
+    def _left(self) -> float:
+        """Seconds, at least 0."""
+        deadline = self.context.deadline
+        return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+
+    def _list_cubes(self, seconds: float) -> None:
+        """Raise the root's bound by the cubes of as many literals as are listed in about that time."""
+        from arboretum_decision_tables.kernels_cubes import cube_bound_of_all, fitting_depth
+
+        form = self.plain_form
+        if not self.setting[6] or not (form.combine == "max" or form.per_mass > 0):
+            return
+        literals, n = int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()), len(self.merged.weight)
+        depth = int(fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND))
+        if depth > 0:
+            self.bound = max(self.bound, float(cube_bound_of_all(self.table, self.form, self.setting, depth)))
+            for name in ("low", "other"):
+                self.arrays[name][0] = max(self.arrays[name][0], self.bound)
+
     def _start(self) -> None:
-        kernels, arrays, n = self.kernels, self.arrays, self.space.n_objects
+        kernels, arrays, n = self.kernels, self.arrays, len(self.merged.weight)
         arrays["frames"][0] = 0, n, 0, 0, -1, -1
         arrays["rows"][:n] = np.arange(n)
         arrays["budget"][0] = math.inf
@@ -197,6 +234,7 @@ class _Search:
                 self.table, self.form, self.setting, self.impurity, width, heuristic, unwind, SLICE, self.state,
                 arrays["frames"], arrays["budget"], arrays["rows"], arrays["test"], arrays["floor"], arrays["rank"],
                 arrays["slots"], arrays[low], arrays[other], arrays["up"], arrays["best"],
+                arrays["wide"],
             )
         )  # fmt: skip
 
@@ -210,9 +248,9 @@ class _Search:
         tests = int(state[kernels.TESTS]) + len(self.space.price)
         wanted = {
             "frames": frames, "budget": frames, "rows": int(state[kernels.ROWS] + top[1] - top[0]), "test": tests, "floor": tests,
-            "rank": tests, "low": nodes, "other": nodes, "up": nodes, "best": nodes, "slots": 2 * nodes,
+            "rank": tests, "low": nodes, "other": nodes, "up": nodes, "best": nodes, "wide": nodes, "slots": 2 * nodes,
         }  # fmt: skip
-        budget = self.context.memory_bytes
+        budget = self.budget
         for name, length in wanted.items():
             old = arrays[name]
             if length <= len(old):
@@ -235,17 +273,43 @@ class _Search:
         return sum(array.nbytes for array in self.arrays.values())
 
 
-def _classes(space: Space) -> tuple[np.ndarray, np.ndarray]:
-    """int32[n], int64[n]: objects that may share a leaf of one class have equal numbers; and the class that bounds count on.
+@attrs.frozen(eq=False)
+class _Merged:
+    """The objects of a space for the search: those that contradict each other are one object with a class of its own.
 
-    Objects with equal values always go the same way: those of them that contradict each other are one class of their own
-    (they end in one leaf, which no test divides), and count as the class of the first.  Counting fewer classes than
-    there are only lowers a bound.
+    No test divides them, so they end in one leaf, wherever that is.  (They stay apart when the leaf rule looks at impurities,
+    which need their classes.)   purity : int32[n], objects that may share a leaf of one class have equal numbers.
+    group : int64[n], class, or −1 for an object that shares a leaf of one class with no other.
     """
-    if not space.inconsistent:
-        return space.label.astype(np.int32), space.label.astype(np.int64)
-    _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    cell = cell.ravel()
-    alone = times[cell] == 1
-    purity = np.where(alone, space.label, space.objects.n_classes + cell)
-    return purity.astype(np.int32), space.label[first[cell]].astype(np.int64)
+
+    codes: np.ndarray
+    label: np.ndarray
+    purity: np.ndarray
+    group: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    words: np.ndarray
+
+    @staticmethod
+    def of(space: Space) -> _Merged:
+        label = space.label.astype(np.int64)
+        if not space.inconsistent:
+            return _Merged(space.codes, space.label, space.label, label, space.weight, space.count, space.words)
+        _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        cell, classes = cell.ravel(), space.objects.n_classes
+        if not math.isnan(space.rule_array[3]):
+            alone = times[cell] == 1
+            purity = np.where(alone, label, classes + cell).astype(np.int32)
+            return _Merged(space.codes, space.label, purity, label[first[cell]], space.weight, space.count, space.words)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        cell, first, alone = rank[cell], first[order], times[order] > 1
+        words = np.zeros((len(first), 2), np.uint64)
+        np.add.at(words, cell, space.words)
+        return _Merged(
+            np.ascontiguousarray(space.codes[:, first]), space.label[first],
+            np.where(alone, classes + np.arange(len(first)), label[first]).astype(np.int32),
+            np.where(alone, -1, label[first]), np.bincount(cell, space.weight),
+            np.bincount(cell, space.count).astype(np.int64), words,
+        )  # fmt: skip

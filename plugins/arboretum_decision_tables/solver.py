@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -66,9 +67,12 @@ class SubtableDP:
             raise CapabilityError(msg)
         costs = [Cost.of(component) for component in (complexity, *self._further())]
         space = self._space(problem)
-        graph = build(space, _within_bytes(context), values=len(costs))
+        context, start = _within_bytes(context), time.monotonic()
+        graph = build(space, _for_graph(context, costs[:1]), values=len(costs))
         if not graph.finished:
-            return _unfinished(graph, costs[0], context)
+            found = _searched(graph, costs[0], context, start)
+            plain = len(costs) == 1 and not self.count and self.enumerate == 1
+            return found if plain else attrs.evolve(found, finished=False)
         if graph.n_nodes == 0:
             return self._leaf(graph, costs)
         return self._optimal(graph, costs, values(graph, costs[:1])[0])
@@ -80,9 +84,10 @@ class SubtableDP:
 
         costs = [Cost.of(component) for component in complexities]
         space = self._space(problem)
-        graph = build(space, _within_bytes(context), values=len(costs))
+        context, start = _within_bytes(context), time.monotonic()
+        graph = build(space, _for_graph(context, costs), values=len(costs))
         if not graph.finished:
-            return [_unfinished(graph, cost, context) for cost in costs]
+            return [_searched(graph, cost, context, start, len(costs) - i) for i, cost in enumerate(costs)]
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
         if graph.n_nodes == 0:
             return [plain._leaf(graph, [cost]) for cost in costs]
@@ -159,6 +164,55 @@ class SubtableDP:
 def _within_bytes(context: Context) -> Context:
     """The context with a budget of bytes, that of the run or the default."""
     return context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
+
+
+GRAPH_SHARE, GRAPH_SHARE_OF_MANY = 0.1, 0.4
+"""Of the seconds, for the graph, before branch and bound takes over; more where one graph serves several complexities."""
+LEAST_SECONDS = 10.0
+"""For branch and bound per complexity where no budget of seconds is given (or as long as the graph took)."""
+
+
+def _for_graph(context: Context, costs: Sequence[Any]) -> Context:
+    """The part of the budget that the graph may spend where branch and bound can follow."""
+    if any(cost.form is None for cost in costs):
+        return context
+    now, share = time.monotonic(), GRAPH_SHARE if len(costs) == 1 else GRAPH_SHARE_OF_MANY
+    deadline = None if context.deadline is None else now + share * max(0.0, context.deadline - now)
+    return attrs.evolve(context, deadline=deadline, memory_bytes=context.memory_bytes // 2)
+
+
+def _searched(graph: Any, cost: Any, context: Context, start: float, costs_left: int = 1) -> Solution:
+    """The graph did not fit: branch and bound with what is left, shared by the complexities that are left.
+
+    start : when the graph was begun.
+    """
+    from arboretum_decision_tables.search import search
+
+    if cost.form is None or isinstance(graph.index, dict):
+        return _unfinished(graph, cost, context)
+    now, space = time.monotonic(), graph.space
+    seconds = max(LEAST_SECONDS, now - start) if context.deadline is None else max(0.0, context.deadline - now) / costs_left
+    until = now + seconds
+    found = search(space, cost.form, attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2))
+    tree = found.tree()
+    value = value_of(cost.complexity, tree)
+    if found.solved:
+        bound = min(value, found.value / cost.scale(space))
+        note = (
+            f"the graph of subtables did not fit its part of the budget of {graph.stopped}; branch and bound proved the "
+            f"minimum with {found.subproblems:,} subtables (it does not count or list trees, and has no stages)"
+        )
+        return Solution(tree, value, bound, Status.optimal, found.subproblems, notes=(note,))
+    bound = min(value, found.lower_bound / cost.scale(space))
+    status = Status.optimal if bound >= value * (1 - space.slack) else Status.feasible
+    spent = found.stopped
+    if spent == "seconds" and context.deadline is None:
+        spent = f"bytes ran out for the graph, and the {seconds:.0f} seconds that follow without budget.seconds"
+    note = (
+        f"the budget of {spent} ran out after branch and bound visited {found.subproblems:,} subtables: the value is that of "
+        f"the best tree found, and no tree is below {bound:g}"
+    )
+    return Solution(tree, value, bound, status, found.subproblems, status is Status.optimal, (note,))
 
 
 def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:

@@ -59,7 +59,8 @@ class Study:
         greedy = forest.measures[:, _FROM_FOREST]
         least = minima[_FROM_MINIMA]
         if impure.any():
-            raise VerificationError(f"verification failed: greedy tree {ALGORITHMS[int(impure.argmax())]} has a leaf of two decisions")
+            name = ALGORITHMS[int(impure.argmax())]
+            raise VerificationError(f"verification failed: greedy tree {name} has a leaf of two decisions")
         if (greedy < least).any():
             tree, cost = np.argwhere(greedy < least)[0]
             msg = (

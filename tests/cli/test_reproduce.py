@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from arboretum.plugin.discovery import load_registry
+from arboretum.runs.labour import code_of
+
 COINS = '''
 """A study of coins."""
 import time
@@ -30,6 +33,7 @@ class Coins:
     sides: tuple[int, ...] = param((2, 6), "numbers of sides")
     published: float = param(0.5, "what the paper says")
     known: str = param("", "why it may differ")
+    aside: str = param("", "words beside the verdict")
     seconds: float = param(0.0, "how long a piece takes", ge=0.0, unit="s")
 
     def pieces(self, fraction):
@@ -53,20 +57,24 @@ class Coins:
             if n:
                 mean = sum(value["sum"] for _, value in found) / n
                 error = ((sum(value["squares"] for _, value in found) / n - mean**2) / n) ** 0.5
-                cells.append(Cell.judged("Table 1", f"{s} sides", "mean", self.published, mean, error, n=n, known=self.known))
+                place, words = ("Table 1", f"{s} sides", "mean"), {"known": self.known, "aside": self.aside}
+                cells.append(Cell.judged(*place, self.published, mean, error, n=n, **words))
         if not cells:
             return Judgement()
         ours = [[cell.ours] for cell in cells]
         grid = Grid("Coins", [cell.row for cell in cells], ["mean"], ours, [[f"{x:.3f}" for x in row] for row in ours])
-        chapter = Chapter("all coins", {"coins": len(cells)}, {"mean": cells[0].ours}, {"coins.csv": "a,b\\n1,2\\n"}, ("coins",))
+        files = {"coins.csv": "a,b\\n1,2\\n"}
+        chapter = Chapter("all coins", {"coins": len(cells)}, {"mean": cells[0].ours}, files, ("coins",))
         claim = Claim("coins are fair", Verdict.PASS, "it was seen")
-        return Judgement(cells, (claim,), {"coins.csv": "a,b\\n1,2\\n"}, {"coins": grid}, (chapter,), ("a note",))
+        return Judgement(cells, (claim,), files, {"coins": grid}, (chapter,), ("a note",))
 '''
 
 
 @pytest.fixture
-def reproduce(call, here):
+def reproduce(call, here, monkeypatch):
+    """Call it; the hash of the code is the same throughout a test, also while somebody edits the code."""
     (here / "coins.py").write_text(COINS)
+    monkeypatch.setattr("arboretum.cli.reproduce.code_of", lambda registry: "the same code")
     return lambda *argv: call("reproduce", "--plugin", "coins.py", "--workers", "1", *argv)
 
 
@@ -118,6 +126,12 @@ def test_a_known_difference_prints_its_reason_and_sets_no_exit_status(coins):
     assert "KNOWN" in found.out and "the coins are bent" in found.out and "verdict: KNOWN" in found.out
 
 
+def test_words_beside_a_verdict_are_printed_and_kept(coins):
+    found = coins("--aside", "bent 0.61")
+    assert next(line for line in found.out.splitlines() if "6 sides" in line).endswith("PASS     bent 0.61")
+    assert {row["aside"] for row in cells()} == {"bent 0.61"}
+
+
 def test_everything_is_kept_in_one_folder(coins):
     coins("--out", "kept", "--fraction", "0.5")
     names = {path.name for path in Path("kept").iterdir()}
@@ -145,13 +159,30 @@ def test_fresh_does_everything_again_and_another_seed_is_other_work(coins):
     assert len(piece_files()) == 12
 
 
+def test_changed_code_is_other_work(coins, monkeypatch):
+    coins()
+    monkeypatch.setattr("arboretum.cli.reproduce.code_of", lambda registry: "other code")
+    assert "6 of 6 pieces" in coins().out
+
+
+def test_the_code_of_a_study_is_the_framework_and_what_it_may_use(here):
+    (here / "coins.py").write_text(COINS)
+    before = code_of(load_registry(["coins.py"]))
+    assert code_of(load_registry(["coins.py", "lines.py"])) == before, "trackers do not count"
+    assert code_of(load_registry(["coins.py", "toy.py"])) != before
+    (here / "coins.py").write_text(COINS + "# changed")
+    assert code_of(load_registry(["coins.py"])) != before
+
+
 def test_fields_of_the_reproduction_are_options_that_choose_pieces(coins):
     coins("--sides", "2")
     found = coins("--sides", "2,8")
     assert "3 of 6 pieces" in found.out and "3 finished before" in found.out
 
 
-@pytest.mark.parametrize("damage", [lambda text: text[:40], lambda text: "[]", lambda text: text.replace("sum", "gum"), lambda text: ""])
+@pytest.mark.parametrize(
+    "damage", [lambda text: text[:40], lambda text: "[]", lambda text: text.replace("sum", "gum"), lambda text: ""]
+)
 def test_a_damaged_piece_is_done_again(coins, damage):
     coins()
     whole = cells()
@@ -184,8 +215,9 @@ def test_a_piece_that_fails_stops_no_other_and_is_named(coins):
 def test_results_do_not_depend_on_the_number_of_workers(command):
     (command.cwd / "coins.py").write_text(COINS)
     kept = []
+    argv = ("reproduce", "coins", "--plugin", "coins.py", "tracker=none")
     for workers in ("1", "2"):
-        found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", workers, "--out", workers)
+        found = command.run(*argv, "--workers", workers, "--out", workers)
         assert found.status == 0, found.err
         kept.append((command.cwd / workers / "cells.csv").read_text())
     assert kept[0] == kept[1]
@@ -204,8 +236,8 @@ def test_an_interrupted_reproduction_keeps_what_is_finished_and_goes_on(command,
     assert stopped.status == 130
     kept = len(piece_files(command.cwd / OUT))
     assert 2 <= kept < 6
-    assert f"interrupted; {kept} of 6 pieces are finished and kept" in stopped.err and "the same command goes on" in stopped.err
-    assert "Traceback" not in stopped.err
+    assert f"interrupted; {kept} of 6 pieces are finished and kept" in stopped.err
+    assert "the same command goes on" in stopped.err and "Traceback" not in stopped.err
     resumed = command.run(*argv)
     assert resumed.status == 0 and f"{kept} finished before" in resumed.out
 
@@ -214,8 +246,10 @@ def test_a_script_without_a_guard_may_call_it(command):
     """Workers do not import the script that started them."""
     (command.cwd / "coins.py").write_text(COINS)
     argv = ["reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2"]
-    (command.cwd / "script.py").write_text(f"from arboretum.cli.main import main\nprint('once')\nraise SystemExit(main({argv!r}))\n")
-    done = subprocess.run([sys.executable, "script.py"], cwd=command.cwd, capture_output=True, text=True, timeout=120, check=False)
+    script = f"from arboretum.cli.main import main\nprint('once')\nraise SystemExit(main({argv!r}))\n"
+    (command.cwd / "script.py").write_text(script)
+    words = [sys.executable, "script.py"]
+    done = subprocess.run(words, cwd=command.cwd, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("once") == 1 and "verdict: PASS" in done.stdout
 
@@ -267,7 +301,8 @@ def test_a_field_named_like_an_option_of_the_command_is_refused(call, here):
 
 def test_a_folder_that_cannot_be_written_is_said_before_any_work(coins):
     Path("file").write_text("")
-    assert "cannot be written" in coins("--out", "file/below").error
+    error = coins("--out", "file/below").error
+    assert "cannot be written" in error and "choose another with --out FOLDER" in error
 
 
 def test_the_first_paper_in_small_says_the_same_with_one_worker_and_two(command):
@@ -321,7 +356,8 @@ class TestTracker:
         with sqlite3.connect("store.db") as store:
             names = dict(store.execute("select name, run_uuid from runs"))
             tags = dict(store.execute("select key, value from tags where run_uuid = ?", (names["coins: all coins"],)))
-            metrics = dict(store.execute("select key, value from metrics where run_uuid = ?", (names["coins: all coins"],)))
+            of_chapter = (names["coins: all coins"],)
+            metrics = dict(store.execute("select key, value from metrics where run_uuid = ?", of_chapter))
         store.close()
         assert set(names) == {"reproduce coins", "coins: all coins"}
         assert tags["mlflow.parentRunId"] == names["reproduce coins"]

@@ -49,7 +49,7 @@ def test_the_version_and_an_unknown_verb(call):
     assert call("--version").out == f"arboretum {__version__}\n"
     result = call("rnu")
     assert result.status == 1
-    assert result.error.startswith("unknown verb 'rnu'; did you mean 'run'? known: run, plugins")
+    assert result.error.startswith("unknown verb 'rnu'; did you mean 'run'? known: run, reproduce, plugins")
 
 
 def test_an_unknown_option_of_a_verb_is_one_line_with_the_closest(call):

@@ -10,7 +10,7 @@ from arboretum.cli import terminal
 from arboretum.interfaces.reproduction import Cell, Claim, Judgement, Verdict
 from arboretum.runs.verdict import Told
 
-HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict")
+HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 
 
 def judgement_text(told: Told, *, brief: bool = False) -> str:
@@ -39,10 +39,10 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
     for cell in cells:
         name = cell.row if cell.row != last else ""
         last = cell.row
-        rows.append(
-            (f"  {name}", cell.column, *(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}", cell.verdict.value)
-        )
-    return f"{table}\n" + terminal.columns(rows, HEADER, right=(2, 3, 4, 5))
+        numbers = (*(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}")
+        rows.append((f"  {name}", cell.column, *numbers, cell.verdict.value, cell.aside))
+    shown = len(HEADER) - (not any(cell.aside for cell in cells))
+    return f"{table}\n" + terminal.columns([row[:shown] for row in rows], HEADER[:shown], right=(2, 3, 4, 5))
 
 
 def summary(judged: Judgement) -> list[str]:
@@ -70,4 +70,5 @@ def _claim(claim: Claim) -> str:
 
 def _wrapped(text: str, first: str, rest: str | None = None) -> str:
     rest = first if rest is None else rest
-    return textwrap.fill(text, terminal.width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False)
+    indents = {"initial_indent": first, "subsequent_indent": rest}
+    return textwrap.fill(text, terminal.width(), **indents, break_on_hyphens=False, break_long_words=False)

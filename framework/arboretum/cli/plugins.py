@@ -76,8 +76,13 @@ def _command_of(items: list[Entry | Preset], registry: Registry) -> str:
     runnable = [item for item in items if runs_anywhere(item) and command(item, registry)]
     if not runnable:
         return f"arboretum explain {items[0].kind}.{items[0].name}"
-    best = max(runnable, key=lambda item: (item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"))
+    best = max(runnable, key=_tells_most)
     return command(best, registry) or ""
+
+
+def _tells_most(item: Entry | Preset) -> tuple[bool, ...]:
+    """By which of a paper's components its command is chosen: the whole study, then a recipe; a data set only if need be."""
+    return item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"
 
 
 def _brought(items: list[Entry | Preset]) -> str:

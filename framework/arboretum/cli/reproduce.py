@@ -30,7 +30,7 @@ from arboretum.plugin.registry import Entry, Registry
 from arboretum.runs.folder import make_ready
 from arboretum.runs.index import default_root
 from arboretum.runs.labour import Interrupted, Standing, Yield, code_of, default_folder, perform
-from arboretum.runs.pieces import Job, Pieces
+from arboretum.runs.pieces import OUT, Job, Pieces
 from arboretum.runs.tracking import guarded
 from arboretum.runs.verdict import Told, track_verdict, write_verdict
 
@@ -104,7 +104,8 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
         try:
             group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
         except argparse.ArgumentError as error:
-            msg = f"reproduction {entry.name!r} ({entry.owner.plugin}) has a field {field.alias!r}, which is an option of the command"
+            who = f"reproduction {entry.name!r} ({entry.owner.plugin})"
+            msg = f"{who} has a field {field.alias!r}, which is an option of the command"
             raise ConfigError(msg) from error
 
 
@@ -148,7 +149,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     component = build(entry, fields)
     tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
     folder = Path(arguments.out).expanduser() if arguments.out else default_folder(default_root(), entry.name)
-    make_ready(folder)
+    make_ready(folder, OUT)
     trouble = _prepare(tracker)
     plugins = tuple(str(Path(file).expanduser().resolve()) for file in arguments.plugin)
     job = Job(entry.name, arguments.seed, json.dumps(fields), plugins, code_of(registry))

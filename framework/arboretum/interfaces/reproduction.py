@@ -23,6 +23,7 @@ import attrs
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts
 from arboretum.model.grid import Grid
+from arboretum.model.record import Record
 
 LIMIT = 4.0
 """A cell passes within so many standard errors of the difference, unless its paper's page says otherwise."""
@@ -53,7 +54,7 @@ class Cell:
     """One published number beside ours.
 
     table, row, column : where the paper has it.   error : standard error of ours − published.   n : what ours is a mean of.
-    reason : of a KNOWN difference.
+    reason : of a KNOWN difference.   aside : words beside the verdict, such as what another variant gives.
     """
 
     table: str
@@ -65,6 +66,7 @@ class Cell:
     verdict: Verdict
     n: int = 0
     reason: str = ""
+    aside: str = ""
 
     @property
     def deviation(self) -> float:
@@ -86,10 +88,12 @@ class Cell:
         n: int = 0,
         limit: float = LIMIT,
         known: str = "",
+        aside: str = "",
     ) -> Cell:
         """PASS within ``limit`` standard errors; beyond, KNOWN with the reason if there is one, else FAIL."""
         verdict = Verdict.PASS if abs(ours - published) <= limit * error else Verdict.KNOWN if known else Verdict.FAIL
-        return Cell(table, row, column, published, ours, error, verdict, n, known if verdict is Verdict.KNOWN else "")
+        reason = known if verdict is Verdict.KNOWN else ""
+        return Cell(table, row, column, published, ours, error, verdict, n, reason, aside)
 
 
 @attrs.frozen
@@ -151,6 +155,10 @@ class House(Protocol):
 
     def parts(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()) -> Parts:
         """Put together the parts of a run (group → option, "group.field" → value), presets included.  Raises ConfigError."""
+        ...
+
+    def run(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = (), seed: int = 0) -> Record:
+        """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises ArboretumError."""
         ...
 
 

@@ -28,7 +28,8 @@ import numpy as np
 
 from arboretum.kernels.coded import BLOCK, EQUALS, MULTIWAY, NO_SIDE, THRESHOLDS
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at, impurity_at, make_node
+from arboretum.kernels.marks import KernelNode
+from arboretum.kernels.pointers import batch_at, impurity_at
 
 FOUND_NAN = -1
 """The criterion returned NaN or +inf somewhere."""
@@ -43,23 +44,15 @@ broke the contract."""
 
 
 @jit
-def grow_coded(features, rows, depth, above, objects, rules, levels, judge, nodes):
-    """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, or NO_ROOM.
-
-    rows : int32[m], the objects of the given node; divided in place.   The rest: see the module.
-    """
-    codes, row_stride, column_stride, column, family, offset, has_missing, price_offset, prices, owner = features
-    feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes
-    batch, params, impurity_address, relative = judge
-    unit, by_class = objects[4], len(objects[0]) > 0
-    width, count_width = weights.shape[1], counts.shape[1]
-    n_features, room = len(column), len(feature)
+def scratch_for(features, n_rows, room, width, count_width, unit, by_class):
+    """Memory for :func:`grow_coded`: of trees over at most ``n_rows`` objects with at most ``room`` nodes."""
+    family, offset = features[4], features[5]
+    n_features = len(family)
     bins = offset[n_features]
     arity = np.int64(2)
     for f in range(n_features):
         if family[f] == MULTIWAY:
             arity = max(arity, offset[f + 1] - offset[f])
-    bin_w, bin_c = np.empty((0 if unit and by_class else bins, width)), np.empty((bins, count_width), np.int64)
     size = max(2 * BLOCK, arity)
     block_w, block_c, block_e = np.empty(size * width), np.empty(size * count_width, np.int64), np.empty(0)
     most = min(BLOCK, size // arity)
@@ -69,15 +62,32 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
     )  # fmt: skip
     place = (np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32))
     sums = (np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64))
-    free, spare = np.zeros(n_features, np.bool_), np.empty(len(rows), np.int32)
-    goes, start = np.empty(len(rows), np.int32), np.empty(arity + 1, np.int64)
-    segment, stack = np.empty((room, 3), np.int64), np.empty(room, np.int32)
-    state, best, scalars = np.empty(6, np.int64), np.empty(1), np.zeros(6)
-    scalars[1], scalars[5] = levels[TOTAL], width
+    return (
+        np.empty((0 if unit and by_class else bins, width)), np.empty((bins, count_width), np.int64), block, place, sums,
+        np.zeros(n_features, np.bool_), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32), np.empty(arity + 1, np.int64),
+        np.empty((room, 3), np.int64), np.empty(room, np.int32), np.empty(6, np.int64), np.empty(1),
+    )  # fmt: skip
+
+
+@jit(borrow=True)
+def grow_coded(features, rows, depth, above, objects, rules, levels, judge, nodes, scratch):
+    """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, or NO_ROOM.
+
+    rows : int32[m], the objects of the given node; divided in place.   scratch : of :func:`scratch_for`.
+    The rest: see the module.
+    """
+    family, offset, has_missing, price_offset, prices, owner = features[4:]
+    feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes
+    batch, params, impurity_address, relative = judge
+    bin_w, bin_c, block, place, sums, free, spare, goes, start, segment, stack, state, best = scratch
+    by_class = len(objects[0]) > 0
+    width, count_width = weights.shape[1], counts.shape[1]
+    n_features, room = len(family), len(feature)
+    impurity_of = impurity_at(impurity_address)
     parent[0], branch[0] = -1, 0
     segment[0, 0], segment[0, 1], segment[0, 2] = 0, len(rows), depth
-    n = 1
-    waiting = describe(0, n, rows, segment, stack, 0, objects, rules, levels, impurity_address, nodes)
+    n = np.int64(1)
+    waiting = describe(n - 1, n, rows, segment, stack, n - 1, objects, rules, levels, impurity_address, nodes)
     while waiting > 0:
         waiting -= 1
         v = np.int64(stack[waiting])
@@ -86,12 +96,11 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
         if rules[ONCE]:
             mark_paid(v, owner, feature, parent, above[1], free)
         mass = mass_of(weights[v], by_class)
-        scalars[0], scalars[2], scalars[3] = mass, impurity[v], segment[v, 2]
-        node = make_node(scalars, params, impurity_address)
+        node = KernelNode(mass, levels[TOTAL], impurity[v], segment[v, 2], 0.0, params, impurity_of)
         floor = relative * abs(impurity[v]) if np.isfinite(impurity[v]) else 0.0
         state[:] = 0
         state[FEATURE], best[0] = -1, -np.inf
-        f = 0
+        f = np.int64(0)
         while f < n_features:
             if family[f] == MULTIWAY:
                 f = scan_multiway(
@@ -126,7 +135,7 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
     return n
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def mass_of(weights, by_class):
     """Weight of a table's row."""
     mass = weights[0]
@@ -136,7 +145,7 @@ def mass_of(weights, by_class):
     return mass
 
 
-@jit
+@jit(borrow=True)
 def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels, impurity_address, nodes):
     """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the
     stack, and return its height."""
@@ -189,7 +198,7 @@ def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels,
     return waiting
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def count_bins(features, rows, low, high, objects, bin_w, bin_c):
     """Add up a node's rows by bin and class; for units in ``bin_c`` alone."""
     codes, row_stride, column_stride, column, _, offset = features[:6]
@@ -218,10 +227,11 @@ def count_bins(features, rows, low, high, objects, bin_w, bin_c):
                 bin_c[b, 0] += count[i]
 
 
-@jit
+@jit(borrow=True)
 def mark_paid(v, owner, feature, parent, paid, free):
     """Say of each feature whether its column was asked on the path to node v."""
-    free[:] = paid
+    for f in range(len(free)):
+        free[f] = paid[f]
     up = parent[v]
     while up >= 0:
         column = owner[feature[up]]
@@ -230,7 +240,7 @@ def mark_paid(v, owner, feature, parent, paid, free):
         up = parent[up]
 
 
-@jit
+@jit(borrow=True)
 def was_asked(v, f, test, number, used, nodes):
     """Whether this very test, the one at ``number`` in the prices, was asked on the path to node v."""
     feature, index, parent = nodes[0], nodes[1], nodes[3]
@@ -245,7 +255,7 @@ def was_asked(v, f, test, number, used, nodes):
     return False
 
 
-@jit
+@jit(borrow=True)
 def scan_multiway(
     v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, by_class, node, batch, relative,
     floor, state, best,
@@ -261,7 +271,7 @@ def scan_multiway(
         g = f
         f += 1
         first, stop = offset[g], offset[g + 1] - has_missing[g]
-        if allow_constant and was_asked(v, g, 0, price_offset[g], used, nodes):
+        if allow_constant and was_asked(v, g, first - offset[g], price_offset[g], used, nodes):
             continue
         missing, lost = np.int64(0), 0.0
         if has_missing[g]:
@@ -311,7 +321,7 @@ def scan_multiway(
     return f
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def rows_of(bin_c, b):
     """Rows in a bin."""
     n = bin_c[b, 0]
@@ -320,13 +330,13 @@ def rows_of(bin_c, b):
     return n
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def weight_of(bin_w, bin_c, b, by_class):
     """Weight in a bin."""
     return np.float64(rows_of(bin_c, b)) if len(bin_w) == 0 else mass_of(bin_w[b], by_class)
 
 
-@jit
+@jit(borrow=True)
 def scan_binary(
     v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, sums, by_class, node, batch, relative,
     floor, state, best,
@@ -386,7 +396,7 @@ def scan_binary(
     return f + 1
 
 
-@jit
+@jit(borrow=True)
 def put_two(t, sums, bin_w, bin_c, lost, side, block, by_class):
     """Write the table of a two-outcome test: left, and all but left; bin ``lost`` goes to ``side``."""
     all_w, all_c, left_w, left_c = sums
@@ -411,7 +421,7 @@ def put_two(t, sums, bin_w, bin_c, lost, side, block, by_class):
         block_w[w + width + k] = other + (more if side == 1 else 0.0)
 
 
-@jit
+@jit(borrow=True)
 def flush(block, place, width, count_width, node, batch, relative, floor, state, best):
     """Score the tables of the block and empty it.  Ties: see :func:`arboretum.kernels.coded.best_test`."""
     n, arity = state[USED], state[ARITY]
@@ -440,7 +450,7 @@ def flush(block, place, width, count_width, node, batch, relative, floor, state,
     best[0] = top
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def divide(features, f, index, side, rows, low, high, outcomes, goes, start, spare):
     """Sort a node's rows stably by the outcome of a test, in place; ``start[o]`` receives the first place of outcome o,
     from ``low``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.coded import MULTIWAY, THRESHOLDS
-from arboretum.kernels.coded_tree import grow_coded
+from arboretum.kernels.coded_tree import grow_coded, scratch_for
 from arboretum.kernels.jit import jit
 
 DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED_COST, MAX_COST = range(8)
@@ -39,6 +39,9 @@ def grow_forest(
     )  # fmt: skip
     objects = (label, y, weight, count, unit)
     rows = np.empty(len(codes) // max(1, row_stride), np.int32)
+    scratch = scratch_for(
+        features, len(rows), integers.shape[1], weights.shape[1], counts.shape[1], unit, len(label) > 0
+    )  # fmt: skip
     at = np.int64(0)
     start[0] = 0
     for k in range(len(batch)):
@@ -49,7 +52,7 @@ def grow_forest(
             floats[1, at:], floats[2, at:], weights[at:], counts[at:],
         )  # fmt: skip
         judge = (batch[k], params[k], impurity_address[k], relative)
-        n = grow_coded(features, rows, depth, (used, paid), objects, rules, levels, judge, nodes)
+        n = grow_coded(features, rows, depth, (used, paid), objects, rules, levels, judge, nodes, scratch)
         if n < 0:
             start[k + 1] = n
             return k

@@ -18,6 +18,9 @@ ERROR = "error.txt"
 TRACKED = "tracked.json"
 """Which tracker has the run, under which id; absent while no tracker has it."""
 
+RUN_DIR = "hydra.run.dir=FOLDER"
+"""How a run's folder is chosen."""
+
 PROBE_BYTES = 65_536
 """What a disk must still take before a run starts; a record with its tree is seldom larger."""
 
@@ -29,27 +32,28 @@ def artifacts(record: Record) -> dict[str, str]:
     return {**trees, RECORD: record.to_json()}
 
 
-def make_ready(folder: Path) -> None:
-    """Make the folder and prove that it can be written; raises StoreError naming folder and reason."""
+def make_ready(folder: Path, option: str = RUN_DIR) -> None:
+    """Make the folder and prove that it can be written; raises StoreError naming folder, reason and way out."""
     probe = folder / f".probe-{secrets.token_hex(4)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"\0" * PROBE_BYTES)
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(folder, error, option) from error
     finally:
         _remove(probe)
 
 
-def unwritable(folder: Path, error: OSError) -> StoreError:
+def unwritable(folder: Path, error: OSError, option: str = RUN_DIR) -> StoreError:
     """The error for a run folder that does not take what is written."""
     reason = error.strerror or str(error)
-    return StoreError(f"run folder {str(folder)!r} cannot be written ({reason}); choose another with hydra.run.dir=FOLDER")
+    return StoreError(f"run folder {str(folder)!r} cannot be written ({reason}); choose another with {option}")
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
+def write_files(folder: Path, files: Mapping[str, str], option: str = RUN_DIR) -> None:
     """Write all files or none: first all under temporary names, then renamed in order, ``record.json`` last.
 
+    option : of the command, that chooses another folder.
     Raises StoreError: the folder cannot be written, the disk is full.
     """
     ordered = sorted(files, key=lambda name: name == RECORD)
@@ -65,7 +69,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
         for name, path in temporary.items():
             path.replace(folder / name)
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(folder, error, option) from error
     finally:
         for path in temporary.values():
             _remove(path)

@@ -14,10 +14,11 @@ from typing import Any
 
 import attrs
 
-from arboretum.errors import StoreError
 from arboretum.runs.folder import write_files
 
 SCHEMA = "arboretum.piece/1"
+OUT = "--out FOLDER"
+"""How a study's folder is chosen."""
 
 
 @attrs.frozen
@@ -93,10 +94,7 @@ class Pieces:
             "result": done.result,
         }
         path = self._path(fingerprint)
-        try:
-            write_files(path.parent, {path.name: json.dumps(data, indent=1)})
-        except StoreError as error:
-            raise StoreError(f"{error}".replace("hydra.run.dir=FOLDER", "--out FOLDER")) from error
+        write_files(path.parent, {path.name: json.dumps(data, indent=1)}, OUT)
 
 
 def _digest(text: str) -> str:

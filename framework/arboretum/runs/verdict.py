@@ -18,6 +18,7 @@ from arboretum.interfaces.reproduction import Chapter, Judgement, Verdict
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.runs.folder import write_files
+from arboretum.runs.pieces import OUT
 from arboretum.runs.tracking import guarded
 
 SUMMARY, CELLS, CLAIMS = "reproduction.json", "cells.csv", "claims.csv"
@@ -40,10 +41,14 @@ class Told:
         """File name → text of everything that is kept."""
         judged = self.judgement
         cells = [
-            (c.table, c.row, c.column, _exact(c.published), _exact(c.ours), _exact(c.error), _exact(c.deviation), c.n, c.verdict.value, c.reason)
+            (
+                *(c.table, c.row, c.column, *map(_exact, (c.published, c.ours, c.error, c.deviation))),
+                *(c.n, c.verdict.value, c.reason, c.aside),
+            )
             for c in judged.cells
         ]
-        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason")
+        numbers = ("published", "ours", "standard_error", "deviation")
+        header = ("table", "row", "column", *numbers, "n", "verdict", "reason", "aside")
         claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
         counts = {verdict.value: judged.count(verdict) for verdict in Verdict}
         summary = {**self.facts, "verdict": judged.verdict.value, "counts": counts, "notes": list(judged.notes)}
@@ -70,10 +75,7 @@ def _exact(value: float) -> str:
 
 def write_verdict(folder: Path, told: Told) -> None:
     """Write all files, whole or none.  Raises StoreError."""
-    try:
-        write_files(folder, told.files())
-    except StoreError as error:
-        raise StoreError(f"{error}".replace("hydra.run.dir=FOLDER", "--out FOLDER")) from error
+    write_files(folder, told.files(), OUT)
 
 
 def track_verdict(tracker: Any, told: Told, folder: Path, fields: Mapping[str, Any]) -> str:

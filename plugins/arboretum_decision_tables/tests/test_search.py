@@ -14,14 +14,14 @@ from arboretum.api import Context, Family, Form, LeafRule, value_of
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import search as searching
 from arboretum_decision_tables import slow
-from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth
+from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth, Nodes
 from arboretum_decision_tables.graph import build
 from arboretum_decision_tables.objective import ZeroError
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, values
 
-from decision_tables import problems, random_problem
+from decision_tables import problem_from, problems, random_problem
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 TOLERANCE = 1e-12
@@ -106,12 +106,12 @@ def test_cut_short_anywhere_the_bounds_hold_and_the_tree_is_there(complexity, mo
 
 def test_bytes_that_run_out_stop_it_with_sound_bounds(monkeypatch):
     monkeypatch.setattr(searching, "FIRST_NODES", 64)
-    space = space_of(random_problem(6, 300, 9))
-    best = search(space, Depth.FORM)
-    for budget in (1, 60_000, 100_000):
-        found = search(space, Depth.FORM, Context(memory_bytes=budget))
-        assert found.stopped == "bytes" and found.lower_bound <= best.value <= found.value
-        check_tree(random_problem(6, 300, 9), Depth(), found)
+    space = space_of(random_problem(6, 120, 7))
+    best = search(space, Nodes.FORM)
+    for budget in (1, 20_000, 40_000):
+        found = search(space, Nodes.FORM, Context(memory_bytes=budget))
+        assert found.stopped == "bytes" and 0 < found.lower_bound <= best.value <= found.value < np.inf
+        check_tree(random_problem(6, 120, 7), Nodes(), found)
 
 
 def test_the_same_search_finds_the_same_tree_and_count():
@@ -119,3 +119,37 @@ def test_the_same_search_finds_the_same_tree_and_count():
     one, two = (search(space, COMPLEXITIES[1].FORM) for _ in range(2))
     assert (one.value, one.subproblems, one.opened) == (two.value, two.subproblems, two.opened)
     assert one.tree() == two.tree()
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems(max_rows=9, max_features=4, rules=False), st.sampled_from(FORMS), st.integers(1, 4))
+def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
+    from arboretum_decision_tables.kernels_cubes import cube_bound_of_all
+
+    space = space_of(problem)
+    whole = frozenset(range(space.n_objects))
+    if slow.is_leaf(space, whole) or not slow.bundles_of(space, whole) or complexity.FORM.combine == "sum" and not complexity.FORM.per_mass:
+        return
+    walk = searching._Search(space, complexity.FORM, Context(), 0.0, True, 2)
+    bound = cube_bound_of_all(walk.table, walk.form, walk.setting, depth)
+    assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + TOLERANCE)
+
+
+def test_cubes_of_parity_give_its_depth():
+    """No cube of less than 4 literals has one class, and one of 4 has one object."""
+    codes = np.array(list(np.ndindex(2, 2, 2, 2)))
+    space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
+    for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
+        walk = searching._Search(space, complexity.FORM, Context(), 0.0, True, 2)
+        from arboretum_decision_tables.kernels_cubes import cube_bound_of_all
+
+        assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(least, rel=TOLERANCE)
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.booleans(), st.sampled_from([2, 10]))
+def test_whatever_helps_the_minimum_is_the_same(problem, complexity, ahead, cubes):
+    space = space_of(problem)
+    best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
+    found = search(space, complexity.FORM, widths=False, ahead=ahead, cubes=cubes, ease=0.0)
+    assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)

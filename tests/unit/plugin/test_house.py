@@ -1,0 +1,32 @@
+"""What studies get from the laboratory is what the command line gets."""
+
+from __future__ import annotations
+
+import pytest
+
+import arboretum
+from arboretum.api import ConfigError
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.house import RegistryHouse
+
+
+@pytest.fixture(scope="module")
+def house() -> RegistryHouse:
+    return RegistryHouse(load_registry())
+
+
+def test_a_component_of_any_plugin_is_built_by_name(house):
+    assert house.component("stopping", "standard", {"max_depth": 3}).max_depth == 3
+    with pytest.raises(ConfigError, match="did you mean 'entropy'"):
+        house.component("impurity", "entropi")
+
+
+def test_parts_include_presets_and_leave_out_the_tracker(house):
+    parts = house.parts({"method": "id3"}, {"stopping.standard.max_depth": 2})
+    assert parts.criterion is not None and parts.tracker is None and parts.dataset is None
+
+
+def test_a_run_is_the_run_of_the_command(house):
+    ours = house.run({"dataset": "iris", "method": "cart"}, ["stopping.standard.max_depth=2"], seed=3)
+    theirs = arboretum.run(["dataset=iris", "method=cart", "stopping.standard.max_depth=2", "seed=3"])
+    assert ours.verified and ours.metrics == theirs.metrics and ours.tree == theirs.tree
