@@ -22,7 +22,7 @@ class ClosedForm:
     kind: ClassVar[str] = "complexity"
     paper: ClassVar[str] = PAPER
     capabilities: ClassVar[tuple] = ()
-    example: ClassVar[str] = "dataset=monk1 encoder=multiway method=exact solver=subtable_dp objective=zero_error"
+    example: ClassVar[str] = "dataset=monk1 method=subtable_dp"
     per_object: ClassVar[bool] = False
     FORM: ClassVar[Form]
 

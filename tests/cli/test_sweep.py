@@ -129,7 +129,9 @@ def test_a_signal_keeps_the_finished_runs_closes_the_parent_and_sets_the_status(
     last = result.err.splitlines()[-1]
     kept = run_folders(here / "s")
     assert 2 <= len(kept) < 40
-    assert f"{words}; {len(kept)} of 40 runs are finished and kept in s" in last
+    # the signal may come when a run is written and not yet counted
+    told = [f"{words}; {n} of 40 runs are finished and kept in s" for n in (len(kept), len(kept) - 1)]
+    assert any(text in last for text in told), last
     assert all(read_run(folder).verified for folder in kept)
     assert lines_of(here)[-1]["call"] == "close_sweep" and lines_of(here)[-1]["status"] == "KILLED"
 
