@@ -296,17 +296,7 @@ def search_tests(
             if unwind:
                 leave(state, frame)
                 continue
-            whole = 0.0
-            if heuristic >= 0:
-                totals[:] = 0.0
-                spread = 0.0
-                for k in range(a, b):
-                    r = rows[k]
-                    if group[r] >= 0:
-                        totals[group[r]] += weight[r]
-                    elif weight[r] > 0.0:
-                        spread += weight[r] * np.log2(weight[r])
-                whole = disorder(totals, spread, mass, heuristic)
+            whole = disorder_of(rows, a, b, group, weight, mass, heuristic, totals) if heuristic >= 0 else 0.0
             looks = ahead_of and width == 0 and b - a > 3
             n_words = fill_bits(codes, family, base, rows, a, b, group, weight, bits, same, kind, heavy) if looks else 0
             ahead = (bits, same, kind, heavy, n_words)
@@ -374,20 +364,10 @@ def search_tests(
             frame[CURRENT] = chosen - first
             continue
         f = np.searchsorted(first_test, test[chosen], side="right") - 1
-        fresh = state[NODES]
-        child = find_or_enter(slots, part_one, part_two, fresh)
-        if child == fresh:
-            low[child], other[child], up[child], best[child], wide[child] = part_low, part_low, np.inf, -1, False
-            state[NODES] += 1
-        top = state[ROWS]
-        for k in range(a, b):
-            if goes(family[f], np.int64(codes[f, rows[k]]), test[chosen] - first_test[f], part):
-                rows[top] = rows[k]
-                top += 1
-        frames[d + 1, LOW], frames[d + 1, HIGH], frames[d + 1, NODE] = state[ROWS], top, child
-        frames[d + 1, FIRST], frames[d + 1, COUNT], frames[d + 1, CURRENT] = state[TESTS], -1, -1
-        budget[d + 1] = max(part_low, until - others)
-        state[ROWS], state[FRAMES] = top, d + 2
+        enter(
+            codes[f], family[f], test[chosen] - first_test[f], part, part_one, part_two, part_low, until - others,
+            state, frames, budget, rows, slots, low, other, up, best, wide,
+        )  # fmt: skip
     return FINISHED
 
 
@@ -402,3 +382,39 @@ def leave(state, frame):
 def find_or_enter_one(slots, one, two):
     """Enter the first subtable."""
     return find_or_enter(slots, one, two, np.int64(0))
+
+
+@jit
+def disorder_of(rows, a, b, group, weight, mass, heuristic, totals):
+    """How mixed the rows a … b − 1 are.   totals : scratch, float64[classes]."""
+    totals[:] = 0.0
+    spread = 0.0
+    for k in range(a, b):
+        r = rows[k]
+        if group[r] >= 0:
+            totals[group[r]] += weight[r]
+        elif weight[r] > 0.0:
+            spread += weight[r] * np.log2(weight[r])
+    return disorder(totals, spread, mass, heuristic)
+
+
+@jit
+def enter(
+    column, family, index, outcome, one, two, least, allowed,
+    state, frames, budget, rows, slots, low, other, up, best, wide,
+):  # fmt: skip
+    """Put one part of the topmost subtable on the stacks, and in the memory if it is new there with its bound ``least``."""
+    fresh, d = state[NODES], state[FRAMES] - 1
+    child = find_or_enter(slots, one, two, fresh)
+    if child == fresh:
+        low[child], other[child], up[child], best[child], wide[child] = least, least, np.inf, -1, False
+        state[NODES] += 1
+    top = state[ROWS]
+    for k in range(frames[d, LOW], frames[d, HIGH]):
+        if goes(family, np.int64(column[rows[k]]), index, outcome):
+            rows[top] = rows[k]
+            top += 1
+    frames[d + 1, LOW], frames[d + 1, HIGH], frames[d + 1, NODE] = state[ROWS], top, child
+    frames[d + 1, FIRST], frames[d + 1, COUNT], frames[d + 1, CURRENT] = state[TESTS], -1, -1
+    budget[d + 1] = max(least, allowed)
+    state[ROWS], state[FRAMES] = top, d + 2
