@@ -22,7 +22,7 @@ class ClosedForm:
     kind: ClassVar[str] = "complexity"
     paper: ClassVar[str] = PAPER
     capabilities: ClassVar[tuple] = ()
-    example: ClassVar[str] = "dataset=monk1 method=subtable_dp"
+    example: ClassVar[str] = "dataset=monk1-full method=subtable_dp"
     per_object: ClassVar[bool] = False
     FORM: ClassVar[Form]
 

@@ -19,7 +19,7 @@ class ZeroError:
     paper = "Alkhalid, Chikalov & Moshkov 2011, section 2"
     capabilities = ("classification", "multiclass", "weights", "prices")
     needs = ("complexity",)
-    example = "dataset=monk1 method=subtable_dp"
+    example = "dataset=monk1-full method=subtable_dp"
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """ψ of the tree; ∞ if it has a leaf that the rule forbids although some test still divides its objects.

@@ -44,7 +44,7 @@ class SubtableDP:
     paper = "Alkhalid, Chikalov & Moshkov 2011, section 4"
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("objective", "complexity")
-    example = "dataset=monk1 method=subtable_dp"
+    example = "dataset=monk1-full method=subtable_dp"
 
     count: bool = param(False, "also count the optimal trees (details.optimal_trees)")
     enumerate: int = param(1, "how many optimal trees to list, the first included", ge=1, unit="trees")

@@ -8,6 +8,8 @@ import shutil
 
 import pytest
 
+from arboretum.model.tree import Tree
+
 EIGHT = ["depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal", "expected_cost", "max_cost"]
 ONCE = ("split=none", "tracker=none", "hydra.run.dir=kept")
 
@@ -145,3 +147,19 @@ def test_a_small_budget_gives_a_bound_a_ratio_at_most_and_a_finished_run(call, h
     assert "≤" in done.out
     assert "note: certify: only a lower bound" in done.out
     shutil.rmtree(here / "kept")
+
+
+def test_what_a_solver_proved_besides_is_told_and_further_optimal_trees_are_kept(call, here):
+    result = call(
+        "run", "dataset=monk1-full", "method=subtable_dp", "complexity=n_nodes", "split=none", "tracker=none", "solver.count=true",
+        "solver.enumerate=2", "solver.then=[depth]", "hydra.run.dir=two",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    record = record_in(here / "two")
+    details, metrics = record["solution"]["details"], record["metrics"]
+    assert f"optimal trees: {details['optimal_trees']}" in result.out
+    assert f"stages: n_nodes {metrics['n_nodes']:g}, depth {metrics['depth']:g}" in result.out
+    kept = sorted(path.name for path in (here / "two").glob("tree*.json"))
+    assert kept == (["tree-2.json", "tree.json"] if int(details["optimal_trees"]) > 1 else ["tree.json"])
+    for name in kept:
+        assert Tree.from_json((here / "two" / name).read_text(encoding="utf-8")).n_nodes == metrics["n_nodes"]

@@ -34,7 +34,10 @@ def overrides(item: Entry | Preset, registry: Registry) -> dict[str, str] | None
     option = f"[{item.name}]" if item.kind in MANY else item.name
     data = {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
     chosen = {**data, item.kind: option, **own}
-    selected = item.select if isinstance(item, Preset) else {}
+    preset = item if isinstance(item, Preset) else registry.find_preset("method", own.get("method", ""))
+    selected = preset.select if preset is not None else {}
+    if item.kind != "method" and selected.get(item.kind) == item.name:
+        del chosen[item.kind]  # the preset brings it
     wanted = list(getattr(cls, "needs", ()))
     while wanted:
         group = wanted.pop(0)

@@ -39,10 +39,18 @@ def numbers_of(record: Record) -> str:
     if record.solution is not None:
         found = record.solution
         lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
+        lines += [f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()]
     if record.certificate is not None:
         lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
     lines += [f"note: {note}" for note in record.notes]
     return "\n".join(lines) + "\n"
+
+
+def _detail(value: Any) -> str:
+    """A detail that a solver proved, in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_detail(item)}" for name, item in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def certificate_lines(record: Record) -> list[str]:

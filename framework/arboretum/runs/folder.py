@@ -26,9 +26,14 @@ PROBE_BYTES = 65_536
 
 
 def artifacts(record: Record) -> dict[str, str]:
-    """File name → text of a finished run; the tree's files are absent when there is no tree."""
+    """File name → text of a finished run; the tree's files are absent when there is no tree.
+
+    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …
+    """
     tree = record.tree
+    others = () if record.solution is None else record.solution.others
     trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg(title=record.title or None)}
+    trees |= {f"tree-{number}.json": other.to_json() for number, other in enumerate(others, 2)}
     return {**trees, RECORD: record.to_json()}
 
 
