@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arboretum.api import Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
-from arboretum_mlflow.courier import Courier
 from arboretum_mlflow.location import Location, locate
-from arboretum_mlflow.ready import is_readable, is_ready
+
+if TYPE_CHECKING:  # a component is listed at every start of the command: what only its use needs is loaded then
+    from arboretum_mlflow.courier import Courier
 
 LONG = 4.0
 """Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s), and the
@@ -51,6 +52,8 @@ class MLflowTracker:
 
     @cached_property
     def _courier(self) -> Courier:
+        from arboretum_mlflow.courier import Courier
+
         return Courier(self.location, self.experiment, self.timeout)
 
     # -- life-cycle ------------------------------------------------------------------------------------------------
@@ -60,6 +63,8 @@ class MLflowTracker:
 
         Raises TrackerError: locked, of a newer schema, not a database, folder not writable, server not answering.
         """
+        from arboretum_mlflow.ready import is_ready
+
         if is_ready(self.location, self.timeout):
             self.warm()
         else:
@@ -70,6 +75,8 @@ class MLflowTracker:
 
         Raises TrackerError: there is no store, it is of something else or of a newer schema, the server does not answer.
         """
+        from arboretum_mlflow.ready import is_readable
+
         if not is_readable(self.location, self.timeout):
             self._courier.ask("look", patience=LONG)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -68,15 +69,21 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Any) -> str | None:
         signature = inspect.signature(getattr(cls, name))
     except (TypeError, ValueError):  # compiled, or wrapped beyond recognition
         return None
-    parameters = list(inspect.signature(wanted).parameters.values())[1:]
-    positional = [None] * sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-    keywords = {p.name: None for p in parameters if p.kind is p.KEYWORD_ONLY}
+    positional, keywords = _call(wanted)
     first = () if isinstance(stated, staticmethod | classmethod) else (None,)
     forms = [positional, positional[:-1]] if name == "columns" else [positional]
     if any(_takes(signature, (*first, *form), keywords) for form in forms):
         return None
     shown = "(" + ", ".join(str(p).split(":")[0] for p in signature.parameters.values()) + ")"
     return f".{name} takes {shown}; {_wants(kind, name, wanted)}"
+
+
+@functools.cache
+def _call(wanted: Any) -> tuple[list[None], dict[str, None]]:
+    """How the framework calls a method of a contract: placeholders by position and by name."""
+    parameters = list(inspect.signature(wanted).parameters.values())[1:]
+    positional = [None] * sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+    return positional, {p.name: None for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def _takes(signature: inspect.Signature, positional: tuple[Any, ...], keywords: dict[str, Any]) -> bool:

@@ -72,7 +72,7 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
     except PluginError as error:
         registry.failures.append(Failure(point.name, str(error).removeprefix(f"plugin {owner.plugin}: ")))
         return
-    _fill(registry, owner, classes, presets)
+    _fill(registry, owner, classes, presets, checked=True)
 
 
 def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) -> None:
@@ -164,11 +164,11 @@ def _classes_of(module: ModuleType, owner: Owner) -> list[type]:
     raise PluginError(msg)
 
 
-def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: Iterable[Any]) -> None:
+def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: Iterable[Any], *, checked: bool = False) -> None:
     """Register what one plugin brings; raises PluginError when another plugin owns a name."""
     registry.owners.append(owner)
     for cls in classes:
-        registry.add(cls, owner)
+        registry.add(cls, owner, checked=checked)
     for preset in presets:
         registry.add_preset(preset)
 

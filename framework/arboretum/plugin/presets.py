@@ -35,7 +35,7 @@ def read_preset(path: Path, owner: Owner) -> Preset:
     text = path.read_text(encoding="utf-8")
     kind = path.parent.name
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the C form, where built: a tenth of the time
     except yaml.YAMLError as error:
         raise _broken(path, owner, " ".join(str(error).split())) from None
     if kind not in KINDS:

@@ -91,9 +91,12 @@ class Registry:
 
     # -- filling ------------------------------------------------------------------------------------------------
 
-    def add(self, cls: type, owner: Owner) -> Entry:
-        """Register a component class; raises PluginError when it is none, or its name is taken."""
-        kind, name = check_component(cls, owner)
+    def add(self, cls: type, owner: Owner, *, checked: bool = False) -> Entry:
+        """Register a component class; raises PluginError when it is none, or its name is taken.
+
+        checked : whether :func:`check_component` has passed it; every start of the command asks it of every class.
+        """
+        kind, name = (cls.kind, cls.name) if checked else check_component(cls, owner)
         entry = Entry(kind, name, cls, owner)
         self._claim(kind, name, owner)
         self._entries[kind][name] = entry
