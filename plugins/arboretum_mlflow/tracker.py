@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from arboretum.api import Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
 from arboretum_mlflow.location import Location, locate
-
-if TYPE_CHECKING:  # a component is listed at every start of the command: what only its use needs is loaded then
-    from arboretum_mlflow.courier import Courier
 
 LONG = 4.0
 """Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s), and the
@@ -51,7 +48,7 @@ class MLflowTracker:
         return locate(self.uri, self.experiment, self.artifacts)
 
     @cached_property
-    def _courier(self) -> Courier:
+    def _courier(self) -> Any:  # a Courier: components are listed at every start, so what only use needs is loaded then
         from arboretum_mlflow.courier import Courier
 
         return Courier(self.location, self.experiment, self.timeout)
