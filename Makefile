@@ -4,7 +4,7 @@
 #   make test    run every test
 #
 # also: make setup, make lock (new pins), make docs (generated pages), make clean
-# Choose an interpreter with PYTHON=…, another folder for the environment with VENV=….
+# Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
 PYTHON ?=
@@ -13,9 +13,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO ?= runs/demo
 UV ?= uv
+WORKERS ?= 2
 PYTEST_ARGS ?=
 CANDIDATES := python3 python3.13 python3.12 python3.11 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Byte code is written: tests start the command some hundred times.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test setup lock docs clean
 .DELETE_ON_ERROR:
@@ -28,7 +31,7 @@ demo: $(STAMP)
 	@echo "Browse all runs:  $(BIN)/arboretum ui"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 setup: $(STAMP)
 

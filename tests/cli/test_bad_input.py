@@ -133,6 +133,8 @@ def test_what_does_not_exist_is_named(call, here):
     (here / "broken.py").write_text("import no_such_module\n")
     (here / "empty.py").write_text("x = 1\n")
     assert "nope.py' does not exist; give the path of a .py file" in call("run", "--plugin", "nope.py", "dataset=iris").error
+    (here / "words.txt").write_text("x = 1")
+    assert "'words.txt' is no Python file; its name must end in .py" in call("run", "--plugin", "words.txt", "dataset=iris").error
     assert "does not import: ModuleNotFoundError: No module named 'no_such_module'" in (
         call("run", "--plugin", "broken.py", "dataset=iris").error
     )

@@ -6,6 +6,7 @@ A plugin that fails to import is named and left out; the rest keeps working.
 from __future__ import annotations
 
 import hashlib
+import importlib.machinery
 import importlib.util
 import inspect
 import os
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import attrs
@@ -83,7 +84,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     owner = Owner(plugin=path.stem, distribution=ONE_FILE, path=str(path))
     try:
         module = import_file(path)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:
         msg = f"plugin file {str(file)!r} does not import: {_one_line(error)}"
@@ -97,10 +98,10 @@ def import_file(path: Path) -> ModuleType:
     name = f"arboretum_file_{path.stem}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        msg = f"{str(path)!r} is not a Python file"
+    if path.suffix != ".py":
+        msg = f"plugin file {path.name!r} is no Python file; its name must end in .py"
         raise PluginError(msg)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # before execution, so that pickling and numba find it
     try:
@@ -109,6 +110,14 @@ def import_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Reads the source each time: byte code beside it counts as fresh when an edit of the same length falls into the same
+    second, and a file that was only named on the command line should leave nothing behind."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:

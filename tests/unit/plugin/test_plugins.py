@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import enum
+import os
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 
 import attrs
@@ -435,3 +438,18 @@ def test_an_override_that_fits_nowhere_is_refused(overrides, message):
 
 def test_groups_of_several_are_those_the_contract_names():
     assert {kind for kind, choice in DEFAULT_CHOICES.items() if isinstance(choice, tuple)} == set(MANY)
+
+
+def test_a_file_that_was_edited_is_read_anew_and_no_byte_code_is_left_beside_it(tmp_path):
+    """An edit of the same length within the same second is invisible to Python's cache of byte code."""
+    file = tmp_path / "idea.py"
+    code = "from pathlib import Path; from arboretum.plugin.discovery import import_file; "
+    code += f"print(import_file(Path({str(file)!r})).ANSWER)"
+    answers = []
+    for number in (1, 2):
+        file.write_text(f"ANSWER = {number}\n")
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        answers.append(done.stdout.strip())
+    assert answers == ["1", "2"]
+    assert [path.name for path in tmp_path.iterdir()] == ["idea.py"]
