@@ -13,7 +13,7 @@ from arboretum.api import DataError, Table, param
 from arboretum_data import bundled, generated
 from arboretum_data.catalogue import ENTRIES, Entry
 from arboretum_data.home import SUFFIX, data_home, home_names, load_from_home
-from arboretum_data.reading.build import one_against_rest, without_columns
+from arboretum_data.reading.build import one_against_rest, with_kinds, without_columns
 
 LOCAL: dict[str, Callable[[], Table]] = {
     "iris": bundled.iris,
@@ -49,18 +49,21 @@ class NamedDataset:
 
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
+    kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous or categorical, instead of its own", converter=dict)
 
     def load(self, seed: int) -> Table:
-        """Return the canonical content, then ``ignore`` and ``positive`` applied."""
+        """Return the canonical content, then ``ignore``, ``kinds`` and ``positive`` applied."""
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
         if self.ignore:
             table = without_columns(table, self.ignore)
+        if self.kinds:
+            table = with_kinds(table, self.kinds)
         return table if self.positive is None else one_against_rest(table, self.positive)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The class is made at run time, so an instance travels to another process by its name."""
-        return rebuild, (self.name, {"positive": self.positive, "ignore": self.ignore})
+        return rebuild, (self.name, {"positive": self.positive, "ignore": self.ignore, "kinds": self.kinds})
 
 
 def find_entry(name: str) -> Entry | None:

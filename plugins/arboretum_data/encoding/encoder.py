@@ -241,6 +241,17 @@ class OneHotEncoder(TestsEncoder):
 
 
 @attrs.frozen
+class OneHotKMeans5Encoder(OneHotEncoder):
+    """The tests of a published protocol: bins placed on all rows, a missing value a category of its own, identical rows one
+    object of their summed weight (label: majority, smallest on ties)."""
+
+    name = "onehot_kmeans5"
+    fit_on: FitOn = param(FitOn.all, "rows that place the bins and list the values")
+    missing: Missing = param(Missing.category, "what a missing value is")
+    coalesce: Coalesce = param(Coalesce.sum, "what becomes of identical objects; label by weighted majority")
+
+
+@attrs.frozen
 class BinsEncoder(TestsEncoder):
     """Thresholds between ten quantile bins; other rules and tests by ``numeric`` and ``bin_tests``."""
 
@@ -266,6 +277,7 @@ ENCODERS = [
     MidpointsEncoder,
     MultiwayEncoder,
     OneHotEncoder,
+    OneHotKMeans5Encoder,
     RawEncoder,
     TestsEncoder,
 ]

@@ -245,3 +245,36 @@ def without_columns(table: Table, ignore: Sequence[str]) -> Table:
         msg = f"{table.name}: dataset.ignore leaves no column"
         raise DataError(msg)
     return table.with_columns(kept)
+
+
+def with_kinds(table: Table, kinds: Mapping[str, str]) -> Table:
+    """The table with some columns taken as another kind: numbers as categories, or categories that spell numbers as numbers.
+
+    kinds : column → ``continuous`` or ``categorical``.   Raises DataError on an unknown column or kind, and for text as numbers.
+    """
+    for name, word in kinds.items():
+        if name not in {c.name for c in table.columns}:
+            msg = f"dataset.kinds: {unknown('column', name, [c.name for c in table.columns])}"
+            raise DataError(_short(msg))
+        if word not in ("continuous", "categorical"):
+            raise DataError(f"dataset.kinds: {unknown('kind', word, ['continuous', 'categorical'])}")
+    return table.with_columns([_as_kind(c, kinds[c.name]) if c.name in kinds else c for c in table.columns])
+
+
+def _as_kind(column: Column, word: str) -> Column:
+    if word == column.kind.value:
+        return column
+    missing = column.missing
+    if word == "continuous":
+        try:
+            spelled = np.array([float(text) for text in column.categories])
+        except ValueError:
+            msg = f"dataset.kinds: column {column.name!r} is no column of numbers (it has {column.categories[0]!r})"
+            raise DataError(msg) from None
+        return Column(column.name, ColumnKind.continuous, np.where(missing, np.nan, spelled[column.values]))
+    if column.kind is ColumnKind.ordinal:
+        return Column(column.name, ColumnKind.categorical, column.values, column.categories)
+    values, codes = np.unique(column.values[~missing], return_inverse=True)
+    whole = np.full(len(missing), -1, np.int32)
+    whole[~missing] = codes
+    return Column(column.name, ColumnKind.categorical, whole, tuple(f"{value:.12g}" for value in values.tolist()))

@@ -17,6 +17,7 @@ from arboretum_data.encoding.encoder import (
     Missing,
     MultiwayEncoder,
     OneHotEncoder,
+    OneHotKMeans5Encoder,
     TestsEncoder,
 )
 from arboretum_data.encoding.rules import Known, OrdinalAtMost
@@ -301,3 +302,14 @@ def test_bins_are_placed_on_the_training_rows_or_on_all():
     assert read(on_train) == ["x ≤ 2.5", "w = a"]
     assert read(on_all) == ["x ≤ 1.5", "x ≤ 2.5", "x ≤ 3.5", "x ≤ 4.5", "x ≤ 5.5", "w = a", "w = b", "w = c"]
     assert on_all.codes[:, 0].tolist() == [0, 3]
+
+
+def test_the_protocol_encoder_is_one_hot_with_bins_of_all_rows_missing_as_a_category_and_identical_rows_merged():
+    colour = Column("c", ColumnKind.categorical, np.array([0, 0, 1, 1, -1, -1], np.int32), ("r", "g"))
+    table = table_of(numbers([1, 1, 2, 2, 3, 3]), colour, classes=[0, 1, 1, 1, 0, 0])
+    named = OneHotKMeans5Encoder().encode(table.take(np.arange(4)), table, raw_thresholds=False, seed=0)
+    spelled = OneHotEncoder(fit_on=FitOn.all, missing=Missing.category, coalesce=Coalesce.sum)
+    assert attrs.asdict(OneHotKMeans5Encoder()) == attrs.asdict(spelled)
+    assert named.weight.tolist() == [2.0, 2.0]
+    assert named.label.tolist() == [0, 1]  # one row of each class: the smaller one
+    assert named.n_tests == 3 + 3  # the value 3 and "missing" occur among all rows only

@@ -15,8 +15,9 @@ from arboretum_data.home import data_home as home_in_use
 from arboretum_data.home import home_names, load_from_home, user_cache
 from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, find_entry, named_components
 from arboretum_data.plugin import arboretum_components
+from arboretum_data.reading.build import with_kinds
 
-from arboretum.api import ColumnKind, DataError, Task
+from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task
 from arboretum.testing import DatasetSuite
 
 SMALL = ["play-tennis", "iris-setosa", "balance-scale", "diabetes"]
@@ -247,3 +248,40 @@ def test_the_readers_do_not_change_a_table_on_disk(data_home, tmp_path, monkeypa
     shutil.copy(data_home / "car.csv.gz", tmp_path / "car.csv.gz")
     shutil.copy(data_home / "manifest.json", tmp_path / "manifest.json")
     assert load_from_home(tmp_path, "car").sha256() == find_entry("car").sha256
+
+
+def test_columns_can_be_taken_as_another_kind():
+    table = component_of("play-tennis")(kinds={"outlook": "categorical"}).load(0)
+    assert table.column("outlook").kind is ColumnKind.categorical
+    iris = component_of("iris")(kinds={"petal_width": "categorical"}).load(0)
+    width, own = iris.column("petal_width"), canonical("iris").column("petal_width")
+    assert [float(width.categories[i]) for i in width.values] == own.values.tolist()
+    back = with_kinds(iris, {"petal_width": "continuous"})
+    assert back.column("petal_width").values.tolist() == own.values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ({"petal": "categorical"}, "dataset.kinds: unknown column 'petal'"),
+        ({"petal_width": "number"}, "dataset.kinds: unknown kind 'number'"),
+    ],
+)
+def test_a_kind_that_makes_no_sense_is_refused(kinds, message):
+    with pytest.raises(DataError, match=message):
+        component_of("iris")(kinds=kinds).load(0)
+
+
+def test_text_is_no_number():
+    with pytest.raises(DataError, match="column 'outlook' is no column of numbers"):
+        component_of("play-tennis")(kinds={"outlook": "continuous"}).load(0)
+
+
+def test_a_missing_value_stays_missing_in_another_kind():
+    column = Column("x", ColumnKind.continuous, np.array([2.0, np.nan, 1.5]))
+    table = Table("t", (column,), Target("y", Task.classification, np.zeros(3, np.int32), ("a",)))
+    taken = with_kinds(table, {"x": "categorical"})
+    assert taken.columns[0].values.tolist() == [1, -1, 0]
+    assert taken.columns[0].categories == ("1.5", "2")
+    back = with_kinds(taken, {"x": "continuous"}).columns[0].values
+    assert np.array_equal(back, column.values, equal_nan=True)
