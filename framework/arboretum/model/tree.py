@@ -6,7 +6,7 @@ Nodes are numbered in depth-first preorder: the root is 0, and a child's number 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import ContractError, DataError
-from arboretum.model import walk
+from arboretum.model import cutting, walk
 from arboretum.model.invariants import check_tree
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, frozen_array
@@ -178,6 +178,17 @@ class Tree:
             steps.append((up, int(np.flatnonzero(self.children(up) == node)[0])))
             node = up
         return steps[::-1]
+
+    def cut(self, nodes: Sequence[int] | np.ndarray) -> Tree:
+        """The tree with ``nodes`` made leaves (itself where they all are); see :func:`arboretum.model.cutting.cut`.
+
+        nodes : int[k], any of the tree's nodes; one below another has no effect.   Raises ContractError for no node.
+        """
+        return cutting.cut(self, nodes)
+
+    def heirs(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+        """int64[n_nodes]: where rows that rest at each node will rest in ``cut(nodes)``, by the numbers of this tree."""
+        return cutting.heirs(self, nodes)
 
     # -- use -----------------------------------------------------------------------------------------------------
 
