@@ -242,8 +242,10 @@ class OneHotEncoder(TestsEncoder):
 
 @attrs.frozen
 class OneHotKMeans5Encoder(OneHotEncoder):
-    """The tests of a published protocol: bins placed on all rows, a missing value a category of its own, identical rows one
-    object of their summed weight (label: majority, smallest on ties)."""
+    """``onehot`` as a published protocol has it: bins of all rows, missing as a category, identical rows merged.
+
+    A merged object has the sum of the weights and the majority's class, the smallest of equal ones.
+    """
 
     name = "onehot_kmeans5"
     fit_on: FitOn = param(FitOn.all, "rows that place the bins and list the values")
