@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from arboretum.measure.complexity import complexities, costs_of_rows
 from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, better, direction, evaluate
+from arboretum.measure.validation import ValidationScore, roc_auc
 
 __all__ = [
     "DIRECTIONS",
     "HIGHER",
     "LOWER",
+    "ValidationScore",
     "better",
     "complexities",
     "costs_of_rows",
     "direction",
     "evaluate",
+    "roc_auc",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.measure import metrics
 from arboretum.measure.complexity import costs_of_rows
+from arboretum.measure.validation import roc_auc
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 
@@ -93,21 +94,5 @@ def _quality(tree: Tree, table: Table, rest: np.ndarray) -> dict[str, float]:
         for name in ("error", "accuracy", "balanced_accuracy")
     }
     found["log_loss"] = metrics.log_loss(target.codes, proba, weights)
-    found["roc_auc"] = _roc_auc(target.codes, proba, weights, rest)
+    found["roc_auc"] = roc_auc(tree, table, rest)
     return found
-
-
-def _roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray, rest: np.ndarray) -> float:
-    """As :func:`metrics.roc_auc`; rows at one node share one score, 300 classes then cost no 300 sorts of rows."""
-    n_classes = proba.shape[1]
-    place = rest.copy()
-    split = np.flatnonzero(rest < 0)
-    place[split] = rest.max(initial=0) + 1 + np.arange(len(split))
-    _, first, group = np.unique(place, return_index=True, return_inverse=True)
-    score, mass = proba[first], np.bincount(group, weights)
-    areas = []
-    for c in [1] if n_classes == 2 else range(n_classes):
-        positive = np.bincount(group, weights * (codes == c), len(first))
-        areas.append(metrics.area_under_roc(score[:, c], positive, np.maximum(mass - positive, 0)))
-    areas = [area for area in areas if not np.isnan(area)]
-    return float(np.mean(areas)) if areas else float("nan")

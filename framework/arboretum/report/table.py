@@ -1,7 +1,9 @@
-"""A plain aligned table, for comparisons in the terminal."""
+"""Tables: aligned for the terminal, as CSV, as Markdown."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,9 +29,7 @@ def text_table(
     headings of numbers give way, then the widest texts, as far as two texts of a column stay two.   absent : stands for
     a missing value, None and NaN.  Ends with a newline.
     """
-    if columns is None:
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-    headings = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
+    headings = _headings(rows, columns)
     if not headings:
         return "(nothing to compare)\n"
     right = [_numeric(row.get(name) for row in rows) for name in headings]
@@ -41,6 +41,45 @@ def text_table(
     lines = [_line(titles, sizes, right), "  ".join("─" * size for size in sizes)]
     lines += [_line(row, sizes, right) for row in cells]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def csv_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None) -> str:
+    """The rows as CSV: numbers in full, true and false for booleans, nothing for a missing value, None and NaN.
+
+    Arguments as for :func:`text_table`.
+    """
+    headings = _headings(rows, columns)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(headings.values())
+    writer.writerows([_plain(row.get(name)) for name in headings] for row in rows)
+    return text.getvalue()
+
+
+def markdown_table(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None, *, absent: str = "–"
+) -> str:
+    """The rows as a Markdown table, numbers spelled and aligned as in :func:`text_table`, which explains the arguments."""
+    headings = _headings(rows, columns)
+    right = [_numeric(row.get(name) for row in rows) for name in headings]
+    lines = [list(headings.values()), ["--:" if numeric else ":--" for numeric in right]]
+    lines += [[spell_cell(row.get(name), absent) for name in headings] for row in rows]
+    safe = [[" ".join(cell.replace("|", "\\|").split()) for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in safe)
+
+
+def _headings(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None) -> dict[str, str]:
+    if columns is None:
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+    return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return float(value) if isinstance(value, float) else value  # a NumPy number would be written by its repr
 
 
 def _numeric(values: Any) -> bool:

@@ -1,0 +1,141 @@
+"""How good is a tree on validation rows?  The one number by which pruners and tuners choose.
+
+Classes: the area under the ROC curve, by the rule of :func:`arboretum.measure.metrics.roc_auc` (two classes: of the second
+against the first; more: the mean over the classes shown of each against the rest).  Rows that show a single class have no
+such area; accuracy takes its place, and a note says so.  Numbers: the coefficient of determination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+
+from arboretum.errors import DataError
+from arboretum.measure import metrics
+from arboretum.model.table import Table, Task
+from arboretum.model.tree import Tree
+
+
+def roc_auc(scores: Tree | np.ndarray, table: Table, rest: np.ndarray | None = None) -> float:
+    """Area under the ROC curve on the rows of a table, macro one-vs-rest for more than two classes; NaN if not defined.
+
+    scores : a tree, or its probabilities, float64[n_rows, n_classes].   table : its classes begin with those of the scores.
+    rest : from :meth:`Tree.rest`, where it is known.   Rows count by weight.  Raises DataError for a regression target, or rows without a known class.
+    """
+    if table.task is Task.regression or (table.target.codes < 0).any():
+        msg = f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none"
+        raise DataError(msg)
+    if isinstance(scores, Tree):
+        return _Cuts.of(scores, table, rest).roc_auc(np.arange(scores.n_nodes))
+    return metrics.roc_auc(table.target.codes, np.asarray(scores, np.float64), table.row_weights())
+
+
+@attrs.frozen(eq=False)
+class ValidationScore:
+    """The score of trees on some rows; more is better.
+
+    table : at least one row, of the classes and columns of the trees.   measure : "roc_auc", "accuracy" or "r2".
+    notes : what a reader must know of the measure: classes that no row shows, or why accuracy takes the area's place.
+    """
+
+    table: Table
+    measure: str
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def on(table: Table) -> ValidationScore:
+        """The score that fits the rows; raises DataError for a table without rows."""
+        if table.n_rows == 0:
+            msg = f"there is no validation row of {table.name} to judge on; use split=holdout"
+            raise DataError(msg)
+        if table.task is Task.regression:
+            return ValidationScore(table, "r2")
+        classes = table.target.classes
+        shown = np.unique(table.target.codes)
+        if len(shown) == 1:
+            only = f"the validation rows show one class, {classes[shown[0]]!r}: ROC AUC is undefined, accuracy takes its place"
+            return ValidationScore(table, "accuracy", (only,))
+        absent = [name for code, name in enumerate(classes) if code not in shown]
+        if not absent:
+            return ValidationScore(table, "roc_auc")
+        names = ", ".join(map(repr, absent[:MOST_NAMED])) + (f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else "")
+        missing = f"the validation rows show no object of class {names}: ROC AUC is the mean over the other {len(shown)}"
+        return ValidationScore(table, "roc_auc", (missing,))
+
+    def of(self, tree: Tree) -> float:
+        """The tree's score."""
+        return self.of_cuts(tree)(())
+
+    def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:
+        """A function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree once, whatever is asked of it."""
+        cuts = _Cuts.of(tree, self.table)
+        score = getattr(cuts, self.measure)
+        return lambda nodes: score(tree.heirs(nodes))
+
+
+MOST_NAMED = 5
+"""Absent classes that a note names."""
+
+
+@attrs.frozen(eq=False)
+class _Cuts:
+    """Where the rows of a table rest in a tree, ready to be moved up.
+
+    whole : int64[k], rows that rest at one node, ``at`` int64[k].   Other rows are in parts: row ``row[j]`` with the share
+    ``share[j]`` at ``node[j]``, in order of ``row``.
+    """
+
+    tree: Tree
+    table: Table
+    whole: np.ndarray
+    at: np.ndarray
+    row: np.ndarray
+    node: np.ndarray
+    share: np.ndarray
+
+    @staticmethod
+    def of(tree: Tree, table: Table, rest: np.ndarray | None = None) -> _Cuts:
+        rest = tree.rest(table) if rest is None else rest
+        whole, parted = np.flatnonzero(rest >= 0), np.flatnonzero(rest < 0)
+        parts = [(rows, np.full(len(rows), node), share) for node, rows, share in tree.flow(table, parted)] if len(parted) else []
+        none = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        row, node, share = (np.concatenate(arrays) for arrays in zip(*(parts or none), strict=True))
+        order = np.argsort(row, kind="stable")
+        return _Cuts(tree, table, whole, rest[whole], row[order], node[order], share[order])
+
+    def _parted(self, heirs: np.ndarray, per_node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(rows, their averages of ``per_node``) of the rows in parts."""
+        if len(self.row) == 0:
+            return self.row, per_node[:0]
+        rows, first = np.unique(self.row, return_index=True)
+        share = self.share.reshape(-1, *[1] * (per_node.ndim - 1))
+        return rows, np.add.reduceat(share * per_node[heirs[self.node]], first, axis=0)
+
+    def roc_auc(self, heirs: np.ndarray) -> float:
+        """heirs : int64[n_nodes], where rows that rest at each node are to rest."""
+        tree, codes, weights = self.tree, self.table.target.codes, self.table.row_weights()
+        n_classes = max(len(tree.classes), int(codes.max(initial=0)) + 1)
+        place = heirs[self.at] * n_classes + codes[self.whole]
+        mass = np.bincount(place, weights[self.whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
+        used = np.flatnonzero(mass.sum(axis=1) > 0)
+        share = tree.distribution()
+        rows, average = self._parted(heirs, share)
+        alone = np.zeros((len(rows), n_classes))
+        alone[np.arange(len(rows)), codes[rows]] = weights[rows]
+        return metrics.roc_auc_of_groups(np.concatenate([share[used], average]), np.concatenate([mass[used], alone]))
+
+    def accuracy(self, heirs: np.ndarray) -> float:
+        predicted = np.zeros(self.table.n_rows, np.int64)
+        predicted[self.whole] = self.tree.label[heirs[self.at]]
+        rows, average = self._parted(heirs, self.tree.distribution())
+        predicted[rows] = average.argmax(axis=1)
+        return metrics.accuracy(self.table.target.codes, predicted, self.table.row_weights())
+
+    def r2(self, heirs: np.ndarray) -> float:
+        predicted = np.zeros(self.table.n_rows)
+        predicted[self.whole] = self.tree.value[heirs[self.at]]
+        rows, average = self._parted(heirs, self.tree.value)
+        predicted[rows] = average
+        return metrics.r2(self.table.target.values, predicted, self.table.row_weights())

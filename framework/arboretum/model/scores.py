@@ -1,0 +1,185 @@
+"""Results of a study as data: methods × data sets, perhaps means of repeats, and what statistics say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+import numpy as np
+
+from arboretum.errors import DataError, unknown
+
+
+@attrs.frozen(eq=False)
+class Scores:
+    """What every method reached on every data set, by one measure.
+
+    measure : its name with its unit, as pictures show it.   methods, datasets : names, each once, in the order shown.
+    values : float64[datasets, methods], means over the repeats; NaN where a method has no result.
+    higher_is_better : True for accuracies, False for errors, costs, sizes and times.
+    errors : float64[datasets, methods] standard errors of ``values`` (NaN: unknown), or None.
+    Raises DataError for names that occur twice, another shape, or an infinite value.
+    """
+
+    measure: str
+    methods: Sequence[str] = attrs.field(converter=tuple)
+    datasets: Sequence[str] = attrs.field(converter=tuple)
+    values: np.ndarray = attrs.field(converter=lambda value: np.array(value, dtype=np.float64))
+    higher_is_better: bool = True
+    errors: np.ndarray | None = attrs.field(
+        default=None, converter=attrs.converters.optional(lambda value: np.array(value, dtype=np.float64))
+    )
+
+    def __attrs_post_init__(self) -> None:
+        shape = (len(self.datasets), len(self.methods))
+        for what, names in (("method", self.methods), ("data set", self.datasets)):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise DataError(f"the {what} {twice[0]!r} occurs twice; give each {what} one name and the mean of its repeats")
+            if not names:
+                raise DataError(f"scores need at least one {what}")
+        for what, array in (("values", self.values), ("errors", self.errors)):
+            if array is None:
+                continue
+            if array.shape != shape:
+                raise DataError(f"{what} of shape {array.shape} do not fit {shape[0]} data sets × {shape[1]} methods, in this order")
+            if np.isinf(array).any():
+                d, m = np.argwhere(np.isinf(array))[0]
+                raise DataError(
+                    f"{what} of {self.methods[m]!r} on {self.datasets[d]!r} are infinite; a method without a result has NaN"
+                )
+            array.setflags(write=False)
+
+    @staticmethod
+    def of_repeats(
+        measure: str,
+        methods: Sequence[str],
+        datasets: Sequence[str],
+        values: np.ndarray,
+        *,
+        higher_is_better: bool = True,
+    ) -> Scores:
+        """Means and standard errors over repeats.
+
+        values : float64[datasets, methods, repeats]; a NaN is a repeat that is missing and is left out of mean and error.
+        The standard error is s/√r with s by r − 1; NaN where r < 2.  Raises DataError as the class does.
+        """
+        values = np.asarray(values, dtype=np.float64)
+        if values.ndim != 3:
+            raise DataError(f"repeats are values of shape [datasets, methods, repeats], not of shape {values.shape}")
+        known = ~np.isnan(values)
+        r = known.sum(axis=2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(known, values, 0.0).sum(axis=2) / r  # 0/0: no repeat, NaN
+            squares = np.where(known, (values - mean[:, :, None]) ** 2, 0.0).sum(axis=2)
+            error = np.where(r > 1, np.sqrt(squares / (r - 1) / r), np.nan)
+        return Scores(measure, methods, datasets, mean, higher_is_better, error)
+
+    @staticmethod
+    def of_rows(measure: str, rows: Iterable[tuple[str, str, float]], *, higher_is_better: bool = True) -> Scores:
+        """From (data set, method, value) of single runs, in any order; names in the order in which they are first met."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for dataset, method, value in rows:
+            found.setdefault((dataset, method), []).append(float(value))
+        datasets, methods = (list(dict.fromkeys(pair[i] for pair in found)) for i in (0, 1))
+        repeats = max(map(len, found.values()), default=0)
+        values = np.full((len(datasets), len(methods), repeats), np.nan)
+        for (dataset, method), runs in found.items():
+            values[datasets.index(dataset), methods.index(method), : len(runs)] = runs
+        return Scores.of_repeats(measure, methods, datasets, values, higher_is_better=higher_is_better)
+
+    def method(self, name: str) -> int:
+        """The number of a method.  Raises DataError with the closest name."""
+        if name not in self.methods:
+            raise DataError(unknown("method", name, self.methods))
+        return self.methods.index(name)
+
+    def only(self, methods: Sequence[str]) -> Scores:
+        """The same for some methods, in the order given.  Raises DataError for an unknown one."""
+        chosen = [self.method(name) for name in methods]
+        errors = None if self.errors is None else self.errors[:, chosen]
+        return attrs.evolve(self, methods=methods, values=self.values[:, chosen], errors=errors)
+
+    def without_gaps(self) -> Scores:
+        """The data sets on which every method has a result.  Raises DataError when there is none."""
+        whole = ~np.isnan(self.values).any(axis=1)
+        datasets = [name for name, kept in zip(self.datasets, whole, strict=True) if kept]
+        errors = None if self.errors is None else self.errors[whole]
+        return attrs.evolve(self, datasets=datasets, values=self.values[whole], errors=errors)
+
+    @property
+    def gaps(self) -> list[tuple[str, str]]:
+        """(data set, method) of the results that are missing."""
+        return [(self.datasets[d], self.methods[m]) for d, m in np.argwhere(np.isnan(self.values))]
+
+
+@attrs.frozen
+class Friedman:
+    """Friedman's test of "all methods are alike", with Iman and Davenport's F of the same ranks.
+
+    chi_square : of k − 1 degrees of freedom, with its probability ``p``.   f : of (k − 1, (k − 1)(N − 1)) degrees of
+    freedom, with ``f_p``; infinite where all data sets agree on the order.
+    """
+
+    chi_square: float
+    p: float
+    f: float
+    f_p: float
+    k: int
+    n: int
+
+
+@attrs.frozen(eq=False)
+class Pairwise:
+    """Every method against every other.
+
+    test : as named in tables and pictures.   p : float64[k, k], adjusted for all pairs, symmetric, 1 on the diagonal.
+    different : bool[k, k].   ranks : float64[k], average ranks.   critical_difference : of average ranks, None where the
+    test has none.   notes : sentences on what limits the test here.
+    """
+
+    test: str
+    methods: Sequence[str]
+    ranks: np.ndarray
+    p: np.ndarray
+    different: np.ndarray
+    alpha: float
+    critical_difference: float | None = None
+    notes: Sequence[str] = ()
+
+    def groups(self) -> list[tuple[int, ...]]:
+        """The largest sets of two or more methods of which no two differ, each by rank, best first."""
+        order = np.argsort(self.ranks, kind="stable").tolist()
+        place = {method: i for i, method in enumerate(order)}
+        alike = {i: {j for j in order if j != i and not self.different[i, j]} for i in order}
+        found: list[tuple[int, ...]] = []
+        waiting = [(set[int](), set(order), set[int]())]
+        while waiting:  # Bron and Kerbosch with a pivot: maximal cliques of "not different"
+            clique, candidates, done = waiting.pop()
+            if not candidates and not done and len(clique) > 1:
+                found.append(tuple(sorted(clique, key=place.__getitem__)))
+            if not candidates:
+                continue
+            pivot = max(candidates | done, key=lambda i: len(alike[i] & candidates))
+            for i in sorted(candidates - alike[pivot]):
+                waiting.append((clique | {i}, candidates & alike[i], done & alike[i]))
+                candidates, done = candidates - {i}, done | {i}
+        return sorted(found, key=lambda group: [place[i] for i in group])
+
+
+@attrs.frozen(eq=False)
+class AgainstControl:
+    """Every method against one.   control : its number.   p : float64[k], adjusted for k − 1 comparisons, 1 for the control.
+
+    The others as in :class:`Pairwise`; different : bool[k].
+    """
+
+    test: str
+    methods: Sequence[str]
+    control: int
+    ranks: np.ndarray
+    p: np.ndarray
+    different: np.ndarray
+    alpha: float
+    critical_difference: float
+    notes: Sequence[str] = ()
