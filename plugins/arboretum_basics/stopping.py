@@ -75,6 +75,9 @@ class MassAtMost:
     theta: float = param(
         0.0, "share of the total weight", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
     )
+    tolerance: float = param(
+        0.0, "how much more than θ is still at most θ, beside rounding", ge=0.0, le=1.0, unit="share of the total weight"
+    )
 
     def limits(self) -> Limits:
         return Limits()
@@ -83,7 +86,7 @@ class MassAtMost:
         return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
 
     def leaf_rule(self) -> LeafRule:
-        return LeafRule(theta=self.theta)
+        return LeafRule(theta=min(self.theta + self.tolerance, 1.0))
 
 
 @attrs.frozen

@@ -102,3 +102,11 @@ def test_a_value_out_of_bounds_names_field_rule_and_value(rule, values, words):
     with pytest.raises(ValueError, match="must be") as caught:
         rule(**values)
     assert str(caught.value) == words
+
+
+def test_mass_takes_a_tolerance_beside_theta():
+    node = attrs.evolve(NODE, mass=4.0, total_mass=16.0)
+    assert MassAtMost(theta=0.25).is_leaf(node) and not MassAtMost(theta=0.25 - 1e-8).is_leaf(node)
+    assert MassAtMost(theta=0.25 - 1e-8, tolerance=1e-7).is_leaf(node)
+    assert not MassAtMost(theta=0.25 - 2e-7, tolerance=1e-7).is_leaf(node)
+    assert MassAtMost(theta=1.0, tolerance=1.0).leaf_rule() == MassAtMost(theta=1.0).leaf_rule()

@@ -1,0 +1,1 @@
+"""Zhang & Gionis: accurate trees with complexity guarantees by regularized impurity reduction."""

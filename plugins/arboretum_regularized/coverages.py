@@ -1,0 +1,145 @@
+"""How close is an object to a leaf?  Monotone submodular functions of the tests asked, per object.
+
+For an object x_i and the tests on its path, S is the set of objects that agree with x_i on all of them: the node.  Several
+coverages of one run mean their disjunction, 1 − Π (1 − f).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Encoded, param
+
+_PAPER = "Zhang & Gionis 2023, section 4"
+_CLASSES = ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds")
+_LIGHT = 1e-12
+"""Relative: a node as light as θ up to the rounding of its weight's sum is light, as for the leaf rule."""
+
+
+@attrs.frozen
+class Probability:
+    """The share of the weight that a test has told apart from the object, truncated at θ (f^p).
+
+    f_i = min((1 − p(S)) / (1 − max(p_i, θ)), 1): 1 where the object is alone, or where p(S) ≤ θ.
+    """
+
+    kind: ClassVar[str] = "coverage"
+    name: ClassVar[str] = "probability"
+    paper: ClassVar[str] = _PAPER
+    capabilities: ClassVar[tuple] = (*_CLASSES, "regression")
+
+    theta: float = param(
+        0.0, "a node this light is as good as a leaf", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
+    )
+
+    def prepare(self, objects: Encoded) -> ProbabilityAtRoot:
+        """The same function with the root's weight at hand."""
+        return ProbabilityAtRoot(self.theta, float(objects.weight.sum()))
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)], 0 … 1."""
+        return self.prepare(objects).covered(objects, rows)
+
+
+@attrs.frozen
+class ProbabilityAtRoot:
+    """f^p of the objects of one table.   total : weight of all objects."""
+
+    theta: float
+    total: float
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)], 0 … 1."""
+        weight = objects.weight[rows] / self.total
+        share = float(objects.weight[rows].sum()) / self.total
+        target = np.maximum(weight, self.theta)
+        found = np.ones(len(rows))
+        apart = (share > target * (1 + _LIGHT)) & (len(rows) > 1)
+        found[apart] = 1.0 - np.minimum((share - target[apart]) / (1.0 - target[apart]), 1.0)
+        return found
+
+
+@attrs.frozen
+class UnlikePairs:
+    """The share of the pairs of objects of different classes that tests have told apart (f^φ).
+
+    f_i = (φ(X) − φ(S)) / φ(X), φ the number of pairs of objects with different labels; every object counts once,
+    whatever its weight.  1 where the node has one class.
+    """
+
+    kind: ClassVar[str] = "coverage"
+    name: ClassVar[str] = "pairs"
+    paper: ClassVar[str] = _PAPER
+    capabilities: ClassVar[tuple] = _CLASSES
+
+    def prepare(self, objects: Encoded) -> UnlikePairsAtRoot:
+        """The same function with φ(X) at hand."""
+        return UnlikePairsAtRoot(pairs_of(objects.label, objects.n_classes))
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)], 0 … 1."""
+        return self.prepare(objects).covered(objects, rows)
+
+
+@attrs.frozen
+class UnlikePairsAtRoot:
+    """f^φ of the objects of one table.   pairs : φ(X)."""
+
+    pairs: int
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)], 0 … 1."""
+        here = pairs_of(objects.label[rows], objects.n_classes)
+        return np.full(len(rows), (self.pairs - here) / self.pairs if self.pairs else 1.0)
+
+
+@attrs.frozen
+class OthersExcluded:
+    """The share of the objects of other classes that tests have told apart from the object.
+
+    f_i = (g_i(X) − g_i(S)) / g_i(X), g_i the number of objects of another class than x_i; every object counts once.
+    The text's other form of the pairs: Σ g_i(S) over the objects of S is 2 φ(S).
+    """
+
+    kind: ClassVar[str] = "coverage"
+    name: ClassVar[str] = "excluded"
+    paper: ClassVar[str] = "Zhang & Gionis 2023, appendix A"
+    capabilities: ClassVar[tuple] = _CLASSES
+
+    def prepare(self, objects: Encoded) -> OthersExcludedAtRoot:
+        """The same function with the g_i(X) at hand."""
+        return OthersExcludedAtRoot(others_of(objects.label, objects.n_classes))
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)], 0 … 1."""
+        return self.prepare(objects).covered(objects, rows)
+
+
+@attrs.frozen(eq=False)
+class OthersExcludedAtRoot:
+    """The function on the objects of one table.   others : int64[classes], objects of another class than that."""
+
+    others: np.ndarray
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)], 0 … 1."""
+        label = objects.label[rows]
+        here, there = others_of(label, objects.n_classes)[label], self.others[label]
+        return np.where(there > 0, (there - here) / np.maximum(there, 1), 1.0)
+
+
+def pairs_of(label: np.ndarray, n_classes: int) -> int:
+    """φ: pairs of objects with different labels."""
+    n = np.bincount(label, minlength=n_classes).tolist()
+    return (sum(n) ** 2 - sum(k * k for k in n)) // 2
+
+
+def others_of(label: np.ndarray, n_classes: int) -> np.ndarray:
+    """int64[classes]: objects of another class than that."""
+    return len(label) - np.bincount(label, minlength=n_classes)
+
+
+COVERAGES = [Probability, UnlikePairs, OthersExcluded]

@@ -1,0 +1,292 @@
+"""Scores of a test d at a node S with the outcomes S_v; p(S) is the share of the weight, φ(S) the number of unlike pairs.
+
+The closed form of E that the kernels use.  Every object of S has been asked the same tests, so that f_i at S depends on x_i
+only by q_i = max(p_i, θ); with 1 − f_i = (p(S) − q_i)/(1 − q_i) · φ(S)/φ(X),
+
+    E(d) = Σ_v [p(S_v) − C_v φ(S_v)/φ(S)],    C_v = Σ_{i ∈ S_v} p_i (p(S_v) − q_i)⁺ / (p(S) − q_i)
+         = p(S_v) − (p(S) − p(S_v)) W_v where p(S_v) > θ, else 0,    W_v = Σ_{i ∈ S_v} p_i / (p(S) − q_i).
+
+W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) − θ)) more: the column of
+``kernels_column.py``.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Problem, Tables, param
+from arboretum_regularized.guarantee import guarantee_of
+from arboretum_regularized.kernels_column import heavy_objects
+from arboretum_regularized.known import written_out
+
+_CLASSES = (
+    Capability.classification, Capability.multiclass, Capability.weights, Capability.missing, Capability.multiway,
+    Capability.thresholds,
+)  # fmt: skip
+_PAPER = "Zhang & Gionis 2023"
+
+
+class Discrimination(enum.IntEnum):
+    """How the impurity term is weighted; a kernel finds it in ``node.params[2]``."""
+
+    paper = 0
+    authors = 1
+
+
+class Weighting(enum.IntEnum):
+    """Whether the pairs of a branch are weighted by its share of the weight; ``node.params[1]``."""
+
+    paper = 0
+    authors = 1
+
+
+def _kernels() -> ModuleType:
+    """The kernels; loading them loads numba."""
+    from arboretum_regularized import kernels
+
+    return kernels
+
+
+def _kernel_named(*words: str) -> Callable | None:
+    return getattr(_kernels(), "_".join(words), None)
+
+
+def paid(tables: Tables, name: str) -> np.ndarray:
+    """float64[tests]: prices that a score may divide by.  Raises DataError on a price that is not positive."""
+    if tables.n_tests and not (tables.price > 0).all():
+        price = float(tables.price[~(tables.price > 0)][0])
+        msg = f"criterion {name} divides by the price of a test, which must be > 0; got {price:g}: choose cost=unit, or raise it"
+        raise DataError(msg)
+    return tables.price
+
+
+def reduction(tables: Tables, node: Node, form: Discrimination, name: str) -> np.ndarray:
+    """D, float64[tests]: the impurity reduction, as a share of the root's weight times the impurity.
+
+    Raises CapabilityError for the authors' form with an impurity that is a total.
+    """
+    if tables.impurity_scale == "total":
+        if form is Discrimination.authors:
+            raise CapabilityError(_no_authors_form(name))
+        return (node.impurity - tables.impurity(tables.weights).sum(axis=-1)) / node.total_mass
+    share = node.mass / node.total_mass
+    after = (tables.mass * tables.impurity(tables.weights)).sum(axis=-1) / node.total_mass
+    return share * (node.impurity - after) if form is Discrimination.authors else share * node.impurity - after
+
+
+def _no_authors_form(name: str) -> str:
+    return f"criterion {name}: d_term=authors weighs means; choose an impurity that is a mean, or d_term=paper"
+
+
+@attrs.frozen
+class Regularized:
+    """Balance, coverage and impurity reduction over the price: Z = (B + E + λD) / c.
+
+    B = p(S) − p(S_v*), v* the outcome with the most objects (the first of several).   E = Σ_i p_i (f_i(S_v) − f_i(S)) /
+    (1 − f_i(S)) over the objects of S, f the disjunction of the run's coverages (0 without any).   D = p(S) (h(S) − h(S|d)).
+    λ = 0 is ASR; λ = inf means Z = D / c.  With an impurity I that is a total, D = (I(S) − Σ I(S_v)) / M, M the root's weight.
+
+    For coverages ``probability``, ``pairs``, both, ``excluded`` and none, and an impurity with a kernel, the score is
+    compiled; any other family is scored by its definition, object by object.
+    """
+
+    kind: ClassVar[str] = "criterion"
+    name: ClassVar[str] = "regularized"
+    paper: ClassVar[str] = f"{_PAPER}, equation 2"
+    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.prices)
+    needs: ClassVar[tuple] = ("impurity",)
+    counts_objects: ClassVar[bool] = True
+    needs_gain: ClassVar[bool] = True
+    divides_by_price: ClassVar[bool] = True
+
+    lam: float = param(1.0, "weight λ of the impurity reduction; inf leaves nothing else", ge=0.0)
+    theta: float = param(
+        0.0, "θ of the coverage probability; both must agree", ge=0.0, le=1.0, unit="share of the total weight",
+        shared="theta",
+    )  # fmt: skip
+    d_term: Discrimination = param(
+        Discrimination.paper, "impurity of an outcome weighted by its share of the node (paper) or of the root (authors)"
+    )
+
+    column = staticmethod(heavy_objects)
+
+    def kernel(self, impurity: Any, coverage: Sequence[Any] = ()) -> Callable | None:
+        """The kernel for this impurity and these coverages; None if one of them has no compiled form.
+
+        Raises ConfigError where θ here and in the coverage differ, CapabilityError for d_term=authors with a total.
+        """
+        for each in coverage:
+            theta = getattr(each, "theta", self.theta) if each.name == "probability" else self.theta
+            if theta != self.theta:
+                msg = f"criterion.theta is {self.theta:g} and coverage.probability.theta {theta:g}; set both by theta=VALUE"
+                raise ConfigError(msg)
+        if self.d_term is Discrimination.authors and getattr(impurity, "scale", "") == "total" and self.lam > 0:
+            raise CapabilityError(_no_authors_form(self.name))
+        form = written_out(impurity)
+        if self.lam == math.inf:
+            known = form is not None and self.d_term is Discrimination.paper
+            return _kernel_named("cost_benefit", form) if known else None
+        family = _family(coverage)
+        if family is None:
+            return None
+        if self.lam == 0.0:
+            return _kernel_named("submodular", family)
+        return None if form is None else _kernel_named("regularized", form, family)
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests]; see the class."""
+        return self.terms(tables, node)["Z"]
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """B, E, D (0 where λ = 0 leaves it out) and Z."""
+        price = paid(tables, self.name)
+        heaviest = tables.counts.sum(axis=-1).argmax(axis=-1)
+        kept = np.take_along_axis(tables.mass, heaviest[:, None], axis=1)[:, 0]
+        balance = (node.mass - kept) / node.total_mass
+        gain = tables.gain
+        efficiency = np.zeros(tables.n_tests) if gain is None else gain.sum(axis=-1) / node.total_mass
+        gained = reduction(tables, node, self.d_term, self.name) if self.lam > 0 else np.zeros(tables.n_tests)
+        joined = gained if self.lam == math.inf else balance + efficiency + self.lam * gained
+        return {"B": balance, "E": efficiency, "D": gained, "Z": joined / price}
+
+    def notes(self, problem: Problem) -> tuple[str, ...]:
+        """What Theorem 1 promises for this run, in a sentence."""
+        if self.lam == math.inf:
+            return ("no guarantee: lam=inf leaves out what bounds the expected cost",)
+        found = guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
+        authors = self.d_term is Discrimination.authors and self.lam > 0
+        return (f"{found} (proved for d_term=paper)" if authors else str(found),)
+
+
+def _family(coverage: Sequence[Any]) -> str | None:
+    """The word in a kernel's name for these coverages; None where there is no such kernel."""
+    own = {"probability", "pairs", "excluded"}
+    if any(type(each).__module__ != "arboretum_regularized.coverages" or each.name not in own for each in coverage):
+        return None
+    names = frozenset(each.name for each in coverage)
+    known = {
+        frozenset(): "none", frozenset({"probability"}): "probability", frozenset({"pairs"}): "pairs",
+        frozenset({"probability", "pairs"}): "both", frozenset({"excluded"}): "excluded",
+    }  # fmt: skip
+    return known.get(names) if len(names) == len(coverage) else None
+
+
+@attrs.frozen
+class SubmodularRanking(Regularized):
+    """The criterion ``regularized`` with λ = 0: (B + E) / c, the greedy rule of adaptive submodular ranking (ASR)."""
+
+    name: ClassVar[str] = "regularized_asr"
+    paper: ClassVar[str] = "Navidi, Kambadur & Nagarajan 2020"
+    lam: float = param(0.0, "weight λ of the impurity reduction; inf leaves nothing else", ge=0.0)
+
+
+@attrs.frozen
+class CostBenefit:
+    """Impurity reduction over the price: D / c, D = p(S) (h(S) − h(S|d)); the limit of ``regularized`` for large λ."""
+
+    kind: ClassVar[str] = "criterion"
+    name: ClassVar[str] = "cost_benefit"
+    paper: ClassVar[str] = f"{_PAPER}, section 6 (CC4.5, CCART)"
+    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.prices, Capability.additive)
+    needs: ClassVar[tuple] = ("impurity",)
+    divides_by_price: ClassVar[bool] = True
+
+    def kernel(self, impurity: Any) -> Callable | None:
+        """The kernel for this impurity; None if it is written in NumPy only."""
+        form = written_out(impurity)
+        return None if form is None else _kernel_named("cost_benefit", form)
+
+    def bounded_by_corners(self, impurity: Any) -> bool:
+        """With a concave mean impurity the score is convex in the class weights of an outcome."""
+        declared = {getattr(c, "value", c) for c in getattr(impurity, "capabilities", ())}
+        return getattr(impurity, "scale", "") == "mean" and "concave" in declared
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests]; see the class."""
+        return self.terms(tables, node)["D/c"]
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """The impurity reduction, and the same over the price."""
+        gained = reduction(tables, node, Discrimination.paper, self.name)
+        return {"D": gained, "D/c": gained / paid(tables, self.name)}
+
+
+@attrs.frozen
+class Balance:
+    """The most even division: minus (max p(S_v) − min p(S_v)) over the outcomes that have objects (BAL).
+
+    Looks at neither classes nor prices.
+    """
+
+    kind: ClassVar[str] = "criterion"
+    name: ClassVar[str] = "balance"
+    paper: ClassVar[str] = f"{_PAPER}, section 6 (BAL)"
+    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.additive)
+
+    def kernel(self, impurity: Any) -> Callable:
+        return _kernels().balance
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests], ≤ 0; see the class."""
+        return self.terms(tables, node)["score"]
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """Share of the heaviest and of the lightest outcome with objects; their difference, negative."""
+        mass = tables.mass / node.total_mass
+        most, least = mass.max(axis=-1), np.where(mass > 0, mass, np.inf).min(axis=-1)
+        return {"most": most, "least": least, "score": least - most}
+
+
+@attrs.frozen
+class ImpurePairs:
+    """Pairs of objects of different classes that a test tells apart: φ(S) − Σ φ(S_v) (IP); every object counts once.
+
+    ``weighting=authors``: p(S) φ(S) − Σ p(S_v) φ(S_v), as the authors' program has it.
+    """
+
+    kind: ClassVar[str] = "criterion"
+    name: ClassVar[str] = "impure_pairs"
+    paper: ClassVar[str] = f"{_PAPER}, section 6 (IP)"
+    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.prices)
+    counts_objects: ClassVar[bool] = True
+
+    per_price: bool = param(True, "divide by the price of the test")
+    weighting: Weighting = param(
+        Weighting.paper, "pairs of an outcome as they are (paper), or times its share of the weight (authors)"
+    )
+
+    @property
+    def divides_by_price(self) -> bool:
+        return self.per_price
+
+    def kernel(self, impurity: Any) -> Callable:
+        return _kernels().impure_pairs
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests]; see the class."""
+        return self.terms(tables, node)["score"]
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """Pairs before and after, and the score."""
+        before, after = _pairs(tables.counts.sum(axis=1)), _pairs(tables.counts)
+        if self.weighting is Weighting.authors:
+            before, after = before * (node.mass / node.total_mass), after * (tables.mass / node.total_mass)
+        told_apart = before - after.sum(axis=-1)
+        score = told_apart / paid(tables, self.name) if self.per_price else told_apart
+        return {"before": before, "after": after.sum(axis=-1), "score": score}
+
+
+def _pairs(counts: np.ndarray) -> np.ndarray:
+    """φ over the last axis: int64[…, classes] → float64[…]."""
+    n = counts.astype(np.float64)
+    return (n.sum(axis=-1) ** 2 - (n * n).sum(axis=-1)) / 2
+
+
+CRITERIA = [Regularized, SubmodularRanking, CostBenefit, Balance, ImpurePairs]

@@ -1,0 +1,122 @@
+"""Theorem 1: the greedy tree's expected cost C_A against the least possible one C*.
+
+C_A ≤ 20 γ C* with γ = 15 (1 + ln(1/Δ) + log2 n + λ ε_h): Δ is the least positive increment of any f_i by any test after any
+tests, n the number of objects, ε_h the largest h_ℓ(x)(S) of any object in any set (entropy: at most log2(1/p_min), gini: below
+1).  Δ and ε_h are bounded from the instance: Δ from below and ε_h from above, so that the theorem holds with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Encoded
+from arboretum_regularized.coverages import others_of, pairs_of
+from arboretum_regularized.known import named
+
+_WHOLE = 1e-9
+"""θ · n counts as a whole number within this: θ = 0.05 of 100 objects is five of them."""
+
+
+@attrs.frozen
+class Guarantee:
+    """What the theorem promises; NaN and a reason where it promises nothing that is known.
+
+    delta : lower bound of Δ.   eps_h : upper bound of ε_h (0 where λ = 0 leaves it out).   n : objects.
+    """
+
+    delta: float
+    eps_h: float
+    n: int
+    lam: float
+    reason: str = ""
+
+    @property
+    def gamma(self) -> float:
+        """15 (1 + ln(1/Δ) + log2 n + λ ε_h)."""
+        weighed = self.lam * self.eps_h if self.lam else 0.0
+        return 15.0 * (1.0 + math.log(1.0 / self.delta) + math.log2(self.n) + weighed)
+
+    @property
+    def ratio(self) -> float:
+        """20 γ: C_A / C* is at most that."""
+        return 20.0 * self.gamma
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"no guarantee: {self.reason}"
+        impurity = f", ε_h ≤ {self.eps_h:.4g}" if self.lam else ""
+        return (
+            f"guarantee: expected cost at most 20γ = {self.ratio:.5g} times the least "
+            f"(Theorem 1; Δ ≥ {self.delta:.3g}, n = {self.n}{impurity})"
+        )
+
+
+def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: float, impurity: Any) -> Guarantee:
+    """The promise for a run with these coverages and this impurity."""
+    n = objects.n_objects
+    nothing = lambda reason: Guarantee(math.nan, math.nan, n, lam, reason)  # noqa: E731
+    if not coverage:
+        return nothing("it needs coverages; choose coverage=[probability,pairs]")
+    if n < 2 or len(np.unique(objects.label)) < 2:
+        return nothing("the root is a leaf")
+    delta = 1.0
+    for each in coverage:
+        least = least_increment(each, objects, theta)
+        if not least > 0.0:
+            return nothing(f"the least increment of coverage {each.name} is not known for this instance")
+        delta *= least
+    eps_h = largest_part(impurity, objects) if lam > 0 else 0.0
+    if math.isnan(eps_h):
+        name = getattr(impurity, "name", "none")
+        return nothing(f"impurity {name} is not known to be decomposable; entropy, gini and subclasses of Decomposable are")
+    return Guarantee(delta, eps_h, n, lam)
+
+
+def least_increment(coverage: Any, objects: Encoded, theta: float) -> float:
+    """A lower bound of the positive values of 1 − f_i and of their differences, for one component; NaN if unknown.
+
+    The product over the components bounds the increments of their disjunction: with a = 1 − f, b = 1 − g and a ≥ a', b ≥ b',
+    ab − a'b' = a (b − b') + b' (a − a') is at least a (b − b') where b' < b, and b (a − a') where b' = b.
+    """
+    if coverage.name == "pairs":
+        return 1.0 / pairs_of(objects.label, objects.n_classes)
+    if coverage.name == "excluded":
+        return 1.0 / float(others_of(objects.label, objects.n_classes).max())
+    if coverage.name == "probability":
+        return _least_of_probability(objects.weight, theta)
+    return math.nan
+
+
+def _least_of_probability(weight: np.ndarray, theta: float) -> float:
+    """p(S) changes by p_min at least, and above θ it lies at least the distance to the next possible weight above."""
+    total = float(weight.sum())
+    lightest = float(weight.min()) / total
+    least = lightest
+    if lightest < theta:
+        if not (weight == np.rint(weight)).all():
+            return math.nan
+        unit = float(np.gcd.reduce(weight.astype(np.int64)))
+        steps = theta * total / unit
+        above = math.floor(steps + _WHOLE) + 1 - steps
+        least = min(least, unit / total * min(above, 1.0))
+    target = max(lightest, theta)
+    return least / (1.0 - target) if target < 1.0 else math.nan
+
+
+def largest_part(impurity: Any, objects: Encoded) -> float:
+    """An upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known to be decomposable.
+
+    The share of a class with objects in a set is at least p_min.
+    """
+    impurity = impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity
+    lightest = float(objects.weight.min() / objects.weight.sum())
+    if hasattr(impurity, "largest_part"):
+        return float(impurity.largest_part(lightest, objects.n_classes))
+    form = named(getattr(impurity, "name", ""), impurity.value) if hasattr(impurity, "value") else None
+    known = {"entropy": -math.log2(lightest), "gini": 1.0 - lightest}
+    return known.get(form, math.nan) if form else math.nan

@@ -1,0 +1,129 @@
+"""Decomposable impurities: h(S) = Σ_ℓ q_ℓ h_ℓ(q_ℓ), q_ℓ the share of class ℓ by weight (section 3).
+
+An author writes h_ℓ alone::
+
+    @attrs.frozen
+    class Mine(Decomposable):
+        \"\"\"What it measures.\"\"\"
+
+        name: ClassVar[str] = "mine"
+
+        def parts(self, q):
+            return 1.0 - q * q
+
+and :func:`check` says whether h is what the paper asks for: 0 where one class has everything, largest where all have the same
+share, concave, and the same for any order of the classes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Capability, ContractError, param
+
+TOLERANCE = 1e-9
+"""Relative to the largest value: some twenty operations on float64, and a difference of two means."""
+
+
+class Decomposable:
+    """Base of impurities given by ``parts``; classes need not be told apart by it, but may be."""
+
+    kind: ClassVar[str] = "impurity"
+    paper: ClassVar[str] = "Zhang & Gionis 2023, section 3"
+    capabilities: ClassVar[tuple] = (
+        Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave,
+    )  # fmt: skip
+    scale: ClassVar[str] = "mean"
+
+    def parts(self, q: np.ndarray) -> np.ndarray:
+        """h_ℓ(q_ℓ): float64[…, classes] in (0, 1] → float64[…, classes].  Also called with 1 where a class has nothing."""
+        raise NotImplementedError
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…]."""
+        mass = weights.sum(axis=-1, keepdims=True)
+        q = np.divide(weights, mass, out=np.zeros_like(weights, dtype=np.float64), where=mass > 0)
+        found = np.where(q > 0, q * self.parts(np.where(q > 0, q, 1.0)), 0.0).sum(axis=-1)
+        # the sum of nearly equal parts of a pure set may be −1e-17; real negative values are left for the check to find
+        return np.where((found < 0) & (found > -TOLERANCE), 0.0, found)
+
+    def largest_part(self, least_share: float, n_classes: int) -> float:
+        """max h_ℓ(q) over the shares from ``least_share`` to 1, on a grid of 1025 (its ends are on it)."""
+        q = np.linspace(least_share, 1.0, 1025)
+        return float(np.max(self.parts(np.repeat(q[:, None], n_classes, axis=1))))
+
+
+@attrs.frozen
+class Tsallis(Decomposable):
+    """Tsallis entropy: (1 − Σ q_ℓ^a) / (a − 1), with h_ℓ(q) = (1 − q^(a−1)) / (a − 1); a = 2 is gini, a → 1 entropy in nats."""
+
+    name: ClassVar[str] = "tsallis"
+    paper: ClassVar[str] = "Tsallis 1988; decomposable as in Zhang & Gionis 2023, section 3"
+
+    order: float = param(1.5, "a; larger values look at the heavy classes more", gt=0.0)
+
+    def parts(self, q: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…, classes]; −ln q for a = 1."""
+        a = self.order - 1.0
+        return -np.expm1(a * np.log(q)) / a if a else -np.log(q)
+
+
+def check(impurity: Any, n_classes: int = 3, steps: int = 12) -> None:
+    """Try an impurity on all shares with the denominator ``steps``.
+
+    impurity : anything with ``value``.   n_classes : ≥ 2.
+    Raises ContractError with a counterexample when h is not 0 on a pure set, not symmetric, not largest at the uniform
+    shares, or not concave (on the segment between two of the vectors tried).
+    """
+    name = getattr(impurity, "name", type(impurity).__name__)
+    vectors = np.array(
+        [v for v in itertools.product(range(steps + 1), repeat=n_classes) if sum(v) == steps], dtype=np.float64
+    )
+    vectors /= steps
+    value = np.asarray(impurity.value(vectors), dtype=np.float64)
+    if not np.isfinite(value).all():
+        raise ContractError(_broken(name, "finite", vectors[~np.isfinite(value)][0], value[~np.isfinite(value)][0]))
+    slack = TOLERANCE * max(1.0, float(np.abs(value).max()))
+    pure = vectors.max(axis=1) == 1.0
+    _refuse(name, "0 on a pure set", vectors, value, pure & (np.abs(value) > slack))
+    for order in itertools.permutations(range(n_classes)):
+        turned = np.asarray(impurity.value(vectors[:, order]))
+        _refuse(name, f"the same for the classes in the order {order}", vectors, value, np.abs(turned - value) > slack)
+    uniform = np.full(n_classes, 1.0 / n_classes)
+    top = float(impurity.value(uniform))
+    _refuse(name, f"at most its value of the uniform shares ({top:.6g})", vectors, value, value > top + slack)
+    _refuse_dents(name, impurity, vectors, value, slack)
+
+
+def _refuse_dents(name: str, impurity: Any, vectors: np.ndarray, value: np.ndarray, slack: float) -> None:
+    """Concave: no point between two vectors lies below their chord."""
+    for t in (0.5, 0.25):
+        between = t * vectors[:, None] + (1 - t) * vectors[None, :]
+        chord = t * value[:, None] + (1 - t) * value[None, :]
+        found = np.asarray(impurity.value(between))
+        i, j = np.unravel_index(int(np.argmax(chord - found)), chord.shape)
+        if chord[i, j] - found[i, j] > slack:
+            point = between[i, j]
+            where = f"{_shares(point)} = {t:g}·{_shares(vectors[i])} + {1 - t:g}·{_shares(vectors[j])}"
+            msg = (
+                f"impurity {name}: h must be concave; h{where} is {found[i, j]:.6g}, below the mean {chord[i, j]:.6g} "
+                "of its values there: change h_ℓ"
+            )
+            raise ContractError(msg)
+
+
+def _refuse(name: str, rule: str, vectors: np.ndarray, value: np.ndarray, wrong: np.ndarray) -> None:
+    if wrong.any():
+        raise ContractError(_broken(name, rule, vectors[wrong][0], float(value[wrong][0])))
+
+
+def _broken(name: str, rule: str, shares: np.ndarray, value: float) -> str:
+    return f"impurity {name}: h must be {rule}; h{_shares(shares)} is {value:.6g}: change h_ℓ"
+
+
+def _shares(shares: np.ndarray) -> str:
+    return "(" + ", ".join(f"{q:.4g}" for q in shares) + ")"

@@ -1,0 +1,184 @@
+"""What the scores are made of, in numba's subset; merged into the kernels of ``kernels.py``.
+
+Weights are those of the run, not shares: with M the weight at the root, p(S) is m(S) / M.  ``node.params`` holds λ, θ and the
+form of D (0 paper, 1 authors).
+"""
+
+from __future__ import annotations
+
+import math
+
+from arboretum.kernels.jit import jit
+
+
+@jit(inline=True)
+def entropy_after(weights):
+    """Σ_v m(S_v) h(S_v), h the entropy in bits."""
+    found = 0.0
+    for o in range(weights.shape[0]):
+        mass = 0.0
+        for k in range(weights.shape[1]):
+            mass += weights[o, k]
+        for k in range(weights.shape[1]):
+            w = weights[o, k]
+            if 0.0 < w < mass:
+                found -= w * math.log2(w / mass)
+    return found
+
+
+@jit(inline=True)
+def gini_after(weights):
+    """Σ_v m(S_v) h(S_v), h Gini's index: m − Σ w_k² / m of each outcome."""
+    found = 0.0
+    for o in range(weights.shape[0]):
+        mass = 0.0
+        squares = 0.0
+        for k in range(weights.shape[1]):
+            w = weights[o, k]
+            mass += w
+            squares += w * w
+        if mass > 0.0:
+            found += mass - squares / mass
+    return found
+
+
+@jit(inline=True)
+def mean_after(weights, node):
+    """Σ_v m(S_v) h(S_v), h the run's impurity, a mean."""
+    found = 0.0
+    for o in range(weights.shape[0]):
+        mass = 0.0
+        for k in range(weights.shape[1]):
+            mass += weights[o, k]
+        if mass > 0.0:
+            found += mass * node.impurity_of(weights[o])
+    return found
+
+
+@jit(inline=True)
+def total_after(weights, node):
+    """Σ_v h(S_v), h the run's impurity, a total."""
+    found = 0.0
+    for o in range(weights.shape[0]):
+        found += node.impurity_of(weights[o])
+    return found
+
+
+@jit(inline=True)
+def unlike_pairs(counts):
+    """Pairs of objects of different classes.   counts : int64[classes]."""
+    before = 0.0
+    pairs = 0.0
+    for k in range(counts.shape[0]):
+        n = float(counts[k])
+        pairs += n * before
+        before += n
+    return pairs
+
+
+@jit(inline=True)
+def unlike_pairs_together(counts):
+    """φ(S) of the node whose outcomes are given.   counts : int64[outcomes, classes]."""
+    before = 0.0
+    pairs = 0.0
+    for k in range(counts.shape[1]):
+        n = 0.0
+        for o in range(counts.shape[0]):
+            n += counts[o, k]
+        pairs += n * before
+        before += n
+    return pairs
+
+
+@jit(inline=True)
+def balance_term(weights, counts, node):
+    """B: the share of all outcomes but the one with the most objects (the first of several)."""
+    most = -1.0
+    kept = 0.0
+    for o in range(weights.shape[0]):
+        objects = 0.0
+        mass = 0.0
+        for k in range(weights.shape[1]):
+            objects += counts[o, k]
+            mass += weights[o, k]
+        if objects > most:
+            most = objects
+            kept = mass
+    return (node.mass - kept) / node.total_mass
+
+
+@jit(inline=True)
+def efficiency_term(weights, counts, extra, node, by_probability, by_pairs):
+    """E with the coverage f^p, f^φ or both: Σ_v [p(S_v) − C_v φ(S_v)/φ(S)], see :mod:`arboretum_regularized.criteria`.
+
+    ``extra[:, 0]`` holds what heavy objects add to W_v (``kernels_column.heavy_objects``).
+    """
+    theta = node.params[1] * node.total_mass
+    room = node.mass - theta
+    pairs = 1.0
+    if by_probability and room <= 1e-12 * theta:
+        return 0.0  # every object is covered: there is nothing to gain
+    if by_pairs:
+        pairs = unlike_pairs_together(counts)
+        if pairs <= 0.0:
+            return 0.0
+    found = 0.0
+    for o in range(weights.shape[0]):
+        mass = 0.0
+        for k in range(weights.shape[1]):
+            mass += weights[o, k]
+        left = mass
+        if by_probability:
+            left = 0.0
+            if mass > theta:
+                left = max(mass - (node.mass - mass) * (mass / room + extra[o, 0]), 0.0)
+        if by_pairs:
+            left *= unlike_pairs(counts[o]) / pairs
+        found += mass - left
+    return found / node.total_mass
+
+
+@jit(inline=True)
+def excluded_term(weights, counts, node):
+    """E with the coverage "objects of other classes excluded": Σ_v Σ_ℓ p_ℓ(S_v) (1 − g_ℓ(S_v)/g_ℓ(S))."""
+    everyone = 0.0
+    for o in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            everyone += counts[o, k]
+    found = 0.0
+    for k in range(counts.shape[1]):
+        own = 0.0
+        for o in range(counts.shape[0]):
+            own += counts[o, k]
+        others = everyone - own
+        if others <= 0.0:
+            continue
+        for o in range(counts.shape[0]):
+            inside = 0.0
+            for j in range(counts.shape[1]):
+                inside += counts[o, j]
+            found += weights[o, k] * (1.0 - (inside - counts[o, k]) / others)
+    return found / node.total_mass
+
+
+@jit(inline=True)
+def reduction_term(after, node):
+    """D = p(S) (h(S) − h(S|d)), from Σ_v m(S_v) h(S_v)."""
+    return (node.mass * node.impurity - after) / node.total_mass
+
+
+@jit(inline=True)
+def joined(regular, after, price, node):
+    """Z = (B + E + λD) / c; the authors' D weighs h(S_v) by p(S_v) where the paper weighs it by p(S_v) / p(S)."""
+    total = node.total_mass
+    if node.params[2] > 0.0:
+        gain = node.mass / total * (node.impurity - after / total)
+    else:
+        gain = (node.mass * node.impurity - after) / total
+    return (regular + node.params[0] * gain) / price
+
+
+@jit(inline=True)
+def joined_total(regular, after, price, node):
+    """Z with an impurity that is a total: D = (I(S) − Σ_v I(S_v)) / M."""
+    return (regular + node.params[0] * (node.impurity - after) / node.total_mass) / price

@@ -1,0 +1,15 @@
+"""Registration of the plugin; imports neither numba nor anything heavy."""
+
+from __future__ import annotations
+
+from arboretum.api import hookimpl
+from arboretum_regularized.coverages import COVERAGES
+from arboretum_regularized.criteria import CRITERIA
+from arboretum_regularized.impurities import Tsallis
+from arboretum_regularized.stopping import RULES
+
+
+@hookimpl
+def arboretum_components() -> list[type]:
+    """The components of this plugin; the presets of the paper's methods lie beside."""
+    return [*CRITERIA, *COVERAGES, *RULES, Tsallis]
