@@ -36,6 +36,7 @@ from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawF
 from arboretum.model.grid import Grid
 from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from arboretum.engine.search import bulk
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
+    from arboretum.measure import ValidationScore, roc_auc
 
 __all__ = [
     "ArboretumError",
@@ -85,6 +87,7 @@ __all__ = [
     "RawFeature",
     "Record",
     "RunInfo",
+    "Selection",
     "Solution",
     "Status",
     "StoreError",
@@ -96,6 +99,7 @@ __all__ = [
     "Threshold",
     "TrackerError",
     "Tree",
+    "ValidationScore",
     "Values",
     "Verdict",
     "VerificationError",
@@ -106,6 +110,7 @@ __all__ = [
     "hookimpl",
     "param",
     "read_dates",
+    "roc_auc",
     "unknown",
     "value_of",
     "warm_up",
@@ -125,5 +130,9 @@ def __getattr__(name: str) -> Any:
         from arboretum.engine.search.warmup import warm_up
 
         return warm_up
+    if name in ("ValidationScore", "roc_auc"):  # what measures trees: only when something is measured
+        from arboretum import measure
+
+        return getattr(measure, name)
     msg = f"module 'arboretum.api' has no attribute {name!r}"
     raise AttributeError(msg)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from arboretum.errors import CapabilityError, ConfigError
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.method import Parts
@@ -48,6 +50,11 @@ def check_parts(parts: Parts) -> None:
             _demand(parts, group, label(part))
     for group in ALWAYS:
         _demand(parts, group, "a run")
+    if getattr(parts.pruner, "reads_impurity", False):
+        _demand(parts, "impurity", label(parts.pruner))
+        if getattr(parts.impurity, "scale", "mean") == "total":
+            msg = f"{label(parts.pruner)} weighs impurities by mass, but {label(parts.impurity)} grows with the mass already"
+            raise CapabilityError(f"{msg}; choose an impurity per object (gini, entropy)")
 
 
 def _demand(parts: Parts, group: str, who: str) -> None:
@@ -96,7 +103,9 @@ def check_validation(parts: Parts, valid: Table | None) -> None:
     """Refuse a pruner or tuner that judges on validation rows when the split leaves none."""
     for part in (parts.pruner, parts.tuner):
         if part is not None and getattr(part, "needs_validation", part.kind == "tuner") and valid is None:
-            msg = f"{label(part)} needs validation rows, but the split leaves none; use split=holdout"
+            unset = [f.alias for f in attrs.fields(type(part)) if getattr(part, f.name) is None] if hasattr(part, "choose") else []
+            instead = f", or say pruner.{unset[0]}=VALUE" if unset else ""
+            msg = f"{label(part)} needs validation rows, but the split leaves none; use split=holdout{instead}"
             raise CapabilityError(msg)
 
 

@@ -1,4 +1,4 @@
-"""The run pipeline: load → split → encode → grow or solve → prune → verify → measure → Record.
+"""The run pipeline: load → split → encode → grow or solve (tune) → prune → verify → measure → Record.
 
 Reads data through the dataset component only and writes nothing; observers keep what it returns.
 """
@@ -15,13 +15,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.engine import check
-from arboretum.errors import BudgetError, ConfigError, DataError
+from arboretum.engine import check, select
+from arboretum.errors import BudgetError, DataError
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.split import Division
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import Record
+from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Table, Task
 
@@ -101,7 +102,11 @@ class Prepared:
 
 @attrs.frozen(eq=False)
 class Fit:
-    """What growing returned, with everything it was grown from.   timings : seconds: encode, compile, fit."""
+    """What growing returned, with everything it was grown from.
+
+    problem : its parts hold the values that tuner and pruner kept.   timings : seconds: encode, compile, fit.
+    selections : "tuner", "pruner" → what they chose, where they did.
+    """
 
     solution: Solution
     problem: Problem
@@ -109,6 +114,7 @@ class Fit:
     train: Table
     timings: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    selections: Mapping[str, Selection] = attrs.field(factory=dict)
 
 
 def _silent(done: float, total: float | None, message: str) -> None:
@@ -202,6 +208,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
         notes=(*table.notes.values(), *fitted.notes, *fitted.solution.notes, *remarks),
         certificate=certificate,
+        selections=fitted.selections,
     )
 
 
@@ -237,7 +244,7 @@ def fit(
     division: Division | None = None,
     warm: bool = False,
 ) -> Fit:
-    """Split, encode, grow or solve, prune: the part of a run that estimators and bulk experiments share.
+    """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
 
     division : given by estimators, which teach on all rows; default: what ``parts.split`` says.
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
@@ -260,37 +267,8 @@ def fit(
     timings["compile"] = warm_up(problem, seed, progress) if warm else 0.0
     progress(0, None, f"growing with {parts.method.name}")
     with compiling(timings, progress), clock(timings, "fit"):
-        solution = grow_or_tune(problem, budget.context(seed, progress))
-        if parts.pruner is not None and solution.tree is not None:
-            solution = attrs.evolve(solution, tree=parts.pruner.prune(solution.tree, objects.table, valid))
-    return Fit(solution, problem, division, objects.table, timings, objects.notes)
-
-
-def grow_or_tune(problem: Problem, context: Context) -> Solution:
-    """Let the method fit, once, or for each value that the tuner tries; a note of the solution says what it keeps."""
-    tuner = problem.parts.tuner
-    if tuner is None:
-        return problem.parts.method.fit(problem, context)
-
-    def attempt(values: dict[str, Any]) -> Solution:
-        changed = with_fields(problem.parts, values)
-        return changed.method.fit(attrs.evolve(problem, parts=changed), context)
-
-    values, solution = tuner.tune(attempt, problem.valid)
-    kept = ", ".join(f"{key}={value}" for key, value in values.items()) or "the values as given"
-    return attrs.evolve(solution, notes=(*solution.notes, f"tuner {tuner.name} keeps {kept}"))
-
-
-def with_fields(parts: Parts, values: Mapping[str, Any]) -> Parts:
-    """Replace fields of single components: "criterion.lam" → 10.  Raises ConfigError on a group without a component."""
-    for key, value in values.items():
-        group, _, field = key.partition(".")
-        component = getattr(parts, group, None)
-        if not attrs.has(type(component)) or field not in {f.alias for f in attrs.fields(type(component))}:
-            msg = f"cannot tune {key!r}: the run has no {group} with a field {field!r}"
-            raise ConfigError(msg)
-        parts = attrs.evolve(parts, **{group: attrs.evolve(component, **{field: value})})
-    return parts
+        grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
+    return Fit(grown.solution, grown.problem, division, objects.table, timings, objects.notes, grown.selections)
 
 
 def divide(parts: Parts, table: Table, seed: int) -> Division:
@@ -340,6 +318,8 @@ def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
     for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test)):
         if len(rows):
             metrics.update(evaluate(tree, table.take(rows), prefix))
+    for chosen in fitted.selections.values():
+        metrics.update(chosen.numbers())
     return {name: float(value) for name, value in metrics.items()}
 
 

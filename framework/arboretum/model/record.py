@@ -11,6 +11,7 @@ import attrs
 
 from arboretum.errors import StoreError
 from arboretum.model.certificate import Certificate
+from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
 
@@ -31,6 +32,7 @@ class Record:
     tree : None where only the numbers were loaded.
     fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
     certificate : how far the tree is from the minimum (``certify=true``); None when not asked for, or not applicable.
+    selections : "tuner", "pruner" → the values they kept and all they tried on the validation rows; empty without.
     """
 
     config: Mapping[str, Any]
@@ -45,6 +47,7 @@ class Record:
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
     certificate: Certificate | None = None
+    selections: Mapping[str, Selection] = attrs.field(factory=dict)
 
     @property
     def method(self) -> str:
@@ -86,6 +89,7 @@ class Record:
             "metrics": {k: v if math.isfinite(v) else None for k, v in self.metrics.items()},
             "solution": None if self.solution is None else self.solution.to_json(),
             **({} if self.certificate is None else {"certificate": self.certificate.to_json()}),
+            **({"selections": {who: one.to_json() for who, one in self.selections.items()}} if self.selections else {}),
             "verified": self.verified,
             "fingerprint": self.fingerprint,
             "notes": list(self.notes),
@@ -118,6 +122,7 @@ class Record:
                 fingerprint=data["fingerprint"],
                 notes=tuple(data["notes"]),
                 certificate=None if certificate is None else Certificate.from_json(certificate),
+                selections={who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"

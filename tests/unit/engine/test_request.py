@@ -10,9 +10,9 @@ import pytest
 
 from arboretum.engine import check
 from arboretum.engine.code import code_hash, framework_folder, versions
-from arboretum.engine.run import Budget, Request, fingerprint, fit, grow_or_tune, prepare, with_fields
-from arboretum.errors import CapabilityError, ConfigError, DataError
-from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.engine.run import Budget, Request, fingerprint, fit, prepare
+from arboretum.errors import CapabilityError, DataError
+from arboretum.interfaces.method import Parts
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 
@@ -150,34 +150,6 @@ def test_one_class_no_columns_and_no_rows_are_refused():
     ):
         with pytest.raises(DataError, match=complaint):
             prepare(Request(attrs.evolve(WHOLE, dataset=Given(broken))))
-
-
-def test_a_tuner_may_only_change_fields_that_exist():
-    parts = Parts(method=Stub(), criterion=Stub("criterion"))
-    assert with_fields(parts, {"criterion.lam": 7.0}).criterion.lam == 7.0
-    with pytest.raises(ConfigError, match="no criterion with a field 'lamb'"):
-        with_fields(parts, {"criterion.lamb": 7.0})
-    with pytest.raises(ConfigError, match="no impurity with a field"):
-        with_fields(parts, {"impurity.base": 7.0})
-
-
-def test_a_note_says_which_values_a_tuner_keeps():
-    solution = Solution(None, 1.0, 0.0, Status.feasible, notes=("cut short",))
-
-    @attrs.frozen
-    class Tries(Stub):
-        def tune(self, fit, valid):
-            return {"criterion.lam": 3.0}, fit({"criterion.lam": 3.0})
-
-    @attrs.frozen
-    class Grows(Stub):
-        def fit(self, problem, context):
-            assert problem.parts.criterion.lam == 3.0
-            return solution
-
-    parts = Parts(method=Grows(), criterion=Stub("criterion"), tuner=Tries("tuner"))
-    found = grow_or_tune(Problem(None, None, parts), Context())
-    assert found.notes == ("cut short", "tuner stub keeps criterion.lam=3.0")
 
 
 @pytest.mark.parametrize("values", [{"seconds": 0}, {"seconds": -1.0}, {"memory_mb": 0}])

@@ -1,0 +1,127 @@
+"""What validation rows decide: first the tuner, over trees that are not pruned, then the pruner, on the tree it kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from arboretum.errors import ConfigError, unknown
+from arboretum.interfaces.component import MANY
+from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.model.selection import Selection
+from arboretum.model.solution import Solution
+
+Progress = Callable[[float, float | None, str], None]
+
+TUNABLE = (
+    "predicate", "impurity", "coverage", "criterion", "stopping", "complexity", "objective", "solver", "method",
+)  # fmt: skip
+"""Groups whose fields a tuner may change: those that are asked while a tree grows.  The rest has done its work by then, or
+comes later (the pruner chooses for itself)."""
+
+
+@attrs.frozen(eq=False)
+class Grown:
+    """A solution with the problem it solves: the parts with the values that were kept.   selections : who → what was chosen."""
+
+    solution: Solution
+    problem: Problem
+    selections: Mapping[str, Selection] = attrs.field(factory=dict)
+
+
+def grow_or_tune(problem: Problem, context: Context) -> Grown:
+    """Let the method fit, once, or for each value that the tuner tries; a note of the solution says what it keeps.
+
+    A tuned solution counts as finished only where all that were tried are: with more time another might have been kept.
+    Raises ConfigError for a field that no part has, or that cannot be tuned.
+    """
+    tuner = problem.parts.tuner
+    if tuner is None:
+        return Grown(problem.parts.method.fit(problem, context), problem)
+    finished: list[bool] = []
+
+    def attempt(values: dict[str, Any]) -> Solution:
+        changed = with_fields(problem.parts, values)
+        subject = "tuning " + ", ".join(f"{key}={value}" for key, value in values.items())
+        context.progress(0, None, subject)
+        told = attrs.evolve(context, progress=lambda done, total, text: context.progress(done, total, f"{subject}: {text}"))
+        solution = changed.method.fit(attrs.evolve(problem, parts=changed), told)
+        finished.append(solution.finished)
+        return solution
+
+    kept, solution = tuner.tune(attempt, problem.valid)
+    chosen = Selection.of(kept)
+    notes = (*solution.notes, *chosen.notes, chosen.sentence(f"tuner {tuner.name}"))
+    solution = attrs.evolve(solution, notes=notes, finished=all(finished))
+    return Grown(solution, attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept)), {"tuner": chosen})
+
+
+def prune(grown: Grown, progress: Progress) -> Grown:
+    """Cut the tree by the run's pruner, if there is one; notes of the solution say what it chose and how much it cut."""
+    solution, problem, pruner = grown.solution, grown.problem, grown.problem.parts.pruner
+    if pruner is None or solution.tree is None:
+        return grown
+    progress(0, None, f"pruning with {pruner.name}")
+    selections, notes, tree, before = dict(grown.selections), list(solution.notes), solution.tree, pruner
+    if pruner.needs_validation and hasattr(pruner, "choose"):
+        chosen = selections["pruner"] = pruner.choose(tree, problem.valid)
+        problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
+        pruner = problem.parts.pruner
+        notes += [*chosen.notes, chosen.sentence(f"pruner {before.name}")]
+    pruned = pruner.prune(tree, problem.objects.table, problem.valid)
+    notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
+    return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes)), problem, selections)
+
+
+def with_fields(parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...] = TUNABLE) -> Parts:
+    """Replace fields of components: "criterion.lam" → 10, "stopping.mass.theta" → 0.01.
+
+    groups : whose fields may be replaced.   Raises ConfigError naming the field, with the closest one the run has.
+    """
+    for key, value in values.items():
+        group, _, field = key.partition(".")
+        if group in MANY and "." in field:
+            rule, _, field = field.partition(".")
+            members = getattr(parts, group, ()) if group in groups else ()
+            changed = tuple(_changed(parts, one, key, field, value) if one.name == rule else one for one in members)
+            if rule not in [one.name for one in members]:
+                raise _untunable(parts, key, groups)
+            parts = attrs.evolve(parts, **{group: changed})
+            continue
+        component = getattr(parts, group, None) if group in groups else None
+        if component is None or isinstance(component, tuple):
+            raise _untunable(parts, key, groups)
+        parts = attrs.evolve(parts, **{group: _changed(parts, component, key, field, value, groups)})
+    return parts
+
+
+def _changed(parts: Parts, component: Any, key: str, field: str, value: Any, groups: tuple[str, ...] = TUNABLE) -> Any:
+    """The component with one field replaced."""
+    if field not in _fields(component):
+        raise _untunable(parts, key, groups)
+    try:
+        return attrs.evolve(component, **{field: value})
+    except (ValueError, TypeError) as error:
+        msg = f"cannot tune {key}={value!r}: {' '.join(str(error).split())}"
+        raise ConfigError(msg) from error
+
+
+def _fields(component: Any) -> list[str]:
+    return [f.alias for f in attrs.fields(type(component)) if f.init] if attrs.has(type(component)) else []
+
+
+def _untunable(parts: Parts, key: str, groups: tuple[str, ...]) -> ConfigError:
+    """Why a field cannot be tuned: it does not exist, or is used up before trees grow."""
+    group = key.partition(".")[0]
+    if group in {f.name for f in attrs.fields(Parts)} - set(groups):
+        why = "pruners choose for themselves, after tuning" if group == "pruner" else "it is used before any tree grows"
+        return ConfigError(f"cannot tune {key!r}: {why}; tune a field of {', '.join(groups)}, or sweep over {key} with -m")
+    known: list[str] = []
+    for name in groups:
+        part = getattr(parts, name)
+        for one in part if isinstance(part, tuple) else [part]:
+            prefix = f"{name}.{one.name}" if name in MANY else name
+            known += [f"{prefix}.{field}" for field in _fields(one)]
+    return ConfigError("cannot tune " + unknown("field", key, known))
