@@ -85,3 +85,18 @@ def node_colour(tree: Tree, node: int) -> str:
     if tree.task is Task.regression:
         return value_colour(tree, float(tree.value[node]))
     return class_colours(tree)[tree.label[node]]
+
+
+FORMS = ("circle", "square", "diamond", "triangle")
+"""Marks that go with the colours of a study's methods, for readers who see few of these."""
+
+
+def series_colour(number: int) -> str:
+    """The colour of the method (or line) with this number; from the eleventh on the same colours, darker, then lighter."""
+    colour, turn = CLASS_COLOURS[number % len(CLASS_COLOURS)], number // len(CLASS_COLOURS) % 3
+    return (colour, mix(colour, "#000000", 0.45), mix(colour, "#ffffff", 0.5))[turn]
+
+
+def series_form(number: int) -> str:
+    """The form of its mark."""
+    return FORMS[number % len(FORMS)]
