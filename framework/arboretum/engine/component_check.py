@@ -71,7 +71,8 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Any) -> str | None:
         return None
     positional, keywords = _call(wanted)
     first = () if isinstance(stated, staticmethod | classmethod) else (None,)
-    forms = [positional, positional[:-1]] if name == "columns" else [positional]
+    shorter = kind == "criterion" and name in ("columns", "kernel")
+    forms = [positional, positional[:-1]] if shorter else [positional]
     if any(_takes(signature, (*first, *form), keywords) for form in forms):
         return None
     shown = "(" + ", ".join(str(p).split(":")[0] for p in signature.parameters.values()) + ")"
@@ -101,6 +102,8 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
     stated = inspect.getattr_static(cls, name)
     static = isinstance(stated, staticmethod)
     function = stated.__func__ if static else stated
+    if name == "column" and not callable(function):
+        return None  # a field of that name
     carried = mark_of(function)
     if static and carried is None and MARK in getattr(stated, "__dict__", {}):
         return f".{name}: its decorators are in the wrong order; @staticmethod stands above @{mark}_kernel"

@@ -124,7 +124,10 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
     cell, node, judge = item.cell, item.node, growth.judge
     prepare_columns(cell, node, judge, growth.space)
     found: list[tuple[Block, np.ndarray, Mapping[str, np.ndarray]]] = []
-    for block in listed(growth.engines, cell, judge):
+    if judge.wants_gain:
+        rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
+        node = attrs.evolve(node, coverage=growth.space.covering.mean(rows))
+    for block in listed(growth.engines, cell, judge, growth.space):
         found.append((block, scored(block, cell, node, judge), judge.terms(block.tables, node)))
     judged = [_judged(*each, i, cell, chosen) for each in found for i in range(each[0].tables.n_tests)]
     scores = _settled(judged, growth, node)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from arboretum.interfaces.complexity import Complexity, ComplexityForm
 from arboretum.interfaces.cost import Cost
-from arboretum.interfaces.coverage import Coverage
+from arboretum.interfaces.coverage import Coverage, CoveragePrepared
 from arboretum.interfaces.criterion import (
     Criterion,
     CriterionBounds,
+    CriterionColumn,
     CriterionColumns,
     CriterionKernel,
     CriterionSeed,
@@ -22,7 +23,7 @@ from arboretum.interfaces.impurity import Impurity, ImpurityForTask, ImpurityOfV
 from arboretum.interfaces.method import Method, MethodWarmUp
 from arboretum.interfaces.objective import Objective
 from arboretum.interfaces.predicate import Predicate
-from arboretum.interfaces.pruner import Pruner
+from arboretum.interfaces.pruner import Pruner, PrunerChooses
 from arboretum.interfaces.reproduction import Reproduction
 from arboretum.interfaces.solver import Solver, SolverCertifies
 from arboretum.interfaces.split import Split
@@ -55,17 +56,30 @@ INSTEAD: Mapping[str, tuple[type, ...]] = {"impurity": (ImpurityForTask, Impurit
 """Kind → protocols of which one may stand in for the required one."""
 
 OPTIONAL: Mapping[str, tuple[type, ...]] = {
-    "criterion": (CriterionTerms, CriterionColumns, CriterionSettle, CriterionKernel, CriterionBounds, CriterionSeed),
+    "criterion": (
+        CriterionTerms,
+        CriterionColumns,
+        CriterionColumn,
+        CriterionSettle,
+        CriterionKernel,
+        CriterionBounds,
+        CriterionSeed,
+    ),
+    "coverage": (CoveragePrepared,),
     "impurity": INSTEAD["impurity"],
     "method": (MethodWarmUp,),
     "stopping": (StoppingByRows, StoppingByObjects),
     "complexity": (ComplexityForm,),
     "solver": (SolverCertifies,),
+    "pruner": (PrunerChooses,),
 }
 """Kind → protocols whose methods have the contract's form where a component has them."""
 
 KERNELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "criterion": {"score": ("criterion", "score(weights, counts, price, extra, node) -> float")},
+    "criterion": {
+        "score": ("criterion", "score(weights, counts, price, extra, node) -> float"),
+        "column": ("column", "column(weight, label, node) -> float"),
+    },
     "impurity": {"kernel": ("impurity", "kernel(weights) -> float"), "prefix": ("prefix", "prefix(y, weight, out)")},
     "complexity": {"node": ("complexity", "node(mass, price, children) -> float")},
 }

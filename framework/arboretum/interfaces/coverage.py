@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,11 +11,23 @@ from arboretum.model.encoded import Encoded
 
 
 class Coverage(Component, Protocol):
-    """A monotone submodular function f_i of the tests asked, per object, from 0 to 1 (Zhang & Gionis, section 4)."""
+    """A monotone submodular function f_i of the tests asked, per object, from 0 to 1 (Zhang & Gionis, section 4).
+
+    A run with several coverages uses their disjunction, 1 − Π (1 − f): an object is covered when any of them covers it.
+    """
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)], 0 … 1: f_i for the objects ``rows`` (int64) that are still together at a node.
 
         f_i is 0 at the root and never falls on the way down; it depends on the set of objects alone, not on its order.
+        A value that misses 1 by 1e-12 or less counts as 1.
         """
+        ...
+
+
+class CoveragePrepared(Protocol):
+    """Optional: what depends on the root alone is computed once per growth instead of at every node."""
+
+    def prepare(self, objects: Encoded) -> Any:
+        """A value with ``covered(objects, rows)`` that answers what the component itself answers on these objects."""
         ...

@@ -29,7 +29,14 @@ class Criterion(Component, Protocol):
     Compiled code does not check indices, so each run judges a few small tables by the kernel as plain Python first:
     ContractError where it reads beyond an array, or where the compiled form answers otherwise.
 
-    ``needs`` (optional) : kinds without which it cannot work, as in ``needs = ("impurity",)``.
+    Optional class attributes:
+
+    ``needs`` : kinds without which it cannot work, as in ``needs = ("impurity",)``.
+    ``counts_objects`` : True: ``tables.counts`` and ``node.counts`` count objects (rows that the encoder merged are one),
+        not rows.  Weights stay the rows'; so does everything a tree reports.
+    ``needs_gain`` : True: the NumPy ``score`` and ``terms`` find ``tables.gain`` and ``node.coverage`` in runs with
+        coverages.  They are literal sums over objects, any coverage will do, and slow: one call of ``covered`` per
+        outcome of every test.
     """
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
@@ -65,6 +72,20 @@ class CriterionColumns(Protocol):
         ...
 
 
+class CriterionColumn(Protocol):
+    """Optional: one additive column in compiled form, recomputed at every node; it becomes ``tables.extra[..., 0]``."""
+
+    @staticmethod
+    def column(weight: float, label: int, node: Any) -> float:
+        """What an object adds, from its weight and class (−1: the target is a number); finite.
+
+        A static method marked by ``arboretum.kernels.column_kernel``; ``node`` is the ``KernelNode`` that ``score``
+        receives.  An object whose value is 0 costs nothing further: it is not added up.  Not called where ``tables.gain``
+        stands in for it (``needs_gain`` in a run with coverages that has no kernel).
+        """
+        ...
+
+
 class CriterionSettle(Protocol):
     """Optional: a rule over all candidates of a node (C4.5's average-gain filter)."""
 
@@ -76,8 +97,11 @@ class CriterionSettle(Protocol):
 class CriterionKernel(Protocol):
     """Optional: kernels beside a NumPy ``score``, which then serves ``why`` and rules over all candidates."""
 
-    def kernel(self, impurity: Any) -> Callable | None:
-        """The marked kernel for the run's impurity; None if there is none: ``score`` is used.  Called once per run."""
+    def kernel(self, impurity: Any, coverage: tuple[Any, ...]) -> Callable | None:
+        """The marked kernel for the run's impurity; None if there is none: ``score`` is used.  Called once per run.
+
+        coverage : the run's coverage components; a method without this parameter serves every combination of them.
+        """
         ...
 
 

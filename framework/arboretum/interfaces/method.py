@@ -73,6 +73,9 @@ class Parts:
             msg = f"exact minima need leaf rules that look at objects alone; stopping {foreign[0]} has no leaf_rule()"
             raise CapabilityError(msg)
         rules = [rule.leaf_rule() for rule in self.stopping]
+        if any(rule.min_objects for rule in rules):
+            msg = "exact minima know no leaf rule that counts objects; count rows (stopping.standard.min_split) or leave it out"
+            raise CapabilityError(msg)
         return LeafRule(
             min_split=max((rule.min_split for rule in rules), default=0),
             theta=max((rule.theta for rule in rules), default=0.0),

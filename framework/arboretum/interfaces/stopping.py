@@ -41,7 +41,10 @@ class Limits:
 
 
 class Stopping(Component, Protocol):
-    """A leaf rule.  A node with one class (zero variance) is always a leaf."""
+    """A leaf rule.  A node with one class (zero variance) is always a leaf.
+
+    ``needs_coverage`` (optional) : True: it looks at ``node.coverage``, which is computed for it where the run has coverages.
+    """
 
     def limits(self) -> Limits:
         """Called once per run."""
@@ -57,12 +60,14 @@ class LeafRule:
     """A leaf rule that looks at a node's objects alone, so that exact solvers can obey it, too.
 
     A node is a leaf when it has one class, or fewer than ``min_split`` rows, or a mass of at most ``theta`` of the total,
-    or an impurity (the run's) of at most ``delta`` (None: never for that reason).
+    or an impurity (the run's) of at most ``delta`` (None: never for that reason), or fewer than ``min_objects`` objects
+    (rows that the encoder merged are one; exact solvers refuse this rule).
     """
 
     min_split: int = 0
     theta: float = 0.0
     delta: float | None = None
+    min_objects: int = 0
 
     def holds(self, mass: float, total_mass: float, count: int, impurity: float) -> bool:
         """Whether a node of several classes is a leaf."""

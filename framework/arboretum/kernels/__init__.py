@@ -1,5 +1,21 @@
 """Where do the cycles go?  numba and NumPy only; arrays in, arrays out.  Importing this package loads no numba."""
 
-from arboretum.kernels.marks import KernelNode, complexity_kernel, criterion_kernel, impurity_kernel, mark_of, prefix_kernel
+from arboretum.kernels.marks import (
+    KernelNode,
+    column_kernel,
+    complexity_kernel,
+    criterion_kernel,
+    impurity_kernel,
+    mark_of,
+    prefix_kernel,
+)
 
-__all__ = ["KernelNode", "complexity_kernel", "criterion_kernel", "impurity_kernel", "mark_of", "prefix_kernel"]
+__all__ = [
+    "KernelNode",
+    "column_kernel",
+    "complexity_kernel",
+    "criterion_kernel",
+    "impurity_kernel",
+    "mark_of",
+    "prefix_kernel",
+]

@@ -9,17 +9,19 @@ Groups of arguments, one tuple each:
 * ``features``: codes (flat), row stride, column stride, column int64[F], family int64[F], offset int64[F + 1] (bins),
   has_missing bool[F], price_offset int64[F], prices float64[tests], owner int64[F] (number of the raw column).  Features
   come in the order in which ties are broken; ``column`` is a feature's place in ``codes``.
-* ``objects``: label, y, weight, count, unit (all objects weigh 1 and stand for one row); label or y is empty.
-* ``rules``: int64[6] max_depth (−1: none), min_leaf, min_split, allow_constant, once (asked columns are free), bounded
-  (a score must beat ``levels[1]``).
+* ``objects``: label, y, weight, count, unit (all objects weigh 1 and count once), n_rows (int64: rows that each stands for,
+  where ``count`` is something else; else empty); label or y is empty.
+* ``rules``: int64[7] max_depth (−1: none), min_leaf, min_split, allow_constant, once (asked columns are free), bounded
+  (a score must beat ``levels[1]``), min_objects.
 * ``levels``: float64[5] least weight of a branch, least score, weight at or below which a node is a leaf, impurity at
   or below which it is one, total weight.
-* ``judge``: batch address, params, impurity address, relative tolerance of ties.
+* ``judge``: batch address, params, impurity address, relative tolerance of ties, address of the criterion's own column (0:
+  none; see ``pointers.column_address``).
 * ``above``, about the path to the given node: used int64[:], tests asked (as positions in ``prices``; they matter with
   allow_constant only), and paid bool[F], whether a feature's column was asked.
 * ``nodes``, one entry per node, the given node first: feature int32 (place in the group's order, −1: leaf), index
-  int32, side int32, parent int32, branch int32 (outcome of the parent's test), price, score, impurity float64; and the tables
-  weights float64[., width], counts int64[., count width].  Children of a node have consecutive numbers.
+  int32, side int32, parent int32, branch int32 (outcome of the parent's test), price, score, impurity float64; the tables
+  weights float64[., width], counts int64[., count width]; and rows int64[.].  Children of a node have consecutive numbers.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ import numpy as np
 from arboretum.kernels.coded import BLOCK, EQUALS, MULTIWAY, NO_SIDE, THRESHOLDS
 from arboretum.kernels.jit import jit
 from arboretum.kernels.marks import KernelNode
-from arboretum.kernels.pointers import batch_at, impurity_at
+from arboretum.kernels.pointers import batch_at, column_at, impurity_at
 
 FOUND_NAN = -1
-"""The criterion returned NaN or +inf somewhere."""
+"""The criterion returned NaN or +inf somewhere, or its own column a value that is not finite."""
 NO_ROOM = -2
 """The tree has more nodes than there is room for."""
 
-MAX_DEPTH, MIN_LEAF, MIN_SPLIT, ALLOW_CONSTANT, ONCE, BOUNDED = range(6)
+MAX_DEPTH, MIN_LEAF, MIN_SPLIT, ALLOW_CONSTANT, ONCE, BOUNDED, MIN_OBJECTS = range(7)
 MIN_WEIGHT, LEAST, LIGHT, MIXED, TOTAL = range(5)
 USED, ARITY, FEATURE, INDEX, SIDE, BROKEN = range(6)
 """What is known while a node's tests are scored: tables in the block and their arity, the best test, whether a score
@@ -44,8 +46,11 @@ broke the contract."""
 
 
 @jit
-def scratch_for(features, n_rows, room, width, count_width, unit, by_class):
-    """Memory for :func:`grow_coded`: of trees over at most ``n_rows`` objects with at most ``room`` nodes."""
+def scratch_for(features, n_rows, room, width, count_width, unit, by_class, own):
+    """Memory for :func:`grow_coded`: of trees over at most ``n_rows`` objects with at most ``room`` nodes.
+
+    own : columns of the criterion's own, 0 or 1.
+    """
     family, offset = features[4], features[5]
     n_features = len(family)
     bins = offset[n_features]
@@ -54,18 +59,20 @@ def scratch_for(features, n_rows, room, width, count_width, unit, by_class):
         if family[f] == MULTIWAY:
             arity = max(arity, offset[f + 1] - offset[f])
     size = max(2 * BLOCK, arity)
-    block_w, block_c, block_e = np.empty(size * width), np.empty(size * count_width, np.int64), np.empty(0)
+    block_w, block_c, block_e = np.empty(size * width), np.empty(size * count_width, np.int64), np.empty(size * own)
     most = min(BLOCK, size // arity)
     block = (  # the same memory, as tables of the largest arity, too: a change of shape costs as much as a table
         block_w, block_c, block_e, block_w[: most * arity * width].reshape(most, arity, width),
-        block_c[: most * arity * count_width].reshape(most, arity, count_width), block_e.reshape(most, arity, 0),
+        block_c[: most * arity * count_width].reshape(most, arity, count_width),
+        block_e[: most * arity * own].reshape(most, arity, own),
     )  # fmt: skip
     place = (np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32))
-    sums = (np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64))
+    sums = (np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64), np.zeros(2))
+    column = (np.empty(bins * own), np.empty(n_rows * own, np.int32), np.empty(n_rows * own))
     return (
         np.empty((0 if unit and by_class else bins, width)), np.empty((bins, count_width), np.int64), block, place, sums,
         np.zeros(n_features, np.bool_), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32), np.empty(arity + 1, np.int64),
-        np.empty((room, 3), np.int64), np.empty(room, np.int32), np.empty(6, np.int64), np.empty(1),
+        np.empty((room, 3), np.int64), np.empty(room, np.int32), np.empty(6, np.int64), np.empty(1), column,
     )  # fmt: skip
 
 
@@ -77,9 +84,10 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
     The rest: see the module.
     """
     family, offset, has_missing, price_offset, prices, owner = features[4:]
-    feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes
-    batch, params, impurity_address, relative = judge
-    bin_w, bin_c, block, place, sums, free, spare, goes, start, segment, stack, state, best = scratch
+    feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes[:10]
+    batch, params, impurity_address, relative, column_address = judge
+    bin_w, bin_c, block, place, sums, free, spare, goes, start, segment, stack, state, best, column = scratch
+    bin_e = column[0]
     by_class = len(objects[0]) > 0
     width, count_width = weights.shape[1], counts.shape[1]
     n_features, room = len(family), len(feature)
@@ -97,6 +105,8 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
             mark_paid(v, owner, feature, parent, above[1], free)
         mass = mass_of(weights[v], by_class)
         node = KernelNode(mass, levels[TOTAL], impurity[v], segment[v, 2], 0.0, params, impurity_of)
+        if column_address != 0 and not count_column(features, rows[low:high], objects, column_address, node, column):
+            return FOUND_NAN
         floor = relative * abs(impurity[v]) if np.isfinite(impurity[v]) else 0.0
         state[:] = 0
         state[FEATURE], best[0] = -1, -np.inf
@@ -104,13 +114,13 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
         while f < n_features:
             if family[f] == MULTIWAY:
                 f = scan_multiway(
-                    v, f, features, bin_w, bin_c, rules, levels, above[0], free, nodes, block, place, by_class, node,
-                    batch, relative, floor, state, best,
+                    v, f, features, bin_w, bin_c, bin_e, rules, levels, above[0], free, nodes, block, place, by_class,
+                    node, batch, relative, floor, state, best,
                 )  # fmt: skip
             else:
                 f = scan_binary(
-                    v, f, features, bin_w, bin_c, rules, levels, above[0], free, nodes, block, place, sums, by_class,
-                    node, batch, relative, floor, state, best,
+                    v, f, features, bin_w, bin_c, bin_e, rules, levels, above[0], free, nodes, block, place, sums,
+                    by_class, node, batch, relative, floor, state, best,
                 )  # fmt: skip
         flush(block, place, width, count_width, node, batch, relative, floor, state, best)
         if state[BROKEN] or best[0] == np.inf:
@@ -149,8 +159,8 @@ def mass_of(weights, by_class):
 def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels, impurity_address, nodes):
     """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the
     stack, and return its height."""
-    label, y, weight, count, unit = objects
-    feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes
+    label, y, weight, count, unit, rows_each = objects
+    feature, index, side, parent, branch, price, score, impurity, weights, counts, rows_of_node = nodes
     by_class = len(label) > 0
     width, count_width = weights.shape[1], counts.shape[1]
     impurity_of = impurity_at(impurity_address)
@@ -180,6 +190,11 @@ def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels,
             classes += counts[v, k] > 0
             if unit and by_class:
                 weights[v, k] = counts[v, k]
+        if len(rows_each) > 0:
+            n_rows = 0
+            for j in range(low, high):
+                n_rows += rows_each[rows[j]]
+        rows_of_node[v] = n_rows
         for k in range(width if by_class else 1):
             mass += weights[v, k]
         impurity[v] = impurity_of(weights[v])
@@ -192,6 +207,7 @@ def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels,
         if not (
             pure or segment[v, 2] == rules[MAX_DEPTH] or n_rows < 2 * rules[MIN_LEAF] or n_rows < rules[MIN_SPLIT]
             or mass < 2.0 * levels[MIN_WEIGHT] or mass <= levels[LIGHT] or impurity[v] <= levels[MIXED]
+            or high - low < rules[MIN_OBJECTS]
         ):  # fmt: skip
             stack[waiting] = v
             waiting += 1
@@ -202,7 +218,7 @@ def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels,
 def count_bins(features, rows, low, high, objects, bin_w, bin_c):
     """Add up a node's rows by bin and class; for units in ``bin_c`` alone."""
     codes, row_stride, column_stride, column, _, offset = features[:6]
-    label, y, weight, count, unit = objects
+    label, y, weight, count, unit = objects[:5]
     across, down = np.uintp(column_stride), np.uintp(row_stride)
     by_class = len(label) > 0
     bin_c[:] = 0
@@ -225,6 +241,21 @@ def count_bins(features, rows, low, high, objects, bin_w, bin_c):
                 bin_w[b, 1] += w * y[i]
                 bin_w[b, 2] += w * y[i] * y[i]
                 bin_c[b, 0] += count[i]
+
+
+@jit(borrow=True)
+def count_column(features, rows, objects, column_address, node, own):
+    """Add up the criterion's own column by bin, over the rows where it is not 0; False if some value is not finite."""
+    codes, row_stride, column_stride, column, _, offset = features[:6]
+    bin_e, picked, values = own
+    n = column_at(column_address)(rows, objects[2], objects[0], node, picked, values)
+    across, down = np.uintp(column_stride), np.uintp(row_stride)
+    bin_e[:] = 0.0
+    for f in range(len(column)):
+        base, first = np.uintp(column[f]) * across, np.uintp(offset[f])
+        for j in range(n):
+            bin_e[first + np.uintp(codes[base + np.uintp(picked[j]) * down])] += values[j]
+    return n >= 0
 
 
 @jit(borrow=True)
@@ -257,13 +288,13 @@ def was_asked(v, f, test, number, used, nodes):
 
 @jit(borrow=True)
 def scan_multiway(
-    v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, by_class, node, batch, relative,
-    floor, state, best,
+    v, f, features, bin_w, bin_c, bin_e, rules, levels, used, free, nodes, block, place, by_class, node, batch,
+    relative, floor, state, best,
 ):
     """Put the tables of the multiway tests from feature f on into the block, where they compete; a test's heaviest
     outcome takes missing rows.  Return the first feature of another family."""
     family, offset, has_missing, price_offset, prices = features[4:9]
-    block_w, block_c = block[:2]
+    block_w, block_c, block_e = block[:3]
     block_p, _, block_t = place
     units, width, count_width = len(bin_w) == 0, nodes[8].shape[1], nodes[9].shape[1]
     allow_constant, min_leaf, min_weight = rules[ALLOW_CONSTANT] != 0, rules[MIN_LEAF], levels[MIN_WEIGHT]
@@ -316,6 +347,9 @@ def scan_multiway(
                 for k in range(width):
                     block_w[w] = bin_w[b, k] + (bin_w[stop, k] if takes else 0.0)
                     w += 1
+        if len(bin_e) > 0:
+            for b in range(first, stop):
+                block_e[t * arity + b - first] = bin_e[b] + (bin_e[stop] if missing > 0 and b - first == at else 0.0)
         block_p[t] = 0.0 if free[g] else prices[price_offset[g]]
         block_t[t, 0], block_t[t, 1], block_t[t, 2] = g, 0, at if missing > 0 else NO_SIDE
     return f
@@ -338,14 +372,14 @@ def weight_of(bin_w, bin_c, b, by_class):
 
 @jit(borrow=True)
 def scan_binary(
-    v, f, features, bin_w, bin_c, rules, levels, used, free, nodes, block, place, sums, by_class, node, batch, relative,
-    floor, state, best,
+    v, f, features, bin_w, bin_c, bin_e, rules, levels, used, free, nodes, block, place, sums, by_class, node, batch,
+    relative, floor, state, best,
 ):
     """Put the tables of the two-outcome tests of feature f into the block; each with missing rows in outcome 0, then 1.
     Return the feature after it."""
     family, offset, has_missing, price_offset, prices = features[4:9]
     block_p, _, block_t = place
-    all_w, all_c, left_w, left_c = sums
+    all_w, all_c, left_w, left_c, own = sums
     width, count_width = nodes[8].shape[1], nodes[9].shape[1]
     units, cuts = len(bin_w) == 0, family[f] == THRESHOLDS
     first, stop = offset[f], offset[f + 1] - has_missing[f]
@@ -359,6 +393,10 @@ def scan_binary(
             for k in range(width):
                 all_w[k] += bin_w[b, k]
     known = all_c.sum()
+    own[:] = 0.0
+    if len(bin_e) > 0:
+        for b in range(first, stop):
+            own[0] += bin_e[b]
     if units:
         for k in range(width):
             all_w[k] = all_c[k]
@@ -369,6 +407,8 @@ def scan_binary(
         for k in range(width):
             w = np.float64(bin_c[b, k]) if units else bin_w[b, k]
             left_w[k] = left_w[k] + w if cuts else w
+        if len(bin_e) > 0:
+            own[1] = own[1] + bin_e[b] if cuts else bin_e[b]
         left, test = left_c.sum(), price_offset[f] + b - first
         if rules[ALLOW_CONSTANT]:
             if was_asked(v, f, b - first, test, used, nodes):
@@ -390,17 +430,17 @@ def scan_binary(
                 flush(block, place, width, count_width, node, batch, relative, floor, state, best)
             t = state[USED]
             state[USED], state[ARITY] = t + 1, 2
-            put_two(t, sums, bin_w, bin_c, stop, s if missing > 0 else NO_SIDE, block, by_class)
+            put_two(t, sums, bin_w, bin_c, bin_e, stop, s if missing > 0 else NO_SIDE, block, by_class)
             block_p[t] = 0.0 if free[f] else prices[test]
             block_t[t, 0], block_t[t, 1], block_t[t, 2] = f, b - first, s if missing > 0 else NO_SIDE
     return f + 1
 
 
 @jit(borrow=True)
-def put_two(t, sums, bin_w, bin_c, lost, side, block, by_class):
+def put_two(t, sums, bin_w, bin_c, bin_e, lost, side, block, by_class):
     """Write the table of a two-outcome test: left, and all but left; bin ``lost`` goes to ``side``."""
-    all_w, all_c, left_w, left_c = sums
-    block_w, block_c = block[:2]
+    all_w, all_c, left_w, left_c, own = sums
+    block_w, block_c, block_e = block[:3]
     width, count_width = len(all_w), len(all_c)
     w, c = 2 * t * width, 2 * t * count_width
     rest = np.int64(0)
@@ -419,6 +459,10 @@ def put_two(t, sums, bin_w, bin_c, lost, side, block, by_class):
         other = 0.0 if gone else all_w[k] - left_w[k]
         block_w[w + k] = left_w[k] + (more if side == 0 else 0.0)
         block_w[w + width + k] = other + (more if side == 1 else 0.0)
+    if len(bin_e) > 0:
+        lost_e = bin_e[lost] if side >= 0 else 0.0
+        block_e[2 * t] = own[1] + (lost_e if side == 0 else 0.0)
+        block_e[2 * t + 1] = (0.0 if rest == 0 else own[0] - own[1]) + (lost_e if side == 1 else 0.0)
 
 
 @jit(borrow=True)
@@ -437,7 +481,7 @@ def flush(block, place, width, count_width, node, batch, relative, floor, state,
         score_block(
             block_w[: n * arity * width].reshape(n, arity, width),
             block_c[: n * arity * count_width].reshape(n, arity, count_width),
-            block_p[:n], block_e.reshape(n, arity, 0), node, scores[:n],
+            block_p[:n], block_e[: n * arity * shaped_e.shape[2]].reshape(n, arity, shaped_e.shape[2]), node, scores[:n],
         )  # fmt: skip
     top = best[0]
     for t in range(n):

@@ -23,24 +23,27 @@ node is reached by no row."""
 @jit
 def grow_forest(
     codes, row_stride, column_stride, column, family, offset, has_missing, price_offset, prices, owner,
-    depth, used, paid, label, y, weight, count, unit, rules, levels, batch, params, impurity_address, relative,
-    start, integers, floats, weights, counts, measures,
+    depth, used, paid, label, y, weight, count, unit, n_rows, rules, levels, batch, params, impurity_address,
+    column_address, relative, start, integers, floats, weights, counts, tallies, measures,
 ):
     """Grow one tree per judge over all the objects and measure it; return the number of judges served.
 
     That is all of them, or ``start`` holds FOUND_NAN or NO_ROOM behind the last one.  Groups of arguments are those of
     :mod:`arboretum.kernels.coded_tree`, written out: calls from Python are fastest with plain arrays.
-    batch, impurity_address : int64[judges].   params : float64[judges, most].
+    batch, impurity_address, column_address : int64[judges]; all have a column of their own or none has.   params :
+    float64[judges, most].
     Written: start int64[judges + 1]; integers int32[5, room] (feature, index, side, parent, branch) and floats float64[3,
-    room] (price, score, impurity), weights and counts, with room for all trees; measures float64[judges, 8].
+    room] (price, score, impurity), weights and counts, tallies int64[room] (rows), with room for all trees; measures
+    float64[judges, 8].
     """  # fmt: skip
     features = (
         codes, row_stride, column_stride, column, family, offset, has_missing, price_offset, prices, owner,
     )  # fmt: skip
-    objects = (label, y, weight, count, unit)
+    objects = (label, y, weight, count, unit, n_rows)
     rows = np.empty(len(codes) // max(1, row_stride), np.int32)
     scratch = scratch_for(
-        features, len(rows), integers.shape[1], weights.shape[1], counts.shape[1], unit, len(label) > 0
+        features, len(rows), integers.shape[1], weights.shape[1], counts.shape[1], unit, len(label) > 0,
+        1 if len(column_address) > 0 and column_address[0] != 0 else 0,
     )  # fmt: skip
     at = np.int64(0)
     start[0] = 0
@@ -49,9 +52,9 @@ def grow_forest(
             rows[i] = i
         nodes = (
             integers[0, at:], integers[1, at:], integers[2, at:], integers[3, at:], integers[4, at:], floats[0, at:],
-            floats[1, at:], floats[2, at:], weights[at:], counts[at:],
+            floats[1, at:], floats[2, at:], weights[at:], counts[at:], tallies[at:],
         )  # fmt: skip
-        judge = (batch[k], params[k], impurity_address[k], relative)
+        judge = (batch[k], params[k], impurity_address[k], relative, column_address[k])
         n = grow_coded(features, rows, depth, (used, paid), objects, rules, levels, judge, nodes, scratch)
         if n < 0:
             start[k + 1] = n

@@ -15,7 +15,7 @@ class KernelNode(NamedTuple):
     """The node as a scalar kernel sees it.
 
     mass, total_mass : weight in the node and at the root.   impurity : of the node, NaN without one.
-    depth : tests on the path.   coverage : state of the coverage functions.
+    depth : tests on the path.   coverage : as :class:`arboretum.model.encoded.Node` says (0.0 unless a stopping rule looks).
     params : float64[k], the component's numeric fields in the order of declaration.
     impurity_of : the run's impurity, ``float64[classes] -> float64``; returns NaN where it has no kernel form.
     """
@@ -37,6 +37,15 @@ def criterion_kernel(function: F) -> F:
     Called inside numba; must not allocate.  Without numba it is ordinary Python, which is how it is tested.
     """
     setattr(function, MARK, "criterion")
+    return function
+
+
+def column_kernel(function: F) -> F:
+    """Mark ``column(weight, label, node) -> float64`` of a criterion as compilable: what one object adds to the column.
+
+    weight : float64 and label : int64, of the object.   node : :class:`KernelNode`.   Called inside numba; must not allocate.
+    """
+    setattr(function, MARK, "column")
     return function
 
 
@@ -63,5 +72,5 @@ def complexity_kernel(function: F) -> F:
 
 
 def mark_of(function: object) -> str | None:
-    """"criterion", "impurity", "prefix", "complexity", or None for a function that carries no mark."""
+    """"criterion", "column", "impurity", "prefix", "complexity", or None for a function that carries no mark."""
     return getattr(function, MARK, None)

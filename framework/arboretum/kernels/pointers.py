@@ -38,6 +38,9 @@ BATCH_SIGNATURE = types.int64(
     _F1,
 )
 BATCH_TYPE = types.FunctionType(BATCH_SIGNATURE)
+_I1 = types.Array(types.int32, 1, "C")
+COLUMN_SIGNATURE = types.int64(_I1, _F1, _I1, NODE_TYPE, _I1, _F1)
+COLUMN_TYPE = types.FunctionType(COLUMN_SIGNATURE)
 PREFIX_SIGNATURE = types.int64(_F1, _F1, _F1)
 PREFIX_TYPE = types.FunctionType(PREFIX_SIGNATURE)
 COMPLEXITY_SIGNATURE = types.float64(types.float64, types.float64, _F1)
@@ -52,6 +55,21 @@ def {name}(weights, counts, price, extra, node, out):
 _IMPURITY = """
 def {name}(weights):
     return float(kernel(weights))
+"""
+_COLUMN = """
+def {name}(rows, weight, label, node, picked, values):
+    n = 0
+    for j in range(len(rows)):
+        i = rows[j]
+        value = float(kernel(weight[i], int(label[i]) if len(label) > 0 else -1, node))
+        if value != 0.0:
+            if not abs(value) < float("inf"):
+                picked[0] = i
+                return -1
+            picked[n] = i
+            values[n] = value
+            n += 1
+    return n
 """
 _PREFIX = """
 def {name}(y, weight, out):
@@ -72,6 +90,16 @@ def batch_address(kernel: Callable) -> int:
 def impurity_address(kernel: Callable) -> int:
     """Address of a compiled impurity kernel."""
     return _address(kernel, _IMPURITY, IMPURITY_SIGNATURE)
+
+
+def column_address(kernel: Callable) -> int:
+    """Address of the loop over the rows of a node around a criterion's column kernel.
+
+    ``loop(rows, weight, label, node, picked, values) -> n`` : rows int32[m]; weight float64[·] and label int32[·] by row
+    (label is empty for regression); picked int32[≥ m] and values float64[≥ m] receive the rows whose value is not 0.
+    n is how many these are, or −1 when a value is not finite; then picked[0] is its row.
+    """
+    return _address(kernel, _COLUMN, COLUMN_SIGNATURE)
 
 
 def prefix_address(kernel: Callable) -> int:
@@ -155,6 +183,7 @@ def _function_at(function_type: types.FunctionType) -> Callable:
 
 batch_at = _function_at(BATCH_TYPE)
 impurity_at = _function_at(IMPURITY_TYPE)
+column_at = _function_at(COLUMN_TYPE)
 prefix_at = _function_at(PREFIX_TYPE)
 complexity_at = _function_at(COMPLEXITY_TYPE)
 

@@ -1,9 +1,9 @@
-"""Score finished tables through a function pointer."""
+"""Score finished tables, and fill a criterion's own column, through function pointers."""
 
 from __future__ import annotations
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at, impurity_at, make_node
+from arboretum.kernels.pointers import batch_at, column_at, impurity_at, make_node
 
 
 @jit
@@ -17,3 +17,9 @@ def score_tables(weights, counts, price, extra, batch, scalars, params, impurity
 def impurity_of(weights, impurity):
     """The impurity of one table row through its address.   weights : float64[classes]."""
     return impurity_at(impurity)(weights)
+
+
+@jit
+def pick_column(rows, weight, label, column, scalars, params, impurity, picked, values):
+    """The rows whose value in a criterion's own column is not 0, and these values; see ``pointers.column_address``."""
+    return column_at(column)(rows, weight, label, make_node(scalars, params, impurity), picked, values)

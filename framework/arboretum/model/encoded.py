@@ -164,12 +164,16 @@ class Tables:
     """Contingency tables of a batch of candidate tests at one node: what a NumPy criterion scores.
 
     weights : float64[tests, outcomes, classes]; for regression the last axis holds (Σw, Σwy, Σwy²).
-    counts : int64[tests, outcomes, classes], rows; for regression int64[tests, outcomes, 1].
+    counts : int64[tests, outcomes, classes], rows (objects, for a criterion with ``counts_objects``); for regression
+        int64[tests, outcomes, 1].
     price : float64[tests], after what the path has paid for already.
     extra : float64[tests, outcomes, k], the criterion's own additive columns; k = 0 if it declares none.
     test : int64[tests], position of each candidate in the node's list of candidates (stable; ties go to the lowest).
     impurity_scale : "mean" or "total" as the run's impurity declares; "prefix" if it is no function of additive tables:
         then ``extra`` holds mass × impurity of each outcome.
+    gain : float64[tests, outcomes], Σ over an outcome's objects i of w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)), with 0
+        for objects that are covered at the node; f is the disjunction of the run's coverages (Zhang & Gionis, the term E).
+        None unless the run has coverages and the criterion declares ``needs_gain``.
 
     Outcomes that a test does not have, or that no object of the node has, are zero.
     """
@@ -181,6 +185,7 @@ class Tables:
     test: np.ndarray
     impurity_of: Callable[[np.ndarray], np.ndarray] | None = None
     impurity_scale: str = "mean"
+    gain: np.ndarray | None = None
 
     def impurity(self, weights: np.ndarray) -> np.ndarray:
         """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where the mass is 0."""
@@ -200,9 +205,14 @@ class Tables:
 class Node:
     """The node at which tests are scored.
 
-    weights : float64[classes] (or moments); counts : int64[classes] (or int64[1]).
+    weights : float64[classes] (or moments); counts : int64[classes] (or int64[1]), rows, or objects for a criterion with
+        ``counts_objects``.
     mass, total_mass : weight in the node and at the root.   impurity : of the node, NaN without an impurity.
-    depth : number of tests on the path.   coverage : state of the coverage functions, 0.0 without any.
+    depth : number of tests on the path.
+    coverage : weighted mean over the node's objects of f_i, the disjunction of the run's coverages; exactly 1.0 where every
+        object is covered.  0.0 without coverages, and where neither a stopping rule (``needs_coverage``) nor a criterion in
+        NumPy form (``needs_gain``) looks.
+    n_rows, n_objects : training rows and (coalesced) objects in the node; None where nobody counted them.
     """
 
     weights: np.ndarray
@@ -212,8 +222,10 @@ class Node:
     impurity: float
     depth: int
     coverage: float = 0.0
+    n_rows: int | None = None
+    n_objects: int | None = None
 
     @property
     def count(self) -> int:
         """Number of training rows in the node."""
-        return int(self.counts.sum())
+        return int(self.counts.sum()) if self.n_rows is None else self.n_rows

@@ -18,7 +18,7 @@ from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, hang, in_kernel_form, leaf_rule_of, rules_and_levels
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
-from arboretum.engine.search.statistics import Statistics
+from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels.forest import SOUND, check_forest, grow_forest
@@ -36,28 +36,39 @@ MEASURES = (
 class Judges:
     """Criteria with their impurities, compiled.
 
-    batch, impurity_at : int64[n], addresses.   params : float64[n, most], numeric fields, filled up with 0.
+    batch, impurity_at, column_at : int64[n], addresses.   params : float64[n, most], numeric fields, filled up with 0.
+    counts_objects : whether tables count objects instead of rows.
     """
 
     names: tuple[str, ...]
     batch: np.ndarray
     impurity_at: np.ndarray
     params: np.ndarray
+    column_at: np.ndarray
+    counts_objects: bool = False
 
     @staticmethod
-    def of(pairs: Sequence[tuple[Any, Any]], n_classes: int, seed: int = 0) -> Judges:
+    def of(
+        pairs: Sequence[tuple[Any, Any]], n_classes: int, seed: int = 0, coverage: tuple[Any, ...] = ()
+    ) -> Judges:
         """Prepare (criterion, impurity) pairs for tables with that many classes.
 
-        Raises CapabilityError for a criterion or impurity without kernel form, ContractError when one does not compile.
+        coverage : the run's coverage components, for criteria whose kernel depends on them.
+        Raises CapabilityError for a criterion or impurity without kernel form, and for criteria that cannot share a call;
+        ContractError when one does not compile.
         """
         none = np.zeros(0)
         classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
-        judges = [Judge.of(criterion, impurity, classes, seed) for criterion, impurity in pairs]
+        judges = [Judge.of(criterion, impurity, classes, seed, coverage) for criterion, impurity in pairs]
         for judge in judges:
             if not in_kernel_form(judge):
                 name = component_name(judge.criterion)
                 msg = f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy"
                 raise CapabilityError(msg)
+        counting = {bool(getattr(j.criterion, "counts_objects", False)) for j in judges}
+        if len(counting) > 1 or len({j.column_at != 0 for j in judges}) > 1:
+            msg = "bulk growth takes criteria together that count alike (objects or rows, a column or none); call it once per sort"
+            raise CapabilityError(msg)
         params = np.zeros((len(judges), max((len(j.params) for j in judges), default=0)))
         for k, judge in enumerate(judges):
             params[k, : len(judge.params)] = judge.params
@@ -66,6 +77,8 @@ class Judges:
             np.array([j.batch for j in judges], np.int64),
             np.array([j.impurity_at for j in judges], np.int64),
             params,
+            np.array([j.column_at for j in judges], np.int64),
+            counting == {True},
         )
 
 
@@ -117,7 +130,8 @@ class Forest:
 
     feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of missing values,
     −1: the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test) : int32[nodes].
-    price, score, impurity : float64[nodes].   weights : float64[nodes, classes].   counts : int64[nodes, classes].
+    price, score, impurity : float64[nodes].   weights : float64[nodes, classes].   counts : int64[nodes, classes], rows, or
+    objects for criteria with ``counts_objects``.   n_rows : int64[nodes], rows.
     measures : float64[trees, 8], columns :data:`MEASURES`.
     """
 
@@ -127,6 +141,7 @@ class Forest:
     weights: np.ndarray
     counts: np.ndarray
     measures: np.ndarray
+    n_rows: np.ndarray
 
     feature = property(lambda self: self.integers[0])
     index = property(lambda self: self.integers[1])
@@ -145,8 +160,8 @@ class Forest:
         low, high = self.start[k], self.start[k + 1]
         stats = Statistics.of(objects)
         root, _ = hang(
-            None, self.integers[:, low:high], self.floats[:, low:high], self.weights[low:high],
-            self.counts[low:high].sum(axis=1), stats, objects.features, layout, {},
+            None, self.integers[:, low:high], self.floats[:, low:high], self.weights[low:high], self.n_rows[low:high],
+            stats, objects.features, layout, {},
         )  # fmt: skip
         return to_tree(root, objects, stats)
 
@@ -176,34 +191,41 @@ def grow_many(
         msg = "bulk growth knows no leaf budget (max_leaves); use method=greedy"
         raise CapabilityError(msg)
     n, n_trees, width = len(objects.label), len(judges.batch), objects.n_classes
-    label, weight, count = objects.label, *_weights(objects)
+    label, weight, count, n_rows = objects.label, *_weights(objects, judges)
+    if len(n_rows) and limits.min_leaf > 1:
+        msg = f"these criteria count objects, so min_leaf={limits.min_leaf} (rows) cannot be held; use min_mass"
+        raise CapabilityError(msg)
     total = float(n) if objects.weight is None else float(weight.sum())
     rules, levels = rules_and_levels(limits, rule, limits.min_mass * total, total, False, objects.once)
     room = 2 * n * n_trees
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
     integers, floats = np.empty((5, room), np.int32), np.empty((3, room))
-    weights, counts = np.empty((room, width)), np.empty((room, width), np.int64)
+    weights, counts, tallies = np.empty((room, width)), np.empty((room, width), np.int64), np.empty(room, np.int64)
     layout = objects.layout
     done = grow_forest(
         objects.codes.reshape(-1), objects.codes.shape[1], 1, *layout.arguments, 0, _NONE,
-        np.zeros(len(layout.column), np.bool_), label, NO_NUMBERS, weight, count, objects.weight is None, rules, levels,
-        judges.batch, judges.params, judges.impurity_at, TIE_TOLERANCE,
-        start, integers, floats, weights, counts, measures,
+        np.zeros(len(layout.column), np.bool_), label, NO_NUMBERS, weight, count, objects.weight is None, n_rows, rules,
+        levels, judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE,
+        start, integers, floats, weights, counts, tallies, measures,
     )  # fmt: skip
     if done < n_trees:
         msg = f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test"
         raise ContractError(msg)
     used = int(start[-1])
-    return Forest(start, integers[:, :used], floats[:, :used], weights[:used], counts[:used], measures)
+    return Forest(start, integers[:, :used], floats[:, :used], weights[:used], counts[:used], measures, tallies[:used])
 
 
 _NONE = np.zeros(0, np.int64)
 _UNITS = np.ones(0), np.ones(0, np.int64)
 
 
-def _weights(objects: Objects) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and counts; of units the kernel looks at none."""
-    return _UNITS if objects.weight is None else (objects.weight, objects.count)
+def _weights(objects: Objects, judges: Judges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, counts, and rows per object where counts are something else; of units a column of its own alone looks."""
+    if objects.weight is None:
+        return (np.ones(len(objects.label)), _UNITS[1], NO_ROWS) if judges.column_at.any() else (*_UNITS, NO_ROWS)
+    if judges.counts_objects and (objects.count != 1).any():
+        return objects.weight, np.ones(len(objects.label), np.int64), objects.count
+    return objects.weight, objects.count, NO_ROWS
 
 
 def check(forest: Forest, objects: Objects) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from arboretum.engine.search.coded import better, nan_score
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
+from arboretum.engine.search.covering import Covering
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, checked_array, component_name
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
@@ -19,7 +20,7 @@ def choose(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge, spac
     """The admissible test with the highest score; among equal scores the lowest test; None if there is none."""
     prepare_columns(cell, node, judge, space)
     if judge.listing:
-        return _choose_listed(engines, cell, node, judge)
+        return _choose_listed(engines, cell, node, judge, space)
     best: Candidate | None = None
     for engine in engines:
         found = engine.best(cell, node, judge)
@@ -44,15 +45,27 @@ A NumPy criterion costs some 50 µs per call whatever the number of tests; a sma
 """
 
 
-def listed(engines: Sequence[Engine], cell: Cell, judge: Judge) -> Iterator[Block]:
+def listed(engines: Sequence[Engine], cell: Cell, judge: Judge, space: Workspace) -> Iterator[Block]:
     """All candidates of a node with their tables, block by block, numbered through."""
     first = 0
+    rows = space.rows[cell.low : cell.high].astype(np.int64) if judge.wants_gain else None
+    before = None if rows is None else space.covering.left(rows)
     for engine in engines:
         size = 0
         for block in merged(engine.blocks(cell, judge, first)):
             size += block.tables.n_tests
-            yield block
+            yield block if rows is None else _with_gain(block, cell, rows, before, space.covering)
         first += size
+
+
+def _with_gain(block: Block, cell: Cell, rows: np.ndarray, before: np.ndarray, covering: Covering) -> Block:
+    """The same tests with what each adds to the coverage of its outcomes' objects."""
+    n_outcomes = block.tables.weights.shape[1]
+    gain = np.empty((block.tables.n_tests, n_outcomes))
+    for i in range(block.tables.n_tests):
+        outcome = block.engine.outcomes(cell, block.candidate(i, np.nan))
+        gain[i] = covering.gain(rows, before, outcome, n_outcomes)
+    return attrs.evolve(block, tables=attrs.evolve(block.tables, gain=gain))
 
 
 def merged(blocks: Iterator[Block]) -> Iterator[Block]:
@@ -106,8 +119,10 @@ def infinite_score(judge: Judge, test: str) -> ContractError:
     return ContractError(msg)
 
 
-def _choose_listed(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge) -> Candidate | None:
-    found = ((block, scored(block, cell, node, judge)) for block in listed(engines, cell, judge))
+def _choose_listed(
+    engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge, space: Workspace
+) -> Candidate | None:
+    found = ((block, scored(block, cell, node, judge)) for block in listed(engines, cell, judge, space))
     if hasattr(judge.criterion, "settle"):
         found = _settled(list(found), node, judge)
     best: Candidate | None = None

@@ -205,8 +205,7 @@ class CodedEngine:
         space = self._space
         out = np.zeros((int(self._offset[-1]), space.extra.shape[1]))
         if space.extra.shape[1]:
-            rows = space.rows[cell.low : cell.high]
-            counting.count_extra(*self._histograms.where, rows, space.extra, out)
+            counting.count_extra(*self._histograms.where, space.extra_rows, space.extra, out)
         return out
 
     def _wide_view(self, cell: Cell, feature: int, free: np.ndarray, used: np.ndarray) -> View:
@@ -225,7 +224,7 @@ class CodedEngine:
         where = (frozen_array(by_object), 1, 0, np.zeros(1, np.int64), np.array([0, bins]), rows)
         counting.count_weights(*where, stats.label, stats.y, stats.weight, stats.count, weights, counts)
         if extra.shape[1]:
-            counting.count_extra(*where, space.extra, extra)
+            counting.count_extra(*where[:-1], space.extra_rows, space.extra, extra)
         first = int(self._test_offset[feature])
         multiway = spec.family is Family.multiway
         tests = occurring[:known] if not multiway else np.zeros(1, np.int64)

@@ -17,7 +17,7 @@ from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.coded import FAMILY, WIDE
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
-from arboretum.engine.search.statistics import Statistics
+from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.engine.search.subtree import MOST_ENTRIES, MOST_ENTRIES_IN_TIME
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Context, Problem
@@ -95,17 +95,18 @@ def leaf_rule_of(stopping: tuple[Any, ...]) -> LeafRule | None:
         min_split=max((rule.min_split for rule in found), default=0),
         theta=max((rule.theta for rule in found), default=0.0),
         delta=max((rule.delta for rule in found if rule.delta is not None), default=None),
+        min_objects=max((rule.min_objects for rule in found), default=0),
     )
 
 
 def rules_and_levels(
     limits: Limits, rule: LeafRule, min_weight: float, total: float, allow_constant: bool, once: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(int64[6], float64[5]): what :mod:`arboretum.kernels.coded_tree` calls rules and levels."""
+    """(int64[7], float64[5]): what :mod:`arboretum.kernels.coded_tree` calls rules and levels."""
     rules = np.array(
         [
             -1 if limits.max_depth is None else limits.max_depth, max(1, limits.min_leaf), rule.min_split,
-            allow_constant, once, limits.min_decrease is not None,
+            allow_constant, once, limits.min_decrease is not None, rule.min_objects,
         ],
         np.int64,
     )  # fmt: skip
@@ -125,7 +126,7 @@ class CodedSubtrees:
     _layout: Layout
     _rules: np.ndarray
     _levels: np.ndarray
-    _one: tuple[np.ndarray, np.ndarray, np.ndarray]
+    _one: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     _names: dict[tuple[int, int], TestRule] = attrs.field(factory=dict)
 
     @staticmethod
@@ -149,7 +150,9 @@ class CodedSubtrees:
         )
         most = MOST_ENTRIES_IN_TIME if late else MOST_ENTRIES
         layout = Layout.of(objects.features, space.prices.tests)
-        one = np.array([judge.batch], np.int64), judge.params[None], np.array([judge.impurity_at], np.int64)
+        addresses = (np.array([at], np.int64) for at in (judge.batch, judge.impurity_at, judge.column_at))
+        batch, impurity, column = addresses
+        one = batch, judge.params[None], impurity, column
         return CodedSubtrees(space, judge, limits, most, layout, rules, levels, one)
 
     def takes(self, cell: Cell, node: Node) -> bool:
@@ -159,7 +162,7 @@ class CodedSubtrees:
             return False
         divisions = node.count / max(1, self.limits.min_leaf)
         if not self.space.statistics.moments:
-            divisions = min(divisions, node.count - int(node.counts.max()))
+            divisions = min(divisions, int(node.counts.sum() - node.counts.max()))
         levels = 2 + math.log2(max(1.0, divisions))
         if self.limits.max_depth is not None:
             left = self.limits.max_depth - cell.depth
@@ -177,14 +180,16 @@ class CodedSubtrees:
         # one type of codes and labels, writable as copies are: every combination would be compiled for many seconds
         codes = np.array(space.objects.codes[rows], np.uint16, order="C")
         target = (NO_LABELS, stats.y[rows]) if stats.moments else (stats.label[rows], NO_NUMBERS)
+        each = stats.n_rows[rows] if len(stats.n_rows) else NO_ROWS
         room = 2 * cell.size
         while True:
             integers, floats = np.empty((5, room), np.int32), np.empty((3, room))
             weights, counts = np.empty((room, stats.width)), np.empty((room, stats.count_width), np.int64)
+            n_rows = np.empty(room, np.int64)
             grow_forest(
                 codes.reshape(-1), codes.shape[1], 1, *self._layout.arguments, cell.depth, *self._above(cell), *target,
-                stats.weight[rows], stats.count[rows], stats.unit, self._rules, self._levels, *self._one, TIE_TOLERANCE,
-                start, integers, floats, weights, counts, measures,
+                stats.weight[rows], stats.count[rows], stats.unit, each, self._rules, self._levels, *self._one,
+                TIE_TOLERANCE, start, integers, floats, weights, counts, n_rows, measures,
             )  # fmt: skip
             n = int(start[1])
             if n != NO_ROOM:
@@ -193,8 +198,8 @@ class CodedSubtrees:
         if n == FOUND_NAN:
             return -1
         return hang(
-            root, integers[:, :n], floats[:, :n], weights[:n].copy(), counts[:n].sum(axis=1), stats,
-            space.objects.features, self._layout, self._names,
+            root, integers[:, :n], floats[:, :n], weights[:n].copy(), n_rows[:n], stats, space.objects.features,
+            self._layout, self._names,
         )[1]  # fmt: skip
 
     def _above(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
@@ -256,5 +261,5 @@ def serves(objects: Encoded, judge: Judge) -> bool:
 
 def in_kernel_form(judge: Judge) -> bool:
     """Whether criterion and impurity are kernels that look at one table at a time."""
-    listed = judge.listing or judge.has_columns or judge.prefix
+    listed = judge.listing or (judge.has_columns and not judge.column_at) or judge.prefix
     return not listed and (judge.impurity is None or judge.compiled_impurity)

@@ -37,8 +37,19 @@ def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
     if declared and arity > 2 and Capability.multiway not in declared:
         msg = f"criterion {component_name(judge.criterion)!r} scores two outcomes only; choose a binary encoder"
         raise CapabilityError(msg)
+    _check_limits(problem, judge, statistics)
     check_kernels(judge, objects, statistics)
 
+
+def _check_limits(problem: Problem, judge: Judge, statistics: Statistics) -> None:
+    """Tables of objects cannot say how many rows a branch has; a limit must not change its meaning in silence."""
+    least = problem.parts.limits().min_leaf
+    if len(statistics.n_rows) and least > 1:
+        msg = (
+            f"criterion {component_name(judge.criterion)!r} counts objects, and some stand for several rows, so min_leaf={least} "
+            "(rows) cannot be held; use stopping.standard.min_mass (a share of the weight), or encoder.coalesce=none"
+        )
+        raise CapabilityError(msg)
 
 
 def _needs_raw(name: str, objects: Encoded) -> str:

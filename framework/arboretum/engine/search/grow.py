@@ -18,6 +18,7 @@ from arboretum.engine.search.choose import choose
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.coded_subtree import CodedSubtrees
 from arboretum.engine.search.contract import Candidate, Cell, Engine
+from arboretum.engine.search.covering import Covering
 from arboretum.engine.search.fit_check import check_parts
 from arboretum.engine.search.judge import Judge
 from arboretum.engine.search.memory import check_memory
@@ -100,11 +101,12 @@ class Growth:
     def of(problem: Problem, context: Context, allow_constant: bool) -> Growth:
         """Prepare a growth: components checked and compiled."""
         objects, parts = problem.objects, problem.parts
-        statistics = Statistics.of(objects)
-        judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed)
+        statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
+        judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
         check_parts(problem, judge, statistics)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
+        space.covering = Covering.of(parts.coverage, objects)
         return Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
 
     def use_subtrees(self, order: str) -> None:
@@ -145,10 +147,19 @@ class Growth:
         weights, counts = statistics.totals(rows)
         mass = float(weights[0] if statistics.moments else weights.sum())
         impurity = self.judge.node_impurity(weights, statistics, rows)
-        node = Node(weights, counts, mass, self.total_mass, impurity, cell.depth)
+        sizes = statistics.rows_in(rows, counts), len(rows)
+        node = Node(weights, counts, mass, self.total_mass, impurity, cell.depth, self.coverage_of(rows), *sizes)
         cell.wanted = not self.is_leaf(cell, node, rows)
         grown = Grown(weights, node.count, self.leaf_value(weights, rows), impurity)
         return Open(grown, cell, node)
+
+    def coverage_of(self, rows: np.ndarray) -> float:
+        """``node.coverage``, where somebody looks at it."""
+        covering, rules = self.space.covering, self.problem.parts.stopping
+        looks = self.judge.wants_gain and self.judge.listing
+        if covering is None or not (looks or any(getattr(rule, "needs_coverage", False) for rule in rules)):
+            return 0.0
+        return covering.mean(rows.astype(np.int64))
 
     def leaf_value(self, weights: np.ndarray, rows: np.ndarray) -> float:
         """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the weighted mean."""

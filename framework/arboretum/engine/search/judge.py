@@ -13,7 +13,7 @@ import numpy as np
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ArboretumError, CapabilityError, ContractError
 from arboretum.kernels.marks import mark_of
-from arboretum.kernels.scoring import impurity_of, score_tables
+from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
 
 TIE_TOLERANCE = 1e-12
@@ -28,24 +28,34 @@ in 10⁹ are not worth telling apart.
 class Judge:
     """Scores tables.
 
-    batch, impurity_at, prefix : addresses of the compiled criterion, impurity, prefix kernel; 0 where there is none.
+    kernel : the criterion's, or None.
+    batch, impurity_at, prefix, column_at : addresses of the compiled criterion, impurity, prefix kernel, column; 0 where
+        there is none.
     listing : the candidates of a node must be listed for NumPy (criterion without a kernel, or with ``settle``).
+    wants_gain : the criterion reads ``tables.gain`` when it is asked in NumPy form, and the run has coverages.
     """
 
     criterion: Any
     impurity: Any
+    kernel: Callable | None
     batch: int
     impurity_at: int
     prefix: int
+    column_at: int
     params: np.ndarray
     listing: bool
+    wants_gain: bool
     concave: bool
     width: int
     _impurity_of: Callable[[np.ndarray], np.ndarray] | None
 
     @staticmethod
-    def of(criterion: Any, impurity: Any, statistics: Statistics, seed: int) -> Judge:
+    def of(
+        criterion: Any, impurity: Any, statistics: Statistics, seed: int, coverage: tuple[Any, ...] = ()
+    ) -> Judge:
         """Prepare the components of a run; compiles their kernels, or loads them from the cache.
+
+        coverage : the run's coverage components, for a criterion whose kernel depends on them.
 
         Raises CapabilityError when there is no criterion, ContractError when a kernel cannot be compiled.
         """
@@ -57,19 +67,26 @@ class Judge:
         impurity = resolve_impurity(impurity, statistics)
         if hasattr(criterion, "with_seed"):
             criterion = criterion.with_seed(seed)
-        kernel = kernel_of(criterion, impurity)
+        kernel = kernel_of(criterion, impurity, coverage)
+        gains = bool(coverage) and bool(getattr(criterion, "needs_gain", False))
+        column = getattr(criterion, "column", None)
+        if mark_of(column) != "column" or (gains and kernel is None):
+            column = None
         prefix = getattr(impurity, "prefix", None)
         marked = mark_of(getattr(impurity, "kernel", None)) == "impurity"
         return Judge(
             criterion=criterion,
             impurity=impurity,
+            kernel=kernel,
             batch=0 if kernel is None else _compiled(pointers.batch_address, kernel, criterion),
             impurity_at=_compiled(
                 pointers.impurity_address, impurity.kernel if marked else pointers.undefined_impurity, impurity
             ),
             prefix=0 if prefix is None else _compiled(pointers.prefix_address, prefix, impurity),
+            column_at=0 if column is None else _compiled(pointers.column_address, column, criterion),
             params=numeric_fields(criterion),
             listing=kernel is None or hasattr(criterion, "settle"),
+            wants_gain=gains,
             concave=bool(kernel is not None and declares_concave(criterion, impurity)),
             width=statistics.width,
             impurity_of=getattr(impurity, "value", None),
@@ -82,7 +99,8 @@ class Judge:
 
     @property
     def has_columns(self) -> bool:
-        return hasattr(self.criterion, "columns")
+        """Whether tables carry columns of the criterion's own."""
+        return self.column_at != 0 or hasattr(self.criterion, "columns")
 
     def node_impurity(self, weights: np.ndarray, statistics: Statistics, rows: np.ndarray) -> float:
         """The run's impurity of a node; NaN without one."""
@@ -135,8 +153,10 @@ class Judge:
         return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), k]: the criterion's own columns, checked; asked for in either of their two forms."""
+        """float64[len(rows), k]: the criterion's own columns, checked; asked for in any of their three forms."""
         name = component_name(self.criterion)
+        if self.column_at:
+            return self._compiled_column(node, objects, rows)
         with blaming(f"criterion {name!r}: columns"):
             given = (objects, rows) if takes_rows(self.criterion.columns) else (objects.take(rows),)
             found = np.asarray(self.criterion.columns(node, *given))
@@ -147,6 +167,26 @@ class Judge:
         if found.dtype != np.float64:
             msg = f"criterion {name!r}: columns must be of dtype float64; got {found.dtype}: add .astype(np.float64)"
             raise ContractError(msg)
+        return found
+
+    def _compiled_column(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        members = np.arange(len(rows), dtype=np.int32)
+        label = np.zeros(0, np.int32) if objects.label is None else objects.label[rows]
+        picked, values = np.empty(len(rows), np.int32), np.empty(len(rows))
+        n = pick_column(  # copies of weights and labels: a pointer takes arrays that may be written
+            members, objects.weight[rows], label, self.column_at, self.scalars(node), self.params, self.impurity_at, picked,
+            values,
+        )  # fmt: skip
+        if n < 0:
+            i = int(rows[picked[0]])
+            of = "" if objects.label is None else f" and class {int(objects.label[i])}"
+            msg = (
+                f"criterion {component_name(self.criterion)!r}: column must be finite; it is not for an object of weight "
+                f"{objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
+            )
+            raise ContractError(msg)
+        found = np.zeros((len(rows), 1))
+        found[picked[:n], 0] = values[:n]
         return found
 
 
@@ -166,9 +206,10 @@ def blaming(what: str) -> Iterator[None]:
 def read_only(tables: Tables) -> Tables:
     """The same tables behind arrays that refuse to be written: scoring must not change them."""
     views = {}
-    for name in ("weights", "counts", "price", "extra", "test"):
-        views[name] = getattr(tables, name).view()
-        views[name].flags.writeable = False
+    for name in ("weights", "counts", "price", "extra", "test", "gain"):
+        if getattr(tables, name) is not None:
+            views[name] = getattr(tables, name).view()
+            views[name].flags.writeable = False
     return attrs.evolve(tables, **views)
 
 
@@ -182,10 +223,12 @@ def resolve_impurity(impurity: Any, statistics: Statistics) -> Any:
     return impurity.for_task(statistics.task) if hasattr(impurity, "for_task") else impurity
 
 
-def kernel_of(criterion: Any, impurity: Any) -> Callable | None:
-    """The criterion's kernel for this impurity: ``criterion.kernel(impurity)``, or a marked ``score``, or None."""
+def kernel_of(criterion: Any, impurity: Any, coverage: tuple[Any, ...] = ()) -> Callable | None:
+    """The criterion's kernel for this impurity and these coverages: ``criterion.kernel(impurity)`` or ``kernel(impurity,
+    coverage)``, or a marked ``score``, or None."""
     if hasattr(criterion, "kernel"):
-        return criterion.kernel(impurity)
+        more = len(inspect.signature(criterion.kernel).parameters) > 1
+        return criterion.kernel(impurity, coverage) if more else criterion.kernel(impurity)
     return criterion.score if mark_of(criterion.score) == "criterion" else None
 
 

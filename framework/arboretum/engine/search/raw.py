@@ -8,7 +8,7 @@ import numpy as np
 
 from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.coded import BLOCK_ENTRIES, nan_score
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, kernel_of
+from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels import cuts, presort, scan
@@ -151,8 +151,7 @@ class PresortedEngine(RawColumns):
 
     def _compiled_search(self, judge: Judge) -> Callable:
         stats = self._space.statistics
-        kernel = kernel_of(judge.criterion, judge.impurity)
-        return scan.scan_of(kernel, stats.n_classes, stats.moments, not stats.unit)
+        return scan.scan_of(judge.kernel, stats.n_classes, stats.moments, not stats.unit)
 
     def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
         space, stats, price = self._space, self._space.statistics, self._price(cell)

@@ -21,11 +21,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.engine.search.judge import Judge, component_name, kernel_of, numeric_fields
+from arboretum.engine.search.judge import Judge, component_name, numeric_fields
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ContractError
 from arboretum.kernels.marks import KernelNode
-from arboretum.kernels.scoring import impurity_of, score_tables
+from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Family, Node
 
 TOLERANCE = 1e-6
@@ -68,10 +68,13 @@ def check_kernels(judge: Judge, objects: Encoded, statistics: Statistics) -> Non
         _check_impurity(slow_impurity, judge.impurity_at, trial, component_name(impurity))
     if judge.prefix:
         _guarded(slow_form(impurity.prefix), f"impurity {component_name(impurity)!r}", *np.ones((3, 4)))
+    if judge.column_at:
+        weights = sorted(set(objects.weight[:SHOWN_ROWS].tolist()))
+        _check_column(slow_form(criterion.column), slow_impurity, judge, trial, weights, statistics.moments)
     if judge.batch:
         names = tuple(field.name for field in attrs.fields(type(criterion))) if attrs.has(type(criterion)) else ()
         numeric = tuple(n for n in names if isinstance(getattr(criterion, n), bool | int | float))
-        kernel = slow_form(kernel_of(criterion, impurity))
+        kernel = slow_form(judge.kernel)
         _check_criterion(
             kernel, slow_impurity, judge.batch, judge.impurity_at, trial, component_name(criterion), numeric
         )
@@ -87,7 +90,7 @@ def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
 
 def _own_columns(judge: Judge, objects: Encoded, statistics: Statistics) -> int:
     """How many columns the criterion adds."""
-    if judge.prefix:
+    if judge.prefix or judge.column_at:
         return 1
     if not judge.has_columns or not judge.batch:
         return 0
@@ -132,6 +135,27 @@ def _check_criterion(
         out, scalars = np.empty(1), np.array([mass, 2.0 * mass, mixed, 1.0, 0.0, trial.width])
         score_tables(weights[None], counts[None], np.ones(1), extra[None], batch, scalars, params, impurity_at, out)
         _compare(slow, float(out[0]), kernel, what)
+
+
+def _check_column(
+    kernel: Callable, impurity: Callable | None, judge: Judge, trial: Trial, weights: Sequence[float], moments: bool
+) -> None:
+    """A few objects of every class, in a node of some more."""
+    what, some = f"criterion {component_name(judge.criterion)!r}: column", np.array(weights)
+    mixed = math.nan if impurity is None else 0.5
+    seen = KernelNode(2.0 * some.sum(), 4.0 * some.sum(), mixed, 1, 0.0, judge.params, impurity or (lambda _: math.nan))
+    scalars = np.array([seen.mass, seen.total_mass, mixed, 1.0, 0.0, trial.width])
+    members = np.arange(len(some), dtype=np.int32)
+    for label in (-1,) if moments else (0, trial.width - 1):
+        labels = np.full(0 if moments else len(some), label, np.int32)
+        picked, values = np.empty(len(some), np.int32), np.empty(len(some))
+        n = pick_column(members, some, labels, judge.column_at, scalars, judge.params, judge.impurity_at, picked, values)
+        fast = np.zeros(len(some))
+        if n < 0:
+            continue  # refused at the node where it happens, if it does
+        fast[picked[:n]] = values[:n]
+        for weight, found in zip(weights, fast.tolist(), strict=True):
+            _compare(_guarded(kernel, what, weight, label, seen), found, kernel, what)
 
 
 def _tables(trial: Trial) -> Iterable[tuple[np.ndarray, np.ndarray]]:

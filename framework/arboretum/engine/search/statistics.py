@@ -10,17 +10,21 @@ from arboretum.kernels import counting
 from arboretum.model.encoded import Encoded
 from arboretum.model.table import Task, frozen_array
 
+NO_ROWS = np.zeros(0, np.int64)
+"""In place of rows per object where ``count`` holds them."""
+
 
 @attrs.frozen(eq=False)
 class Statistics:
     """The additive columns of the training objects.
 
     label : int32[n], empty for regression.   y : float64[n], the target minus ``shift``; zeros for classification.
-    weight : float64[n].   count : int64[n].
+    weight : float64[n].   count : int64[n], rows that each object stands for, or 1 where objects are counted.
     shift : mean of the target.  Moments are taken about it, because Σwy² − (Σwy)²/Σw would lose the digits of a small
         variance around a large mean; criteria see these centred moments, the tree gets the plain ones back.
-    unit : every object weighs 1 and stands for one row, so that tables are integers.
+    unit : every object weighs 1 and counts once, so that tables are integers.
     short_label : ``label``, in one byte where the number of classes allows.
+    n_rows : int64[n], rows that each object stands for, where ``count`` is something else; empty where it is that.
     """
 
     task: Task
@@ -32,25 +36,32 @@ class Statistics:
     shift: float
     unit: bool
     short_label: np.ndarray
+    n_rows: np.ndarray = NO_ROWS
 
     @staticmethod
-    def of(objects: Encoded) -> Statistics:
-        """Read them off the encoded objects; raises DataError when there is none."""
+    def of(objects: Encoded, count_objects: bool = False) -> Statistics:
+        """Read them off the encoded objects; raises DataError when there is none.
+
+        count_objects : tables count objects, not the rows these stand for.
+        """
         if objects.n_objects == 0:
             msg = "no object to learn from; does the split leave any training row?"
             raise DataError(msg)
-        unit = bool((objects.weight == 1.0).all() and (objects.count == 1).all())
+        count, n_rows = objects.count, NO_ROWS
+        if count_objects and (count != 1).any():
+            count, n_rows = frozen_array(np.ones(len(count), np.int64)), objects.count
+        unit = bool((objects.weight == 1.0).all() and (count == 1).all())
         if objects.task is Task.classification:
             classes = max(objects.n_classes, int(objects.label.max()) + 1)
             short = frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label
             none = frozen_array(np.zeros(0))
             return Statistics(
-                objects.task, objects.label, none, objects.weight, objects.count, classes, 0.0, unit, short
+                objects.task, objects.label, none, objects.weight, count, classes, 0.0, unit, short, n_rows
             )
         shift = float(np.average(objects.y, weights=objects.weight))
         none = frozen_array(np.zeros(0, np.int32))
         return Statistics(
-            objects.task, none, frozen_array(objects.y - shift), objects.weight, objects.count, 0, shift, unit, none
+            objects.task, none, frozen_array(objects.y - shift), objects.weight, count, 0, shift, unit, none, n_rows
         )
 
     @property
@@ -74,6 +85,10 @@ class Statistics:
             return counts.astype(np.float64), counts
         counting.totals(rows, self.label, self.y, self.weight, self.count, weights, counts)
         return weights, counts
+
+    def rows_in(self, rows: np.ndarray, counts: np.ndarray) -> int:
+        """Training rows that a set of objects stands for.   counts : of :meth:`totals`."""
+        return int(self.n_rows[rows].sum()) if len(self.n_rows) else int(counts.sum())
 
     def is_pure(self, rows: np.ndarray, counts: np.ndarray) -> bool:
         """One class, or one value of the target."""

@@ -64,6 +64,7 @@ class Subtrees:
             or not names
             or judge.listing
             or judge.has_columns
+            or len(space.statistics.n_rows)
             or judge.prefix
             or hasattr(judge.impurity, "leaf_value")
             or not (judge.impurity is None or judge.compiled_impurity)
