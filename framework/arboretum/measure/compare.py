@@ -72,19 +72,19 @@ def rank_rows(found: Comparison) -> list[dict[str, Any]]:
     """One row per method, best average rank first, for tables.
 
     ``alike`` holds a letter per group of Nemenyi's test: methods that share a letter are not found different.  ``wins``
-    counts the data sets where nobody is better.  With a control, ``p`` is that of Bonferroni–Dunn and ``differs`` its answer.
+    counts the data sets where nobody is better.  The mean is over the data sets on which every method has a result.  With a control, ``p`` is that of Bonferroni–Dunn and ``differs`` its answer.
     """
     letters = group_letters(found.nemenyi)
     best = found.ranks == found.ranks.min(axis=1, keepdims=True)
+    whole = found.scores.values[~np.isnan(found.scores.values).any(axis=1)]
     rows = []
     for m in np.argsort(found.average, kind="stable").tolist():
-        known = found.scores.values[~np.isnan(found.scores.values[:, m]), m]
         row: dict[str, Any] = {
             "method": found.scores.methods[m],
             "average rank": float(found.average[m]),
             "alike": letters[m],
             "wins": int((best[:, m] & ~np.isnan(found.scores.values[:, m])).sum()),
-            f"mean {found.scores.measure}": float(known.mean()) if len(known) else None,
+            f"mean {found.scores.measure}": float(whole[:, m].mean()) if len(whole) else None,
         }
         if found.dunn is not None:
             control = m == found.dunn.control

@@ -39,10 +39,11 @@ def bar_scene(chart: BarChart, style: Style | None = None) -> Scene:
     canvas.y += 22
     for start in range(0, len(chart.groups), per_row):
         for place, g in enumerate(range(start, min(start + per_row, len(chart.groups)))):
-            _panel(canvas, chart, g, scales[g], first + place * step, panel, labels=chart.own_scales or place == 0, room=step - 6)
+            _panel(canvas, chart, g, scales[g], first + place * step, panel, labels=chart.own_scales or place == 0, room=step - 12)
         canvas.y += HEIGHT + 42
     canvas.y -= 8
-    canvas.notes(chart.notes)
+    missing = any(not math.isfinite(value) for group in chart.values for value in group)
+    canvas.notes([*(["–: no result."] if missing else []), *chart.notes])
     return canvas.scene()
 
 
@@ -56,7 +57,7 @@ def _scales(chart: BarChart) -> list[Scale]:
     ends = [_ends(chart, g) for g in range(len(chart.groups))]
     everything = [end for group in ends for end in group]
     return [
-        Scale.over(group if chart.own_scales else everything, HEIGHT, 0.0, log=chart.axis.log, count=3, keep=chart.base)
+        Scale.over(group if chart.own_scales else everything, HEIGHT, 0.0, log=chart.axis.log, count=4, keep=chart.base)
         for group in ends
     ]
 

@@ -68,11 +68,11 @@ class Canvas:
             return
         x = MARGIN
         for entry in entries:
-            width = 18 + text_width(entry.label, WORD)
+            width = 20 + text_width(entry.label, WORD)
             if x > MARGIN and x + width > self.width - MARGIN:
                 x, self.y = MARGIN, self.y + 19
-            self.shapes += _sample(entry, x + 6, self.y + 4)
-            self.shapes.append(Label(x + 16, self.y + 8.5, entry.label, WORD))
+            self.shapes += _sample(entry, x + 7, self.y + 4)
+            self.shapes.append(Label(x + 18, self.y + 8.5, entry.label, WORD))
             x += width + 18
         self.y += 28
 

@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 
+import attrs
+
 from arboretum.model.charts import Axis, DotChart, LineChart, Point, PointChart
 from arboretum.report.axes import TICK, Scale, level_axis, room_of, upright_axis
 from arboretum.report.canvas import WORD, Canvas, Entry, Style, axis_words
@@ -97,75 +99,91 @@ def _axis_label(axis: Axis) -> str:
 
 
 def point_scene(chart: PointChart, style: Style | None = None) -> Scene:
-    """Compose labelled points, the staircase of the front under them."""
+    """Compose labelled points, the staircase of the front under them; a legend where they lie too close for labels."""
     style = style or Style()
+    labelled = _points(chart, style, legend=False)
+    return labelled if labelled is not None else _points(chart, style, legend=True)
+
+
+def _points(chart: PointChart, style: Style, *, legend: bool) -> Scene | None:
+    """The picture; None where labels are asked for and do not all find a place."""
     shown = [i for i, p in enumerate(chart.points) if math.isfinite(p.x) and math.isfinite(p.y)]
     points = [chart.points[i] for i in shown]
     xs = _with_errors([p.x for p in points], [p.x_error for p in points], chart.x.log)
     ys = _with_errors([p.y for p in points], [p.y_error for p in points], chart.y.log)
-    canvas, across, up = _axes(chart, xs, ys, style)
+    style = attrs.evolve(style, legend=True)  # it stands for labels, which no other panel has
+    canvas, across, up = _axes(chart, xs, ys, style, [Entry(p.label, p.colour) for p in points] if legend else ())
     stairs = _staircase(chart, across, up)
-    if len(stairs) > 1:
+    places = [(across.at(p.x), up.at(p.y)) for p in points]
+    if stairs:
         canvas.shapes.append(Stroke(stairs, 1.4, FRONT, dashed=True))
-    for p in points:
+    for p, (x, y) in zip(points, places, strict=True):
         canvas.shapes += _error_bar(across, up, p.x, p.y, p.y_error, LINE)
         if math.isfinite(p.x_error) and p.x_error > 0:
-            low, y = max(p.x - p.x_error, across.low), up.at(p.y)
-            canvas.shapes.append(Stroke([(across.at(low), y), (across.at(p.x + p.x_error), y)], 1.2, LINE))
-    places = [(across.at(p.x), up.at(p.y)) for p in points]
-    frame = (across.start, up.end, across.end, up.start)
-    front = set(chart.front)
+            canvas.shapes.append(Stroke([(across.at(max(p.x - p.x_error, across.low)), y), (across.at(p.x + p.x_error), y)], 1.2))
+    labels: Sequence[tuple[Label, Stroke | None]] | None = ()
+    if not legend:
+        frame = (across.start, up.end, across.end, up.start)
+        labels = place_labels(places, points, [i in set(chart.front) for i in shown], frame, stairs)
+        if labels is None:
+            return None
+    canvas.shapes += [leader for _, leader in labels if leader]
     for (x, y), p in zip(places, points, strict=True):
         hint = f"{p.label}: {chart.x.label} {p.x:.6g}, {chart.y.label} {p.y:.6g}"
         canvas.shapes.append(Dot(x, y, 5.2, series_colour(p.colour), form=series_form(p.colour), hint=hint))
-    for label, leader in place_labels(places, points, [i in front for i in shown], frame):
-        canvas.shapes += [leader, label] if leader else [label]
+    canvas.shapes += [label for label, _ in labels]
     left_out = [p.label for i, p in enumerate(chart.points) if i not in shown]
-    told = ["Dashed: the front; no other point is as good in both and better in one."] if len(stairs) > 1 else []
+    told = ["Dashed: the front; no method is as good as one on it in both, and better in one."] if stairs else []
     canvas.notes([*told, *([f"No result: {', '.join(left_out)}."] if left_out else []), *chart.notes])
     return canvas.scene()
 
 
 def _staircase(chart: PointChart, across: Scale, up: Scale) -> list[tuple[float, float]]:
-    """From front point to front point through the corner that both dominate."""
-    corners: list[tuple[float, float]] = []
-    for i in chart.front:
-        p = chart.points[i]
-        if corners:
-            before = chart.points[chart.front[len(corners) // 2]]
-            corners.append((before.x, p.y) if chart.x.higher_is_better else (p.x, before.y))
-        corners.append((p.x, p.y))
-    return [(across.at(x), up.at(y)) for x, y in corners]
+    """Around all that is dominated: from edge to edge of the plot, through the front and the corners between its points."""
+    front = [(across.at(chart.points[i].x), up.at(chart.points[i].y)) for i in chart.front]
+    if not front:
+        return []
+    worst_x = across.start if chart.x.higher_is_better else across.end
+    worst_y = up.start if chart.y.higher_is_better else up.end
+    begin, end = (front[0][0], worst_y), (worst_x, front[-1][1])
+    if chart.x.higher_is_better:
+        begin, end = (worst_x, front[0][1]), (front[-1][0], worst_y)
+    corners = [begin, front[0]]
+    for before, here in itertools.pairwise(front):
+        corners += [(before[0], here[1]) if chart.x.higher_is_better else (here[0], before[1]), here]
+    return [*corners, end]
 
 
 def place_labels(
-    places: Sequence[tuple[float, float]], points: Sequence[Point], bold: Sequence[bool], frame: Rectangle
-) -> list[tuple[Label, Stroke | None]]:
-    """A label beside every mark, over no other mark and no other label; further away, with a line, where it is crowded.
+    places: Sequence[tuple[float, float]],
+    points: Sequence[Point],
+    bold: Sequence[bool],
+    frame: Rectangle,
+    stairs: Sequence[tuple[float, float]] = (),
+) -> list[tuple[Label, Stroke | None]] | None:
+    """A label beside every mark, over no other mark, label or line; further away, with a leader, where it is crowded.
 
-    Where not even that is possible, labels stand in a column from the top of the frame, outside of it if they must.
+    places : pixels of the marks.   stairs : corners of a line of level and upright pieces.   None where one finds no place.
     """
     taken: list[Rectangle] = [(x - 6, y - 6, x + 6, y + 6) for x, y in places]
+    for (x1, y1), (x2, y2) in itertools.pairwise(stairs):
+        taken.append((min(x1, x2) - 1, min(y1, y2) - 1, max(x1, x2) + 1, max(y1, y2) + 1))
     placed: list[tuple[Label, Stroke | None]] = []
     for (x, y), point, strong in zip(places, points, bold, strict=True):
         width = text_width(point.label, TICK, strong)
-        for distance, (dx, dy) in itertools.product((0, 12, 26, 42, 60, 85, 115, 150), _AROUND):
-            reach = 9 + distance
-            left = x + dx * reach - (width if dx < 0 else width / 2 if dx == 0 else 0)
-            base = y + dy * reach * 0.9 + 4 + (0 if dy == 0 else 3 * dy)
+        for distance, (dx, dy) in itertools.product((0, 10, 22, 36, 52), _AROUND):
+            left = x + dx * (9 + distance) - (width if dx < 0 else width / 2 if dx == 0 else 0)
+            base = y + dy * (9 + distance) * 0.9 + 4 + 3 * dy
             box = (left - 2, base - TICK, left + width + 2, base + 3)
             inside = frame[0] <= box[0] and box[2] <= frame[2] and frame[1] <= box[1] and box[3] <= frame[3]
             if inside and not any(overlap(box, other) for other in taken):
                 break
         else:
-            raise_to = max([frame[3], *(other[3] for other in taken)]) + TICK
-            left, base = frame[0], raise_to
-            box = (left - 2, base - TICK, left + width + 2, base + 3)
-            distance = 1
+            return None
         taken.append(box)
         nearest = (min(max(x, box[0]), box[2]), min(max(y, box[1] + 2), box[3]))
         leader = Stroke([(x, y), nearest], 0.8, FRONT) if distance else None
-        placed.append((Label(left, base, point.label, TICK, bold=strong, fill=INK, halo=True), leader))
+        placed.append((Label(left, base, point.label, TICK, bold=strong, halo=True), leader))
     return placed
 
 
