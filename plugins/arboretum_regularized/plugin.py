@@ -6,10 +6,12 @@ from arboretum.api import hookimpl
 from arboretum_regularized.coverages import COVERAGES
 from arboretum_regularized.criteria import CRITERIA
 from arboretum_regularized.impurities import Tsallis
+from arboretum_regularized.pruning import CostComplexity
 from arboretum_regularized.stopping import RULES
+from arboretum_regularized.tuning import TUNERS
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; the presets of the paper's methods lie beside."""
-    return [*CRITERIA, *COVERAGES, *RULES, Tsallis]
+    return [*CRITERIA, *COVERAGES, *RULES, Tsallis, CostComplexity, *TUNERS]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Form, Limits, Parts, Prices, Solution, Status, param
+from arboretum.api import Form, Limits, Parts, Prices, Selection, Solution, Status, param
 from arboretum.kernels import criterion_kernel
 from arboretum.testing import suite_of
 from arboretum.testing.oracles import best_tree, build_tree
@@ -611,6 +612,32 @@ class NoPruning:
 
 
 @attrs.frozen
+class Stump(NoPruning):
+    """Cuts the tree at a depth that is given, or chosen."""
+
+    depth: int | None = param(None, "tests on a path")
+
+    @property
+    def needs_validation(self):
+        return self.depth is None
+
+    def choose(self, tree, valid):
+        return Selection({"pruner.depth": 1})
+
+    def prune(self, tree, train, valid):
+        depth = 1 if self.depth is None else self.depth
+        return tree.cut(np.flatnonzero(tree.depth_of == depth))
+
+
+@attrs.frozen
+class ChoosesAnother(Stump):
+    """Says one depth and takes another."""
+
+    def choose(self, tree, valid):
+        return Selection({"pruner.depth": 0})
+
+
+@attrs.frozen
 class ForgetsRows(NoPruning):
     """Counts one row less."""
 
@@ -618,15 +645,23 @@ class ForgetsRows(NoPruning):
         return attrs.evolve(tree, counts=np.maximum(tree.counts - 1, 0))
 
 
+def _errors(solution, valid):
+    """Weight of the rows predicted wrongly; a solution without a tree is worse than any."""
+    if solution.tree is None:
+        return math.inf
+    return valid.row_weights()[solution.tree.predict(valid) != valid.target.codes].sum()
+
+
 @attrs.frozen
 class BestOfThree:
     """Tries three values and keeps the one with fewest errors on the validation rows."""
 
     kind, name, paper, capabilities = "tuner", "best_of_three", "", ()
+    measure = "error"
 
     def tune(self, fit, valid):
         tried = [({"criterion.lam": lam}, fit({"criterion.lam": lam})) for lam in (0.0, 0.3, 0.5)]
-        return min(tried, key=lambda pair: (pair[1].tree.predict(valid) != valid.target.codes).mean())
+        return min(tried, key=lambda pair: _errors(pair[1], valid))
 
 
 @attrs.frozen
@@ -643,7 +678,24 @@ class KeepsTheWorst(BestOfThree):
 
     def tune(self, fit, valid):
         tried = [({"criterion.lam": lam}, fit({"criterion.lam": lam})) for lam in (0.0, 0.3, 0.5)]
-        return max(tried, key=lambda pair: (pair[1].tree.predict(valid) != valid.target.codes).mean())
+        return max(tried, key=lambda pair: _errors(pair[1], valid))
+
+
+@attrs.frozen
+class TellsOtherScores(BestOfThree):
+    """Its record does not fit its trees."""
+
+    def tune(self, fit, valid):
+        kept, solution = super().tune(fit, valid)
+        return Selection(kept, "error", [({"criterion.lam": lam}, 0.125) for lam in (0.0, 0.3, 0.5)]), solution
+
+
+@attrs.frozen
+class KeepsWhatHasNoTree(BestOfThree):
+    """The last value, come what may."""
+
+    def tune(self, fit, valid):
+        return [({"criterion.lam": lam}, fit({"criterion.lam": lam})) for lam in (0.0, 0.3, 0.5)][-1]
 
 
 @attrs.frozen
@@ -687,7 +739,10 @@ def solver_parts(solver):
         ("solver", BoundAboveTheOptimum, "test_when_time_is_over_it_says_what_it_has_proven"),
         ("pruner", ForgetsRows, "test_the_root_still_holds_every_training_row"),
         ("tuner", KeepsWhatItNeverTried, "test_it_keeps_one_of_the_values_it_tried"),
-        ("tuner", KeepsTheWorst, "test_it_keeps_no_tree_that_is_worse_than_all_others_on_the_validation_rows"),
+        ("tuner", KeepsTheWorst, "test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states"),
+        ("tuner", TellsOtherScores, "test_what_it_tells_of_its_trials_is_what_it_tried"),
+        ("tuner", KeepsWhatHasNoTree, "test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one"),
+        ("pruner", ChoosesAnother, "test_the_values_it_chooses_prune_as_it_does"),
         ("method", NeverLearns, "test_it_learns_something"),
         ("method", LosesWeight, "test_it_returns_a_tree_that_verification_accepts"),
     ],
@@ -701,6 +756,7 @@ def test_the_suites_find_a_procedure_that(kind, broken, found_by):
 def test_the_suites_accept_sound_procedures():
     assert failures("solver", BruteForce(), parts=solver_parts(BruteForce())) == []
     assert failures("pruner", NoPruning()) == []
+    assert failures("pruner", Stump()) == failures("pruner", Stump(2)) == []
     assert failures("tuner", BestOfThree()) == []
     assert failures("method", SlowMethod()) == []
 

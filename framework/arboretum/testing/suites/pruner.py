@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
@@ -65,3 +66,20 @@ class PrunerSuite(ComponentSuite):
         if component.needs_validation:
             pytest.skip("needs validation rows; a run without them is refused")
         assert component.prune(tree, train, None).n_nodes <= tree.n_nodes
+
+    def test_the_values_it_chooses_prune_as_it_does(self, component, grown):
+        tree, train, valid = grown
+        if not (component.needs_validation and hasattr(component, "choose")):
+            pytest.skip("it chooses no values of its own")
+        chosen = component.choose(tree, valid)
+        assert all(key.startswith("pruner.") for key in chosen.kept)
+        told = attrs.evolve(component, **{key.removeprefix("pruner."): value for key, value in chosen.kept.items()})
+        assert not told.needs_validation, "with the chosen values it needs no validation rows"
+        assert told.prune(tree, train, None) == component.prune(tree, train, valid)
+
+    def test_it_says_whether_it_reads_the_trees_impurity(self, component, grown):
+        tree, train, valid = grown
+        if getattr(component, "reads_impurity", False):
+            pytest.skip("it reads it; a run without impurity is refused")
+        without = attrs.evolve(tree, impurity=np.full(tree.n_nodes, np.nan))
+        assert component.prune(without, train, valid).test.tolist() == component.prune(tree, train, valid).test.tolist()

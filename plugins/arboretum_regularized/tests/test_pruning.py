@@ -1,0 +1,246 @@
+"""Cost-complexity pruning against every pruned subtree of small trees, and the rule of the authors' program read literally."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import attrs
+import numpy as np
+import pytest
+from arboretum.api import (
+    CapabilityError,
+    Column,
+    ColumnKind,
+    DataError,
+    Table,
+    Target,
+    Task,
+    Tree,
+    ValidationScore,
+)
+from arboretum.measure import evaluate
+from arboretum.testing.oracles import build_tree, slow_greedy
+from arboretum.testing.strategies import tables, trees
+from arboretum.testing.tables import TreeParts, toy_objects, toy_table
+from arboretum_regularized.pruning import CostComplexity, Subtrees, impurities
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ALPHAS = (0.0, 1 / 64, 1 / 32, 3 / 64, 1 / 8, 1.0)
+
+
+def grown(seed: int, n_rows: int = 64, depth: int = 4, **kind) -> tuple[Tree, Table]:
+    """A tree over rows whose number is a power of two, so that shares of unit weights are exact."""
+    table = toy_table(seed, n_rows=n_rows, kind=TreeParts(**{"weighted": False, **kind}))
+    objects = toy_objects(table)
+    return build_tree(objects, slow_greedy(objects, max_depth=depth)), table
+
+
+def pruned_subtrees(tree: Tree, node: int = 0):
+    """Every pruned subtree of the branch at ``node``, as the set of its leaves."""
+    yield frozenset([node])
+    if tree.test[node] >= 0:
+        below = [list(pruned_subtrees(tree, int(child))) for child in tree.children(node) if child >= 0]
+        for choice in itertools.product(*below):
+            yield frozenset().union(*choice)
+
+
+def cost(risk, leaves, alpha) -> Fraction:
+    return sum((Fraction(float(risk[t])) + Fraction(alpha) for t in leaves), Fraction(0))
+
+
+def shares_of_errors(tree: Tree) -> np.ndarray:
+    """R(t) of 64 rows for the error: sixty-fourths, exact in binary, so that ties are frequent and sums have no rounding."""
+    return (tree.mass - tree.weights.max(axis=1)) / 64
+
+
+def leaves_of_cut(tree: Tree, nodes) -> frozenset[int]:
+    """The leaves that stand, by the numbers of the tree before."""
+    heirs = tree.heirs(nodes)
+    return frozenset(int(v) for v in np.unique(heirs[tree.is_leaf]))
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("seed", range(8))
+def test_bottom_up_finds_the_smallest_of_the_cheapest_pruned_subtrees(seed, alpha):
+    tree, _ = grown(seed, depth=3, multiway=False)
+    risk = shares_of_errors(tree)
+    every = list(pruned_subtrees(tree))
+    least = min(cost(risk, leaves, alpha) for leaves in every)
+    cheapest = [leaves for leaves in every if cost(risk, leaves, alpha) == least]
+    smallest = min(cheapest, key=len)
+    found = leaves_of_cut(tree, Subtrees.of(tree, "error").minimal(alpha))
+    assert found == smallest
+    assert all(any(leaf in [v for v, _ in tree.path(other)] + [other] for leaf in found) for c in cheapest for other in c), (
+        "all other minimising subtrees contain it"
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_no_pruned_subtree_is_cheaper_whatever_the_weights_and_the_target(data):
+    task = data.draw(st.sampled_from(list(Task)))
+    tree, _ = grown(data.draw(st.integers(0, 99)), n_rows=16, depth=3, task=task, weighted=True)
+    alpha = data.draw(st.sampled_from([0.0, 1e-3, 1e-2, 0.05, 0.3]))
+    subtrees = Subtrees.of(tree, "impurity")
+    assert subtrees.risk == pytest.approx(tree.mass / tree.mass[0] * tree.impurity)
+    least = min(cost(subtrees.risk, leaves, alpha) for leaves in pruned_subtrees(tree))
+    found = cost(subtrees.risk, leaves_of_cut(tree, subtrees.minimal(alpha)), alpha)
+    # one slack per cut, and there are at most as many cuts as nodes
+    assert float(found - least) <= subtrees.slack.sum() + subtrees._rounding(alpha).sum()
+
+
+def literal_top_down(tree: Tree, risk, alpha: float, node: int = 0) -> set[int]:
+    """The authors' rule as it is told: look at a node, make it a leaf or go on below."""
+    if tree.test[node] < 0:
+        return {node}
+    below = [t for t in range(tree.n_nodes) if tree.is_leaf[t] and node in [v for v, _ in tree.path(t)]]
+    if Fraction(float(risk[node])) + Fraction(alpha) < cost(risk, below, alpha):
+        return {node}
+    return set().union(*(literal_top_down(tree, risk, alpha, int(c)) for c in tree.children(node) if c >= 0))
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("seed", range(8))
+def test_top_down_is_the_authors_rule(seed, alpha):
+    tree, _ = grown(seed, multiway=seed % 2 == 0)
+    risk = shares_of_errors(tree)
+    found = leaves_of_cut(tree, Subtrees.of(tree, "error").dearer_than_a_leaf(alpha))
+    assert found == literal_top_down(tree, risk, alpha)
+
+
+def chain(risks_below: tuple[float, float], middle: float) -> Tree:
+    """Root (risk ½), a leaf without risk, and a branch of risk ``middle`` that has two leaves; gini-free: impurity is given."""
+    table = Table(
+        "t",
+        (Column("x", ColumnKind.continuous, np.arange(4.0)),),
+        Target("y", Task.classification, np.array([0, 1, 0, 1], np.int32), ("a", "b")),
+    )
+    objects = toy_objects(table)
+    tree = build_tree(objects, (0, {0: None, 1: (1, {0: None, 1: None})}))
+    share = tree.mass / tree.mass[0]
+    return attrs.evolve(tree, impurity=np.array([0.5, 0.0, middle, *risks_below]) / share)
+
+
+def test_the_two_directions_differ_where_a_subtree_needs_only_part_of_its_cuts():
+    # whole subtree: 0 + 0.09 + 0.09 + 3α = 0.33 > leaf 0.4 + … no: with α = 0.2 it costs 0.78, the root alone 0.70,
+    # but cut at the branch it costs 0 + 0.2 + 2α = 0.60
+    tree = chain((0.09, 0.09), 0.2)
+    bottom_up, top_down = (CostComplexity(alpha=0.2, direction=way).prune(tree, None, None) for way in ("bottom_up", "top_down"))
+    assert bottom_up.n_leaves == 2
+    assert top_down.n_leaves == 1
+
+
+def test_equality_cuts_bottom_up_and_leaves_top_down():
+    # the branch costs 0.25 + α as a leaf, 0.125 + 0 + 2α below: equal for α = 0.125
+    tree = chain((0.125, 0.0), 0.25)
+    assert CostComplexity(alpha=0.125).prune(tree, None, None).n_leaves == 2
+    assert CostComplexity(alpha=0.125, direction="top_down").prune(tree, None, None).n_leaves == 3
+    assert CostComplexity(alpha=0.124).prune(tree, None, None).n_leaves == 3
+
+
+def test_equality_up_to_rounding_is_equality():
+    # 0.1 + 0.2 is 0.30000000000000004: the same costs, were they not written in binary
+    tree = chain((0.1, 0.2), 0.3)
+    subtrees = Subtrees.of(tree, "impurity")
+    assert subtrees.risk[2] + 0.0 < subtrees.risk[3] + subtrees.risk[4]
+    assert CostComplexity(alpha=0.0, direction="top_down").prune(tree, None, None).n_leaves == 3
+    less = chain((0.2, 0.1), 0.1 + 0.2)
+    assert CostComplexity(alpha=0.0).prune(less, None, None).n_leaves == 2
+
+
+def test_objects_that_stop_at_an_inner_node_are_paid_by_its_impurity():
+    tree, _ = grown(1, depth=1, multiway=False)
+    # two of the root's rows have no branch: the left child loses them
+    left = tree.children(0)[0]
+    weights, counts = tree.weights.copy(), tree.counts.copy()
+    weights[left] *= 1 - 2 / counts[left]
+    counts[left] -= 2
+    stopping = attrs.evolve(tree, weights=weights, counts=counts)
+    found = Subtrees.of(stopping, "gini")
+    assert found.resting[0] == pytest.approx(2 / 64 * impurities(tree, "gini")[0])
+    assert Subtrees.of(tree, "gini").resting[0] == 0.0
+
+
+# -- the choice of α ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direction", ["bottom_up", "top_down"])
+@pytest.mark.parametrize("task", list(Task))
+@pytest.mark.parametrize("seed", range(3))
+def test_the_chosen_alpha_has_the_best_score_and_is_the_smallest_of_equals(seed, task, direction):
+    tree, table = grown(seed, n_rows=80, depth=6, task=task)
+    valid = toy_table(seed + 50, n_rows=60, kind=TreeParts(weighted=False, task=task))
+    pruner = CostComplexity(direction=direction, grid=(1.0, 0.1, 1e-3, 0.02, 1e-5, 1e-4))
+    chosen = pruner.choose(tree, valid)
+    measure = "r2" if task is Task.regression else "roc_auc"
+    scores = {
+        alpha: evaluate(attrs.evolve(pruner, alpha=alpha).prune(tree, table, None), valid)[measure] for alpha in sorted(pruner.grid)
+    }
+    assert chosen.measure == measure
+    assert {values["pruner.alpha"]: score for values, score in chosen.tried} == pytest.approx(scores)
+    kept = chosen.kept["pruner.alpha"]
+    top = max(score for _, score in chosen.tried)
+    assert kept == min(values["pruner.alpha"] for values, score in chosen.tried if score == top)
+    assert pruner.prune(tree, table, valid) == attrs.evolve(pruner, alpha=kept).prune(tree, table, None)
+
+
+def test_validation_rows_of_one_class_are_judged_by_accuracy_and_it_is_said():
+    tree, table = grown(0)
+    one = table.take(np.flatnonzero(table.target.codes == 1))
+    chosen = CostComplexity().choose(tree, one)
+    assert chosen.measure == "accuracy"
+    assert "the validation rows show one class" in chosen.notes[0]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data())
+def test_any_tree_can_be_pruned_also_one_that_splits_missing_values(data):
+    table = data.draw(tables())
+    tree = data.draw(trees(table))
+    risk = "variance" if tree.task is Task.regression else data.draw(st.sampled_from(["error", "gini", "entropy"]))
+    pruner = CostComplexity(risk=risk, direction=data.draw(st.sampled_from(["bottom_up", "top_down"])))
+    pruned = pruner.prune(tree, table, table)
+    score = ValidationScore.on(table)
+    assert score.of(pruned) == pytest.approx(max(s for _, s in pruner.choose(tree, table).tried))
+    assert np.array_equal(pruned.weights[0], tree.weights[0]) and pruned.counts[0] == tree.counts[0]
+
+
+# -- bad input ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_pruned_is_refused_with_the_way_out():
+    tree, table = grown(0)
+    with pytest.raises(CapabilityError, match="chooses alpha on validation rows; use split=holdout, or say pruner.alpha=VALUE"):
+        CostComplexity().prune(tree, table, None)
+    with pytest.raises(DataError, match="no validation row"):
+        CostComplexity().prune(tree, table, table.take(np.arange(0)))
+    without = attrs.evolve(tree, impurity=np.full(tree.n_nodes, np.nan))
+    with pytest.raises(CapabilityError, match="grown without; say pruner.risk=gini"):
+        CostComplexity(alpha=0.1).prune(without, table, None)
+    assert CostComplexity(alpha=0.1, risk="gini").prune(without, table, None).n_nodes <= tree.n_nodes
+    with pytest.raises(CapabilityError, match="pruner.risk=variance does not fit a target of classification"):
+        CostComplexity(alpha=0.1, risk="variance").prune(tree, table, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"alpha": -1e-9}, "pruner.alpha must be ≥ 0"),
+        ({"alpha": float("nan")}, "pruner.alpha must be ≥ 0"),
+        ({"alpha": float("inf")}, "must be finite"),
+        ({"grid": ()}, "pruner.grid must hold at least one value; got an empty list"),
+        ({"grid": (0.1, -0.1)}, "pruner.grid must be ≥ 0"),
+        ({"direction": "sideways"}, "pruner.direction must be one of bottom_up, top_down; got 'sideways'"),
+        ({"risk": "ginii"}, "pruner.risk must be one of impurity, error, gini, entropy, variance"),
+    ],
+)
+def test_impossible_fields_are_refused(fields, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        CostComplexity(**fields)
+
+
+def test_validation_rows_are_needed_only_to_choose():
+    assert CostComplexity().needs_validation and not CostComplexity(alpha=0.0).needs_validation
+    assert CostComplexity().reads_impurity and not CostComplexity(risk="error").reads_impurity

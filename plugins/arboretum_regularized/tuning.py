@@ -1,0 +1,117 @@
+"""Tuning of one field on validation rows: the paper's descending rule, and the best of a list.
+
+Values are compared by ROC AUC (macro one-vs-rest; accuracy where the validation rows show one class; R² for numbers).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Selection, Solution, Table, ValidationScore, param
+
+Fit = Callable[[dict[str, Any]], Solution]
+Trial = tuple[dict[str, Any], float]
+
+LAMBDAS = (100.0, 10.0, 1.0, 0.1, 0.01)
+
+
+def _check_values(values: Sequence[Any]) -> None:
+    if not values:
+        msg = "tuner.values must hold at least one value; got an empty list"
+        raise ValueError(msg)
+
+
+class _Tuner:
+    """What both tuners share: trying a value, and telling of it."""
+
+    kind: ClassVar[str] = "tuner"
+    capabilities: ClassVar[tuple] = ()
+    measure: ClassVar[str] = "roc_auc"
+
+    field: str
+    values: tuple[Any, ...]
+
+    def __attrs_post_init__(self) -> None:
+        _check_values(self.values)
+
+    def _trials(self, fit: Fit, score: ValidationScore) -> Any:
+        """Yield (values, score, solution), the score being NaN where a budget left no tree."""
+        for value in self.values:
+            asked = {self.field: value}
+            solution = fit(asked)
+            yield asked, math.nan if solution.tree is None else score.of(solution.tree), solution
+
+
+@attrs.frozen
+class Descending(_Tuner):
+    """Go down the listed values until the validation ROC AUC drops by more than a step, and keep the value before."""
+
+    name: ClassVar[str] = "descending"
+    paper: ClassVar[str] = "Zhang & Gionis 2023, section 6"
+
+    field: str = param("criterion.lam", "what is tuned, as on the command line")
+    values: tuple[Any, ...] = param(LAMBDAS, "tried in this order; the paper goes from large to small", converter=tuple)
+    drop: float = param(0.01, "a value whose score is lower by more than this ends the search", ge=0.0)
+    against: str = param("best", "what the score is compared with: the best so far, or the one before", choices=("best", "previous"))
+    relative: bool = param(False, "whether drop is a share of what it is compared with, not a difference")
+
+    @property
+    def slack(self) -> float:
+        """How far below the best that was tried the kept tree's score may be (scores of at most 1)."""
+        return self.drop if self.against == "best" else self.drop * (len(self.values) - 1)
+
+    def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
+        """The last value before the drop, the last of all where there is none.
+
+        Equality is no drop: scores are compared up to the rounding of three numbers.
+        """
+        score = ValidationScore.on(valid)
+        tried: list[Trial] = []
+        kept: tuple[dict[str, Any], Solution] | None = None
+        reference = -math.inf
+        for asked, found, solution in self._trials(fit, score):
+            tried.append((asked, found))
+            if kept is not None and self._drops(found, reference):
+                break
+            kept = asked, solution
+            if solution.tree is None:  # the budget ran out at the first value
+                break
+            reference = max(reference, found) if self.against == "best" else found
+        return Selection(kept[0], score.measure, tried, score.notes), kept[1]
+
+    def _drops(self, found: float, reference: float) -> bool:
+        if math.isnan(found):
+            return True
+        allowed = self.drop * abs(reference) if self.relative else self.drop
+        rounding = 2 * np.finfo(np.float64).eps * max(1.0, abs(reference), abs(found))
+        return reference - found > allowed + rounding
+
+
+@attrs.frozen
+class Grid(_Tuner):
+    """Try every listed value and keep the one with the best validation ROC AUC, the first of equals."""
+
+    name: ClassVar[str] = "grid"
+    paper: ClassVar[str] = ""
+
+    field: str = param("criterion.lam", "what is tuned, as on the command line")
+    values: tuple[Any, ...] = param(LAMBDAS, "tried in this order", converter=tuple)
+
+    def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
+        """The first of the values with the best score; a value that a budget left without a tree is never kept for another."""
+        score = ValidationScore.on(valid)
+        tried: list[Trial] = []
+        best: tuple[float, dict[str, Any], Solution] | None = None
+        for asked, found, solution in self._trials(fit, score):
+            tried.append((asked, found))
+            if best is None or found > best[0] or (math.isnan(best[0]) and not math.isnan(found)):
+                best = found, asked, solution
+        return Selection(best[1], score.measure, tried, score.notes), best[2]
+
+
+TUNERS = [Descending, Grid]
