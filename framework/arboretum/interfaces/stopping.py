@@ -69,18 +69,21 @@ class LeafRule:
     delta: float | None = None
     min_objects: int = 0
 
-    def holds(self, mass: float, total_mass: float, count: int, impurity: float) -> bool:
-        """Whether a node of several classes is a leaf."""
+    def holds(
+        self, mass: float, total_mass: float, count: int, impurity: float, n_objects: int | None = None
+    ) -> bool:
+        """Whether a node of several classes is a leaf.   n_objects : asked for by ``min_objects`` alone; None: enough."""
         # shares are sums of weights: equality is meant up to the rounding of such a sum
         light = mass <= self.theta * total_mass * (1 + 1e-12)
-        return light or count < self.min_split or (self.delta is not None and impurity <= self.delta)
+        few = count < self.min_split or (n_objects is not None and n_objects < self.min_objects)
+        return light or few or (self.delta is not None and impurity <= self.delta)
 
 
 class StoppingByObjects(Protocol):
     """Optional: a rule that looks at a node's objects alone (not at depth or path).  Exact solvers ask for it."""
 
     def leaf_rule(self) -> LeafRule:
-        """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows and impurity."""
+        """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows, impurity and objects."""
         ...
 
 

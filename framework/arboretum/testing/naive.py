@@ -13,6 +13,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import Encoded, Family, Limits, Node, Prices, Tables, Task, Tree
+from arboretum.testing.coverage import coverage_of, gain_of
+from arboretum.testing.tables import own_columns
 
 Assignment = dict[int, int]
 """Object → outcome."""
@@ -129,9 +131,15 @@ def table_of(objects: Encoded, rows: Sequence[int], shift: float = 0.0) -> tuple
 
 def naive_scores(
     objects: Encoded, rows: Sequence[int], tests: Sequence[NaiveTest], score: Callable[[Tables, Node], np.ndarray],
-    impurity: Any, depth: int = 0,
+    impurity: Any, depth: int = 0, criterion: Any = None, coverage: Sequence[Any] = (),
 ) -> tuple[list[float], Node]:
-    """Score tests one by one with a criterion's NumPy form."""  # fmt: skip
+    """Score tests one by one with a criterion's NumPy form.
+
+    criterion : what its own columns, ``counts_objects`` and ``needs_gain`` are taken from.   coverage : the run's.
+    """  # fmt: skip
+    everyone = objects
+    if getattr(criterion, "counts_objects", False):
+        objects = attrs.evolve(objects, count=np.ones(objects.n_objects, np.int64))
     shift = float(np.average(objects.y, weights=objects.weight)) if objects.task is Task.regression else 0.0
     weights, counts = table_of(objects, rows, shift)
     mass = float(weights[0] if objects.task is Task.regression else weights.sum())
@@ -141,19 +149,25 @@ def naive_scores(
         level = impurity.of_values(objects.y[list(rows)], objects.weight[list(rows)])
     else:
         level = float(impurity.value(weights))
-    node = Node(weights, counts, mass, float(objects.weight.sum()), level, depth)
+    state, sizes = coverage_of(coverage, objects, rows), (sum(int(everyone.count[i]) for i in rows), len(rows))
+    node = Node(weights, counts, mass, float(objects.weight.sum()), level, depth, state, *sizes)
+    own = dict(zip(rows, own_columns(criterion, node, objects, np.array(rows), impurity), strict=True))
     found = []
     for number, test in enumerate(tests):
         parts = [[i for i in rows if test.outcome_of[i] == k] for k in range(test.arity)]
         tables = [table_of(objects, part, shift) for part in parts]
-        extra = np.zeros((1, test.arity, 0))
+        none = np.zeros_like(own[rows[0]])
+        extra = np.array([[sum((own[i] for i in part), none) for part in parts]]).reshape(1, test.arity, len(none))
+        gain = None
+        if coverage and getattr(criterion, "needs_gain", False):
+            gain = np.array([gain_of(coverage, objects, rows, test.outcome_of, test.arity)])
         if hasattr(impurity, "of_values"):
             costs = [_deviation(objects, part, impurity) for part in parts]
             extra = np.array(costs).reshape(1, test.arity, 1)
         batch = Tables(
             np.array([[t[0] for t in tables]]), np.array([[t[1] for t in tables]]), np.array([test.price]), extra,
             np.array([number]), getattr(impurity, "value", None),
-            "prefix" if hasattr(impurity, "of_values") else getattr(impurity, "scale", "mean"),
+            "prefix" if hasattr(impurity, "of_values") else getattr(impurity, "scale", "mean"), gain,
         )  # fmt: skip
         found.append(float(score(batch, node)[0]))
     return found, node
@@ -168,11 +182,12 @@ def _deviation(objects: Encoded, part: list[int], impurity: Any) -> float:
 
 def check_tree(
     tree: Tree, objects: Encoded, prices: Prices, score: Callable[[Tables, Node], np.ndarray], impurity: Any,
-    min_leaf: int = 1, tolerance: float = 1e-9, min_mass: float = 0.0,
+    min_leaf: int = 1, tolerance: float = 1e-9, min_mass: float = 0.0, criterion: Any = None, coverage: Sequence[Any] = (),
 ) -> None:
     """Walk a fully grown tree: at every inner node the chosen test exists, its score is the highest, its children are
     right; a leaf is pure or has no test.
 
+    criterion, coverage : as for :func:`naive_scores`.
     tolerance : relative to the larger of 1, |score| and the node's impurity.  Raises AssertionError saying where.
     """  # fmt: skip
     stack: list[tuple[int, list[int], int, frozenset[str]]] = [(0, list(range(objects.n_objects)), 0, frozenset())]
@@ -185,7 +200,7 @@ def check_tree(
             _check_leaf(objects, prices, rows, min_leaf, asked, v, min_mass)
             continue
         tests = naive_tests(objects, prices, rows, min_leaf, asked, min_mass)
-        scores, node = naive_scores(objects, rows, tests, score, impurity, depth)
+        scores, node = naive_scores(objects, rows, tests, score, impurity, depth, criterion, coverage)
         rule = tree.rule(v)
         outcome = rule.outcomes(objects.table, row_of[rows])
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)

@@ -6,7 +6,8 @@ Everything is deterministic in its seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -31,7 +32,8 @@ from arboretum.api import (
     Threshold,
     Values,
 )
-from arboretum.kernels import impurity_kernel
+from arboretum.kernels import KernelNode, impurity_kernel, mark_of
+from arboretum.testing.coverage import coverage_of, gain_of
 
 SEEDS = range(6)
 """Of the small tables every suite looks at."""
@@ -160,9 +162,9 @@ def contributions(objects: Encoded, rows: np.ndarray) -> np.ndarray:
     return w[:, None] * (objects.label[rows][:, None] == np.arange(objects.n_classes))
 
 
-def row_counts(objects: Encoded, rows: np.ndarray) -> np.ndarray:
-    """int64[len(rows), classes] (or [len(rows), 1]): the rows each object stands for, by class."""
-    n = objects.count[rows]
+def row_counts(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> np.ndarray:
+    """int64[len(rows), classes] (or [len(rows), 1]): the rows each object stands for (1, if objects count), by class."""
+    n = np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
     if objects.task is Task.regression:
         return n[:, None]
     return n[:, None] * (objects.label[rows][:, None] == np.arange(objects.n_classes))
@@ -176,21 +178,23 @@ def contingency(
     impurity: Any = None,
     prices: Prices | None = None,
     depth: int = 0,
+    coverage: Sequence[Any] = (),
 ) -> tuple[Tables, Node]:
     """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), test by test.
 
-    criterion : its ``columns``, if it has any, fill ``extra``.   impurity : a component with ``value``, or None.
+    criterion : its ``columns`` or ``column``, if it has one, fill ``extra``; ``counts_objects`` and ``needs_gain`` are
+    heeded.   impurity : a component with ``value``, or None.   coverage : the run's.
     Tests that are constant on the node are left out, as they are in the search.
     """
     rows = np.arange(objects.n_objects) if rows is None else np.asarray(rows)
     prices = prices_of(objects) if prices is None else prices
-    node = node_of(objects, rows, impurity=impurity, depth=depth)
-    extra = np.zeros((len(rows), 0))
-    if hasattr(criterion, "columns"):
-        extra = np.asarray(criterion.columns(node, objects, rows), float)
-    added, counted = contributions(objects, rows), row_counts(objects, rows)
+    as_objects = bool(getattr(criterion, "counts_objects", False))
+    node = node_of(objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects)
+    extra = own_columns(criterion, node, objects, rows, impurity)
+    added, counted = contributions(objects, rows), row_counts(objects, rows, as_objects)
     n_outcomes = max(feature.arity for feature in objects.features)
     width, deep = added.shape[1], counted.shape[1]
+    gains = [] if coverage and getattr(criterion, "needs_gain", False) else None
     kept, weights, counts, extras = [], [], [], []
     for test in range(int(objects.test_offset[-1])):
         found = outcomes(objects, test, rows)
@@ -200,6 +204,8 @@ def contingency(
             weights.append([added[group].sum(axis=0) for group in groups])
             counts.append([counted[group].sum(axis=0) for group in groups])
             extras.append([extra[group].sum(axis=0) for group in groups])
+            if gains is not None:
+                gains.append(gain_of(coverage, objects, rows, dict(zip(rows.tolist(), found, strict=True)), n_outcomes))
     return Tables(
         weights=np.array(weights).reshape(len(kept), n_outcomes, width),
         counts=np.array(counts, np.int64).reshape(len(kept), n_outcomes, deep),
@@ -208,12 +214,38 @@ def contingency(
         test=np.arange(len(kept)),
         impurity_of=None if impurity is None else impurity.value,
         impurity_scale=getattr(impurity, "scale", "mean"),
+        gain=None if gains is None else np.array(gains).reshape(len(kept), n_outcomes),
     ), node
 
 
-def node_of(objects: Encoded, rows: np.ndarray, *, impurity: Any = None, depth: int = 0) -> Node:
+def own_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any) -> np.ndarray:
+    """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
+    if mark_of(getattr(criterion, "column", None)) == "column":
+        params = [getattr(criterion, field.name) for field in attrs.fields(type(criterion))]
+        numbers = np.array([float(value) for value in params if isinstance(value, int | float)])
+        of = (lambda _: np.nan) if impurity is None else impurity.value
+        seen = KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, numbers, of)
+        label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
+        values = [criterion.column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
+        return np.array(values, float).reshape(len(rows), 1)
+    if hasattr(criterion, "columns"):
+        takes_rows = len(inspect.signature(criterion.columns).parameters) > 2
+        given = (objects, rows) if takes_rows else (objects.take(rows),)
+        return np.asarray(criterion.columns(node, *given), float)
+    return np.zeros((len(rows), 0))
+
+
+def node_of(
+    objects: Encoded,
+    rows: np.ndarray,
+    *,
+    impurity: Any = None,
+    depth: int = 0,
+    coverage: Sequence[Any] = (),
+    count_objects: bool = False,
+) -> Node:
     """The node that holds ``rows``."""
-    weights, counts = contributions(objects, rows).sum(axis=0), row_counts(objects, rows).sum(axis=0)
+    weights, counts = contributions(objects, rows).sum(axis=0), row_counts(objects, rows, count_objects).sum(axis=0)
     return Node(
         weights=weights,
         counts=counts,
@@ -221,6 +253,9 @@ def node_of(objects: Encoded, rows: np.ndarray, *, impurity: Any = None, depth: 
         total_mass=float(objects.weight.sum()),
         impurity=np.nan if impurity is None else float(impurity.value(weights)),
         depth=depth,
+        coverage=coverage_of(coverage, objects, rows),
+        n_rows=int(objects.count[rows].sum()),
+        n_objects=len(rows),
     )
 
 

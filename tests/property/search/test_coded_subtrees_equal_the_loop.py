@@ -46,7 +46,7 @@ class ByObjects:
         return self.least
 
     def is_leaf(self, node: Node) -> bool:
-        return self.rule.holds(node.mass, node.total_mass, node.count, node.impurity)
+        return self.rule.holds(node.mass, node.total_mass, node.count, node.impurity, node.n_objects)
 
     def leaf_rule(self) -> LeafRule:
         return self.rule
