@@ -31,11 +31,13 @@ from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.certificate import Certificate, Certified
+from arboretum.model.charts import Axis, BarChart, DotChart, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.grid import Grid
 from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
@@ -45,10 +47,14 @@ if TYPE_CHECKING:
     from arboretum.engine.search import bulk
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
-    from arboretum.measure import ValidationScore, roc_auc
+    from arboretum.measure import ValidationScore, roc_auc, study
+    from arboretum.report import charts, table
 
 __all__ = [
+    "AgainstControl",
     "ArboretumError",
+    "Axis",
+    "BarChart",
     "Bins",
     "BudgetError",
     "Capability",
@@ -66,27 +72,37 @@ __all__ = [
     "ContractError",
     "DataError",
     "Division",
+    "DotChart",
     "Encoded",
     "Equals",
     "Family",
     "Feature",
     "Form",
+    "Friedman",
     "Grid",
     "House",
     "Interval",
     "Judgement",
     "LeafRule",
     "Limits",
+    "Line",
+    "LineChart",
     "Node",
     "OrdinalThreshold",
+    "Pairwise",
+    "Panels",
     "Parts",
     "Piece",
     "PluginError",
+    "Point",
+    "PointChart",
     "Prices",
     "Problem",
+    "RankDiagram",
     "RawFeature",
     "Record",
     "RunInfo",
+    "Scores",
     "Selection",
     "Solution",
     "Status",
@@ -126,6 +142,18 @@ def __getattr__(name: str) -> Any:
         from arboretum.engine.search import bulk
 
         return bulk
+    if name == "study":  # ranks, tests and figures of studies
+        from arboretum.measure import study
+
+        return study
+    if name == "charts":  # chart_svg and chart_png
+        from arboretum.report import charts
+
+        return charts
+    if name == "table":  # text_table, csv_table and markdown_table
+        from arboretum.report import table
+
+        return table
     if name == "warm_up":
         from arboretum.engine.search.warmup import warm_up
 

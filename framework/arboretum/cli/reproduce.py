@@ -23,6 +23,7 @@ from arboretum.config.execute import tracker_fields
 from arboretum.config.resolve import component_values
 from arboretum.errors import ConfigError, TrackerError, unknown
 from arboretum.interfaces.reproduction import Verdict
+from arboretum.model.charts import Chart
 from arboretum.model.grid import Grid
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
@@ -244,19 +245,19 @@ def _foot(work: Yield, workers: int, folder: Path) -> str:
     return f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}"
 
 
-def _draw(picture: Grid | str) -> str:
-    from arboretum.report.heatmap import grid_svg
+def _draw(picture: Grid | Chart | str) -> str:
+    from arboretum.report.charts import chart_svg
 
-    return grid_svg(picture) if isinstance(picture, Grid) else picture
+    return picture if isinstance(picture, str) else chart_svg(picture)
 
 
 def _paint(pictures: Any, folder: Path) -> None:
-    """The grids as PNG files, too; what is given as SVG stays SVG."""
-    from arboretum.report.heatmap import grid_png
+    """What is given as data as PNG files, too; what is given as SVG stays SVG."""
+    from arboretum.report.charts import chart_png
 
     for name, picture in pictures.items():
-        if isinstance(picture, Grid):
-            grid_png(picture, folder / f"{name}.png")
+        if not isinstance(picture, str):
+            chart_png(picture, folder / f"{name}.png")
 
 
 def _prepare(tracker: Any) -> str:

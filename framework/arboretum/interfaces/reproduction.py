@@ -22,6 +22,7 @@ import attrs
 
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts
+from arboretum.model.charts import Chart
 from arboretum.model.grid import Grid
 from arboretum.model.record import Record
 
@@ -126,13 +127,13 @@ class Judgement:
     """Everything that is known after the work.
 
     cells, claims : in the order of the paper.   tables : "name.csv" → text.   pictures : name without ending → a grid that
-    is drawn as a heat map, or an SVG text.   chapters : runs for the tracker.   notes : sentences for the reader.
+    is drawn as a heat map, a chart, or an SVG text.   chapters : runs for the tracker.   notes : sentences for the reader.
     """
 
     cells: Sequence[Cell] = ()
     claims: Sequence[Claim] = ()
     tables: Mapping[str, str] = attrs.field(factory=dict)
-    pictures: Mapping[str, Grid | str] = attrs.field(factory=dict)
+    pictures: Mapping[str, Grid | Chart | str] = attrs.field(factory=dict)
     chapters: Sequence[Chapter] = ()
     notes: Sequence[str] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arboretum.measure.complexity import complexities, costs_of_rows
+from arboretum.measure.covering import covering_cost
 from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, better, direction, evaluate
 from arboretum.measure.validation import ValidationScore, roc_auc
 
@@ -14,6 +15,7 @@ __all__ = [
     "better",
     "complexities",
     "costs_of_rows",
+    "covering_cost",
     "direction",
     "evaluate",
     "roc_auc",

@@ -32,6 +32,7 @@ DIRECTIONS: Mapping[str, str] = MappingProxyType(
         "n_leaves": LOWER,
         "n_internal": LOWER,
         "expected_cost": LOWER,
+        "covering_cost": LOWER,
         "max_cost": LOWER,
         "value": LOWER,
         "lower_bound": HIGHER,

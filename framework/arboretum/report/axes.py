@@ -29,11 +29,11 @@ class Scale:
 
     @staticmethod
     def over(
-        values: Iterable[float], start: float, end: float, *, log: bool = False, count: int = 5, keep: float | None = None
+        values: Iterable[float], start: float, end: float, *, log: bool = False, count: int = 5, keep: float | None = None, room: float = 0.04
     ) -> Scale:
         """A scale that holds all finite ``values`` with a little room; about ``count`` ticks.
 
-        keep : a value where the scale may end exactly, such as the base of bars.   Raises DataError for values of 0 or less
+        keep : a value where the scale may end exactly, such as the base of bars.   room : share of the scale.   Raises DataError for values of 0 or less
         on a logarithmic scale.
         """
         known = [float(value) for value in values if math.isfinite(value)]
@@ -46,9 +46,9 @@ class Scale:
             known = [math.log10(value) for value in known]
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
         if high - low < 1e-9 * max(abs(low), abs(high), 1e-300):
-            room = 0.3 if log else 0.05 * abs(low) or 0.5
-            low, high = low - room, high + room
-        room = 0.04 * (high - low)
+            half = 0.3 if log else 0.05 * abs(low) or 0.5
+            low, high = low - half, high + half
+        room *= high - low
         base = None if keep is None else math.log10(keep) if log else keep
         low, high = (edge if edge == base else edge + side * room for edge, side in ((low, -1), (high, 1)))
         if log:

@@ -14,6 +14,7 @@ from arboretum.report.palette import series_colour
 from arboretum.report.scene import FAINT, INK, LINE, Box, Label, Scene, Stroke, fit_text, text_width
 
 BAR, GAP, HEIGHT = 13.0, 26.0, 120.0
+LONGEST_NAME = 170.0
 WIDEST = 1060.0
 """Pixels after which panels go on in the next row."""
 
@@ -27,7 +28,8 @@ def bar_scene(chart: BarChart, style: Style | None = None) -> Scene:
     scales = _scales(chart)
     room = max(room_of(scale) for scale in scales)
     # with a scale for all, only the first panel of a row has its labels
-    step = panel + GAP + (room if chart.own_scales else 0.0)
+    names = max((text_width(name, WORD, True) for name in chart.groups), default=0.0) + 12
+    step = max(panel + GAP + (room if chart.own_scales else 0.0), min(names, LONGEST_NAME))
     first = MARGIN + room
     per_row = max(1, min(len(chart.groups), int((WIDEST - first - MARGIN + GAP) // step)))
     legend = max((text_width(name, WORD) for name in chart.series), default=0.0) + 18

@@ -75,7 +75,8 @@ def _axes(
 ) -> tuple[Canvas, Scale, Scale]:
     """Headline, legend, and both axes of a plot; the canvas then stands below them."""
     width, height = style.plot
-    up = Scale.over(ys, height, 0.0, log=chart.y.log)
+    around = 0.08 if isinstance(chart, PointChart) else 0.04  # for labels
+    up = Scale.over(ys, height, 0.0, log=chart.y.log, room=around)
     room = room_of(up)
     half_a_label = 16.0  # of the last tick, which is centred on the end of the axis
     canvas = Canvas(chart.title, MARGIN + room + width + max(MARGIN, half_a_label), style)
@@ -84,7 +85,8 @@ def _axes(
     canvas.shapes.append(Label(MARGIN, canvas.y + 8, _axis_label(chart.y), WORD, fill=FAINT))
     top = canvas.y + 24
     up = Scale(up.low, up.high, top + height, top, up.log)
-    across = Scale.over(xs, MARGIN + room, MARGIN + room + width, log=chart.x.log, count=5 if style.small else 7)
+    count = 5 if style.small else 7
+    across = Scale.over(xs, MARGIN + room, MARGIN + room + width, log=chart.x.log, count=count, room=around)
     canvas.shapes += upright_axis(up, across.start, across.end)
     canvas.shapes += level_axis(across, top, top + height)
     words = _axis_label(chart.x)
