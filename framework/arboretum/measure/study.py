@@ -1,0 +1,49 @@
+"""Everything to compare methods over data sets, in one place: ``from arboretum.measure import study``.
+
+Plugins have it as ``arboretum.api.study``.
+"""
+
+from __future__ import annotations
+
+from arboretum.measure.compare import Comparison, compare, group_letters, rank_rows, verdict_lines
+from arboretum.measure.figures import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
+from arboretum.measure.pareto import PowerLaw, pareto_front, power_law
+from arboretum.measure.ranks import average_ranks, friedman, ranks
+from arboretum.measure.significance import (
+    bonferroni_dunn,
+    critical_difference,
+    holm,
+    nemenyi,
+    q_bonferroni_dunn,
+    q_nemenyi,
+    wilcoxon_holm,
+)
+from arboretum.model.scores import Scores
+
+__all__ = [
+    "Comparison",
+    "PowerLaw",
+    "Scores",
+    "average_ranks",
+    "bar_chart",
+    "bonferroni_dunn",
+    "compare",
+    "critical_difference",
+    "friedman",
+    "group_letters",
+    "growth_chart",
+    "holm",
+    "nemenyi",
+    "pareto_chart",
+    "pareto_front",
+    "power_law",
+    "q_bonferroni_dunn",
+    "q_nemenyi",
+    "rank_diagram",
+    "rank_rows",
+    "ranks",
+    "sweep_chart",
+    "time_chart",
+    "verdict_lines",
+    "wilcoxon_holm",
+]
