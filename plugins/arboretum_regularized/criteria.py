@@ -85,6 +85,21 @@ def _no_authors_form(name: str) -> str:
     return f"criterion {name}: d_term=authors weighs means; choose an impurity that is a mean, or d_term=paper"
 
 
+def _lam(default: float) -> Any:
+    return param(default, "weight λ of the impurity reduction; inf leaves nothing else", ge=0.0)
+
+
+def _theta() -> Any:
+    doc, unit = "θ of the coverage probability; both must agree", "share of the total weight"
+    return param(0.0, doc, ge=0.0, le=1.0, unit=unit, shared="theta")
+
+
+def _d_term() -> Any:
+    return param(
+        Discrimination.paper, "impurity of an outcome weighted by its share of the node (paper) or of the root (authors)"
+    )
+
+
 @attrs.frozen
 class Regularized:
     """Balance, coverage and impurity reduction over the price: Z = (B + E + λD) / c.
@@ -106,14 +121,9 @@ class Regularized:
     needs_gain: ClassVar[bool] = True
     divides_by_price: ClassVar[bool] = True
 
-    lam: float = param(1.0, "weight λ of the impurity reduction; inf leaves nothing else", ge=0.0)
-    theta: float = param(
-        0.0, "θ of the coverage probability; both must agree", ge=0.0, le=1.0, unit="share of the total weight",
-        shared="theta",
-    )  # fmt: skip
-    d_term: Discrimination = param(
-        Discrimination.paper, "impurity of an outcome weighted by its share of the node (paper) or of the root (authors)"
-    )
+    lam: float = _lam(1.0)
+    theta: float = _theta()
+    d_term: Discrimination = _d_term()
 
     column = staticmethod(heavy_objects)
 
@@ -184,7 +194,11 @@ class SubmodularRanking(Regularized):
 
     name: ClassVar[str] = "regularized_asr"
     paper: ClassVar[str] = "Navidi, Kambadur & Nagarajan 2020"
-    lam: float = param(0.0, "weight λ of the impurity reduction; inf leaves nothing else", ge=0.0)
+
+    # all three again: a field that is declared anew moves to the end, and kernels find them by their order
+    lam: float = _lam(0.0)
+    theta: float = _theta()
+    d_term: Discrimination = _d_term()
 
 
 @attrs.frozen

@@ -31,9 +31,15 @@ FIELDS = {
 CLAIMS = {
     ("criterion", "reduction"): {"scale_free": True},
     ("criterion", "gain_ratio"): {"scale_free": True},
+    ("criterion", "balance"): {"scale_free": True},
+    ("criterion", "cost_benefit"): {"scale_free": True},
+    ("criterion", "impure_pairs"): {"scale_free": True},
+    # B leaves out the outcome with the most objects, the first of several: the others may weigh another amount
+    ("criterion", "regularized"): {"scale_free": True, "outcome_symmetric": False},
+    ("criterion", "regularized_asr"): {"scale_free": True, "outcome_symmetric": False},
 }
-"""Component → what its suite takes beyond its capabilities: claims (shares do not change when all weights are multiplied),
-parts."""
+"""Component → what its suite takes beyond its capabilities: claims (shares do not change when all weights are multiplied; the
+order of outcomes does), parts."""
 
 
 def of_depth(component: Any) -> Parts:

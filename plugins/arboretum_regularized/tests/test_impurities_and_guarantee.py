@@ -1,0 +1,179 @@
+"""Decomposable impurities by their parts, what the check refuses, and the sentence about Theorem 1."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arboretum.api import ContractError, Parts, Problem, Table, Target, Task
+from arboretum.testing import ImpuritySuite
+from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
+from arboretum_classic.impurities import Auto, Entropy, Gini, Misclassification
+from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
+from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
+from arboretum_regularized.criteria import Discrimination, Regularized
+from arboretum_regularized.guarantee import guarantee_of
+from arboretum_regularized.impurities import Decomposable, Tsallis, check
+
+VECTORS = st.lists(st.sampled_from([0.0, 0.0, 0.25, 1.0, 3.0, 40.0]), min_size=2, max_size=5)
+
+
+@attrs.frozen
+class EntropyByParts(Decomposable):
+    """Entropy in bits, given by h(q) = −log2 q."""
+
+    name: ClassVar[str] = "entropy_by_parts"
+
+    def parts(self, q):
+        return -np.log2(q)
+
+
+@attrs.frozen
+class GiniByParts(Decomposable):
+    """Gini's index, given by h(q) = 1 − q."""
+
+    name: ClassVar[str] = "gini_by_parts"
+
+    def parts(self, q):
+        return 1.0 - q
+
+
+class TestEntropyByParts(ImpuritySuite):
+    component = EntropyByParts()
+
+
+class TestGiniByParts(ImpuritySuite):
+    component = GiniByParts()
+
+
+@given(VECTORS)
+def test_entropy_and_gini_are_the_sums_of_their_parts(weights):
+    vector = np.array(weights)
+    assert EntropyByParts().value(vector) == pytest.approx(Entropy().value(vector), abs=1e-12)
+    assert GiniByParts().value(vector) == pytest.approx(Gini().value(vector), abs=1e-12)
+    assert Tsallis(order=2.0).value(vector) == pytest.approx(Gini().value(vector), abs=1e-12)
+    assert Tsallis(order=1.0).value(vector) == pytest.approx(math.log(2) * Entropy().value(vector), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "impurity", [EntropyByParts(), GiniByParts(), Tsallis(), Tsallis(order=0.5), Tsallis(order=4.0), Entropy(), Gini(),
+                 Misclassification()], ids=lambda i: i.name)  # fmt: skip
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_the_check_accepts_what_the_paper_asks_for(impurity, n_classes):
+    check(impurity, n_classes, steps=8)
+
+
+def made(parts) -> Decomposable:
+    """A decomposable impurity with these parts."""
+    return type("Made", (Decomposable,), {"name": "made", "parts": lambda self, q: parts(q)})()
+
+
+@pytest.mark.parametrize(
+    ("parts", "rule"),
+    [
+        (lambda q: 1.5 - q, r"h must be 0 on a pure set; h\(0, 0, 1\) is 0.5"),
+        (lambda q: (1 - q) * np.array([1.0, 1.0, 3.0]), r"h must be the same for the classes in the order"),
+        (lambda q: q * (1 - q) ** 2 * (q < 0.6), r"h must be (concave|at most its value of the uniform shares)"),
+        (lambda q: np.where((q > 0.2) & (q < 0.8), (1 - q) * 0.5, 1 - q), r"h must be (concave|at most its value)"),
+        (lambda q: np.where(q < 1, q**4, 0.0), r"h must be at most its value of the uniform shares \(0.0123457\); h\("),
+        (lambda q: (1 - q) ** 3 * q**2, r"h must be concave; h\(.*\) = 0.5·\(.*\) \+ 0.5·\(.*\) is .*, below the mean .*"),
+        (lambda q: 1.0 / (q - 0.5), r"h must be finite"),
+    ],
+)  # fmt: skip
+def test_the_check_shows_a_counterexample(parts, rule):
+    with np.errstate(all="ignore"), pytest.raises(ContractError, match=rule):
+        check(made(parts))
+
+
+def test_the_counterexample_to_concavity_is_one():
+    impurity = made(lambda q: (1 - q) ** 3 * q**2)
+    with pytest.raises(ContractError) as error:
+        check(impurity)
+    vectors = [np.array([float(v) for v in text.split(")")[0].split(",")]) for text in str(error.value).split("(")[1:4]]
+    point, left, right = (float(impurity.value(v)) for v in vectors)
+    assert np.allclose(vectors[0], (vectors[1] + vectors[2]) / 2, atol=1e-3) and point < (left + right) / 2
+
+
+# -- Theorem 1 -----------------------------------------------------------------------------------------------------------
+
+
+def two_classes(weights, labels):
+    """Objects of these weights and classes; their columns do not matter."""
+    table = toy_table(0, n_rows=len(weights))
+    target = Target("y", Task.classification, np.array(labels, np.int32), ("a", "b"))
+    whole = Table("t", table.columns, target, np.array(weights, float))
+    return toy_objects(whole)
+
+
+BOTH = (Probability(), UnlikePairs())
+
+
+def test_gamma_is_the_one_of_the_theorem():
+    """Uniform p, two balanced classes, θ = 0: Δ ≥ (1/n) / (1 − 1/n) · 1/(n/2)²."""
+    n = 10
+    objects = two_classes([1.0] * n, [0, 1] * (n // 2))
+    found = guarantee_of(objects, BOTH, 0.0, 2.0, Gini())
+    assert found.delta == pytest.approx(1 / (n - 1) / 25)
+    assert found.eps_h == pytest.approx(1 - 1 / n)
+    gamma = 15 * (1 + math.log(9 * 25) + math.log2(10) + 2 * 0.9)
+    assert found.gamma == pytest.approx(gamma) and found.ratio == pytest.approx(20 * gamma)
+    assert guarantee_of(objects, BOTH, 0.0, 2.0, Auto()) == found
+    assert guarantee_of(objects, BOTH, 0.0, 1.0, Entropy()).eps_h == pytest.approx(math.log2(10))
+    assert guarantee_of(objects, BOTH, 0.0, 1.0, GiniByParts()).eps_h == pytest.approx(0.9)
+    assert guarantee_of(objects, BOTH, 0.0, 1.0, EntropyByParts()).eps_h == pytest.approx(math.log2(10))
+
+
+@pytest.mark.parametrize(("theta", "above"), [(0.05, 1.0), (0.055, 0.5), (0.3, 1.0), (0.01, 1.0)])
+def test_above_theta_the_next_possible_weight_bounds_the_increments(theta, above):
+    """One hundred objects of weight 1: p(S) − θ is at least the distance to the next hundredth above θ."""
+    objects = two_classes([1.0] * 100, [0, 1] * 50)
+    found = guarantee_of(objects, BOTH[:1], theta, 0.0, None)
+    assert found.delta == pytest.approx(above * 0.01 / (1 - max(theta, 0.01)))
+
+
+def test_the_sentence_gives_the_numbers():
+    objects = two_classes([1.0] * 10, [0, 1] * 5)
+    text = str(guarantee_of(objects, BOTH, 0.0, 2.0, Gini()))
+    assert text == (
+        "guarantee: expected cost at most 20γ = 3461.4 times the least (Theorem 1; Δ ≥ 0.00444, n = 10, ε_h ≤ 0.9)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("coverage", "theta", "impurity", "reason"),
+    [
+        ((), 0.0, Gini(), "needs coverages"),
+        (BOTH, 0.0, TotalPairs(), "impurity rt is not known to be decomposable"),
+        (BOTH, 0.0, Misclassification(), "misclassification is not known to be decomposable"),
+        (BOTH, 0.0, None, "impurity none"),
+        (BOTH, 0.2, Gini(), "least increment of coverage probability is not known"),
+    ],
+)  # fmt: skip
+def test_where_nothing_is_promised_the_reason_is_said(coverage, theta, impurity, reason):
+    objects = two_classes([0.3, 1.1, 0.7, 0.9], [0, 1, 0, 1])
+    found = guarantee_of(objects, coverage, theta, 1.0, impurity)
+    assert reason in str(found) and str(found).startswith("no guarantee: ")
+
+
+def test_one_class_needs_no_guarantee():
+    assert "the root is a leaf" in str(guarantee_of(two_classes([1.0] * 4, [0] * 4), BOTH, 0.0, 1.0, Gini()))
+
+
+def test_a_run_is_told_what_theorem_1_says():
+    objects = toy_objects(toy_table(1))
+    told = lambda criterion, coverage: criterion.notes(  # noqa: E731
+        Problem(objects, prices_of(objects), Parts(method=None, criterion=criterion, impurity=ToyGini(), coverage=coverage))
+    )[0]
+    assert "toy_gini is not known" in told(Regularized(), BOTH)
+    assert told(Regularized(lam=0.0), (UnlikePairs(),)).startswith("guarantee: ")
+    assert told(Regularized(lam=0.0), (OthersExcluded(),)).startswith("guarantee: ")
+    assert "lam=inf" in told(Regularized(lam=math.inf), BOTH)
+    parts = Parts(method=None, impurity=Gini(), coverage=BOTH)
+    text = Regularized(d_term=Discrimination.authors).notes(Problem(objects, prices_of(objects), parts))[0]
+    assert text.endswith("(proved for d_term=paper)")
