@@ -99,3 +99,20 @@ def test_what_tells_rows_apart_is_never_cut(somebody_looks, monkeypatch):
     assert len(set(seen)) == 2
     assert all(long in table for long in LONG) or somebody_looks
     assert ("test accuracy" in table) is not somebody_looks, "headings of numbers give way first"
+
+
+def test_values_that_tuners_and_pruners_kept_have_columns_and_are_not_averaged():
+    kept = lambda lam, alpha: {"kept_lam": lam, "kept_alpha": alpha}  # noqa: E731
+    base = record("cart", "reduction", 1, 0.25)
+    tuned = [attrs.evolve(base, metrics={**base.metrics, **kept(lam, 1e-5)}) for lam in (10.0, 1.0, 10.0, 0.01)]
+    table = comparison([*tuned, record("id3", "reduction", 1, 0.25)])
+    head, _, *rows = [line.split("  ") for line in table.splitlines() if line.strip()]
+    names = [cell.strip() for cell in head if cell.strip()]
+    assert names[2:5] == ["runs", "kept alpha", "kept lam"]
+    assert [[cell.strip() for cell in row if cell.strip()][2:5] for row in rows] == [["4", "1e-05", "10, 0.01, 1"], ["1", "–", "–"]]
+
+
+def test_many_kept_values_are_cut_short():
+    base = record("cart", "reduction", 1, 0.25)
+    table = comparison([attrs.evolve(base, metrics={**base.metrics, "kept_lam": float(i)}) for i in range(6)])
+    assert "0, 1, 2, 3 …" in table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -113,12 +114,15 @@ def comparison(records: Iterable[Record]) -> str:
     if not proven:
         del headings["ratio"]
     headings |= {"quality": judged.replace("_", " "), "error": missed.replace("_", " ")}
+    chosen = sorted({name for record in records for name in record.metrics if name.startswith(KEPT)})
+    headings = _after("runs", {name: name.replace("_", " ") for name in chosen}, headings)
     rows = []
     for key, group in sorted(groups.items()):
         rows.append(
             {
                 **dict(zip(varied, key, strict=True)),
                 "runs": len(group),
+                **{name: _distinct(group, name) for name in chosen},
                 "quality": _mean(group, judged),
                 "error": _mean(group, missed),
                 "cost": _mean(group, "expected_cost"),
@@ -129,6 +133,25 @@ def comparison(records: Iterable[Record]) -> str:
             }
         )
     return text_table(rows, headings, width=terminal.width() if terminal.is_terminal() else None)
+
+
+KEPT = "kept_"
+"""How the metrics begin that tell what a tuner or a pruner kept."""
+MOST_KEPT = 4
+
+
+def _distinct(records: Sequence[Record], name: str) -> str | None:
+    """What the runs kept, the most frequent first: "1, 10"; a mean of such values would be none of them."""
+    found = Counter(record.metrics[name] for record in records if name in record.metrics)
+    shown = [f"{value:g}" for value, _ in sorted(found.items(), key=lambda one: (-one[1], one[0]))]
+    return ", ".join(shown[:MOST_KEPT]) + (" …" if len(shown) > MOST_KEPT else "") if shown else None
+
+
+def _after(key: str, more: Mapping[str, str], headings: Mapping[str, str]) -> dict[str, str]:
+    """The headings with more of them after one."""
+    place = list(headings).index(key) + 1
+    items = list(headings.items())
+    return dict([*items[:place], *more.items(), *items[place:]])
 
 
 SHOWN_RATIOS = ("expected_cost", "average_depth", "depth")

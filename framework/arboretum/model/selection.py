@@ -33,11 +33,11 @@ class Selection:
         return kept if isinstance(kept, Selection) else Selection(dict(kept))
 
     def sentence(self, who: str) -> str:
-        """ "tuner descending keeps criterion.lam=1.0 (validation ROC AUC: 0.9500 at 10.0, 1.0000 at 1.0)"."""
-        kept = ", ".join(f"{key}={value}" for key, value in self.kept.items()) or "the values as given"
+        """ "tuner descending keeps criterion.lam=1 (validation roc auc: 0.9500 at 10, 1.0000 at 1)"."""
+        kept = ", ".join(f"{key}={_spelled(value)}" for key, value in self.kept.items()) or "the values as given"
         if not self.tried:
             return f"{who} keeps {kept}"
-        trials = [f"{score:.4f} at {', '.join(map(str, values.values()))}" for values, score in self.tried[:SHOWN]]
+        trials = [f"{score:.4f} at {', '.join(map(_spelled, values.values()))}" for values, score in self.tried[:SHOWN]]
         more = f", and {len(self.tried) - SHOWN} more" if len(self.tried) > SHOWN else ""
         return f"{who} keeps {kept} (validation {self.measure.replace('_', ' ')}: {', '.join(trials)}{more})"
 
@@ -61,3 +61,8 @@ class Selection:
         """Rebuild a choice (its notes are the record's); raises KeyError or TypeError when the mapping is none."""
         tried = [(one["values"], math.nan if one["score"] is None else one["score"]) for one in data["tried"]]
         return Selection(data["kept"], data["measure"], tried)
+
+
+def _spelled(value: Any) -> str:
+    """A value as one types it: 100 for 100.0."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -94,14 +94,14 @@ def test_a_value_that_the_field_refuses_is_named():
 
 def test_a_note_says_which_values_a_tuner_keeps():
     found = grow_or_tune(problem(), Context())
-    assert found.solution.notes == ("five", "tuner stub keeps criterion.lam=5.0")
+    assert found.solution.notes == ("five", "tuner stub keeps criterion.lam=5")
     assert found.problem.parts.criterion.lam == 5.0, "what comes after sees the kept value"
     assert found.selections["tuner"].numbers() == {"kept_lam": 5.0}
 
 
 def test_a_tuner_that_tells_its_trials_has_them_in_a_note():
     found = grow_or_tune(problem(told=True), Context())
-    sentence = "tuner stub keeps criterion.lam=5.0 (validation roc auc: 0.7500 at 3.0, 0.5000 at 5.0)"
+    sentence = "tuner stub keeps criterion.lam=5 (validation roc auc: 0.7500 at 3, 0.5000 at 5)"
     assert found.solution.notes == ("five", "a remark", sentence)
 
 
@@ -158,7 +158,7 @@ def test_a_pruner_chooses_its_strength_and_the_parts_remember_it():
     assert found.problem.parts.pruner == Cuts(2.0)
     assert found.selections["pruner"].numbers() == {"kept_strength": 2.0}
     assert found.solution.notes[1:] == (
-        "pruner cuts keeps pruner.strength=2.0 (validation roc auc: 0.5000 at 2.0)",
+        "pruner cuts keeps pruner.strength=2 (validation roc auc: 0.5000 at 2)",
         f"pruner cuts leaves 1 of {given.solution.tree.n_leaves} leaves",
     )
 
