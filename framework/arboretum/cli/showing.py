@@ -17,7 +17,7 @@ from arboretum.report.table import spell_cell, text_table
 PARTS = ("train", "valid", "test")
 CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
 REGRESSION = ("mse", "mae", "r2", "expected_cost")
-SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "max_cost")
+SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
 
 
 def numbers_of(record: Record) -> str:

@@ -311,9 +311,10 @@ def compiling(timings: dict[str, float], progress: Progress, name: str = "fit") 
 
 def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
     """Every reported number of a tree: quality per part, and the complexities over the training objects."""
+    from arboretum.engine.search.covering import covering_cost_of
     from arboretum.measure import complexities, evaluate
 
-    metrics = dict(complexities(tree))
+    metrics = {**complexities(tree), **covering_cost_of(tree, fitted.problem, fitted.train)}
     metrics.update(evaluate(tree, fitted.train, "train"))
     for prefix, rows in (("valid", fitted.division.valid), ("test", fitted.division.test)):
         if len(rows):

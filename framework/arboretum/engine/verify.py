@@ -41,6 +41,7 @@ def verify(
         check_objects(tree, objects, at)
         check_complexities(tree, objects, at, metrics)
         check_train_error(tree, train, at, metrics)
+        check_covering_cost(tree, problem, at, metrics)
     check_prices(tree, objects, prices)
     check_solution(tree, problem, solution)
 
@@ -207,6 +208,53 @@ def check_train_error(tree: Tree, train: Table, at: np.ndarray, metrics: Mapping
     wrong = float(weight[tree.label[at] != train.target.codes].sum() / weight.sum())
     if abs(wrong - metrics["train_error"]) > 4 * train.n_rows * np.finfo(np.float64).eps:
         _fail("reported train_error", metrics["train_error"], wrong)
+
+
+COVERED = 1e-12
+"""An f_i that misses 1 by no more counts as 1 (the contract of a coverage)."""
+
+NODES_UNBOUND = 8
+"""Nodes at which a coverage bound to its root is compared with the component itself, which may be slow."""
+
+
+def check_covering_cost(tree: Tree, problem: Problem, at: np.ndarray, metrics: Mapping[str, float]) -> None:
+    """Let all objects walk down together, level by level; each pays until some coverage says 1, and stays covered."""
+    if "covering_cost" not in metrics:
+        return
+    objects, coverage = problem.objects, problem.parts.coverage
+    bound = [part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage]
+    depth, above = np.zeros(tree.n_nodes, np.int64), tree.parent
+    for node in range(1, tree.n_nodes):
+        depth[node] = depth[above[node]] + 1
+    rests = np.zeros(objects.n_objects, np.int64)
+    rests[objects.object_of_row] = at
+    passed: dict[int, list[np.ndarray]] = {}
+    here, who = rests.copy(), np.arange(objects.n_objects)
+    while len(who):  # upwards: every object is noted at each node of its path
+        order = np.argsort(here, kind="stable")
+        nodes, first = np.unique(here[order], return_index=True)
+        for node, part in zip(nodes.tolist(), np.split(who[order], first[1:]), strict=True):
+            passed.setdefault(node, []).append(part)
+        on = here > 0
+        here, who = above[here[on]], who[on]
+    paid, covered, compared = np.zeros(objects.n_objects), np.zeros(objects.n_objects, np.bool_), 0
+    for node in sorted(passed, key=lambda v: depth[v]):
+        rows = np.sort(np.concatenate(passed[node]))
+        for part, own in zip(coverage, bound, strict=True):
+            found = own.covered(objects, rows)
+            if own is not part and compared < NODES_UNBOUND * len(coverage):
+                compared += 1
+                off = np.abs(found - (itself := part.covered(objects, rows)))
+                if off.max() > 1e-9:
+                    i, rule = int(off.argmax()), f"node {node}: coverage {part.name} answers alike, bound to its root or not"
+                    _fail(rule, float(found[i]), float(itself[i]))
+            covered[rows[found >= 1.0 - COVERED]] = True
+        if tree.test[node] != LEAF:
+            paid[rows[~covered[rows]]] += float(tree.price[node])
+    value = float((paid * objects.weight).sum() / objects.weight.sum())
+    slack = 4 * (objects.n_objects + tree.n_nodes) * np.finfo(np.float64).eps
+    if abs(metrics["covering_cost"] - value) > slack * max(1.0, abs(value)):
+        _fail("reported covering_cost", metrics["covering_cost"], value)
 
 
 def check_solution(tree: Tree, problem: Problem, solution: Solution) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Encoded
+from arboretum.api import Encoded, Tree
 
 COVERED = 1e-12
 """An f_i that misses 1 by no more counts as 1 (the contract of a coverage)."""
@@ -30,6 +30,30 @@ def coverage_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) 
     left = left_of(coverage, objects, rows)
     mass = sum(float(objects.weight[i]) for i in left)
     return sum(float(objects.weight[i]) * (1.0 - value) for i, value in left.items()) / mass
+
+
+def covering_cost_of(coverage: Sequence[Any], objects: Encoded, tree: Tree) -> float:
+    """c(T, F), object by object: each walks down alone and pays until the objects that came along with it cover it."""
+    row_of = {int(i): row for row, i in enumerate(objects.object_of_row)}
+    paths = []
+    for i in range(objects.n_objects):
+        row, path = objects.table.take(np.array([row_of[i]])), [0]
+        while tree.test[path[-1]] >= 0:
+            outcome = int(tree.rule(path[-1]).outcomes(row, np.array([0]))[0])
+            outcome = int(tree.missing_child[path[-1]]) if outcome < 0 else outcome
+            child = int(tree.children(path[-1])[outcome]) if outcome >= 0 else -1
+            if child < 0:
+                break
+            path.append(child)
+        paths.append(path)
+    total = 0.0
+    for i, path in enumerate(paths):
+        for v in path:
+            together = [j for j, other in enumerate(paths) if v in other]
+            if left_of(coverage, objects, together)[i] == 0.0:
+                break
+            total += float(objects.weight[i]) * float(tree.price[v])
+    return total / float(objects.weight.sum())
 
 
 def gain_of(

@@ -1,4 +1,4 @@
-"""The run's coverages at a node: how much of the way each object has gone, and what a test would add.
+"""The run's coverages, at a node and over a whole tree: how much of the way each object has gone, and what a test would add.
 
 Literal and general: every quantity comes from ``covered``, called for the node and for every outcome of every test.
 Criteria in kernel form compute theirs from tables instead.
@@ -12,7 +12,10 @@ import attrs
 import numpy as np
 
 from arboretum.errors import ContractError
+from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded
+from arboretum.model.table import Table
+from arboretum.model.tree import MISSING_SPLITS, Tree
 
 COVERED = 1e-12
 """An f_i that misses 1 by no more counts as 1.  f_i is a ratio of sums over at most some 10⁶ objects, which rounding moves
@@ -72,3 +75,15 @@ class Covering:
             share = np.divide(was - self.left(rows[at]), was, out=np.zeros(len(at)), where=was > 0.0)
             gains[o] = float((self.objects.weight[rows[at]] * share).sum())
         return gains
+
+
+def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, float]:
+    """The metric ``covering_cost`` of a run with coverages; nothing without any, and where the tree splits rows."""
+    covering = Covering.of(problem.parts.coverage, problem.objects)
+    if covering is None or (tree.missing_child == MISSING_SPLITS).any():
+        return {}
+    from arboretum.measure import covering_cost
+
+    rest = np.zeros(problem.objects.n_objects, np.int64)
+    rest[problem.objects.object_of_row] = tree.apply(train)
+    return {"covering_cost": covering_cost(tree, rest, problem.objects.weight, covering.left)}

@@ -1,0 +1,88 @@
+"""The metric covering_cost: what is paid until objects are covered."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.api import Context, Parts, Problem, VerificationError, grow
+from arboretum.engine.search.covering import covering_cost_of
+from arboretum.engine.verify import verify
+from arboretum.measure import better, complexities
+from arboretum.testing.coverage import covering_cost_of as slow_cost
+from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
+from arboretum.testing.toys import ToyExcluded, ToyReduction
+
+
+@attrs.frozen
+class HalfWay(ToyExcluded):
+    """Covered once half of the others are excluded: truncated by a constant."""
+
+    name = "half_way"
+
+    def covered(self, objects, rows):
+        return np.minimum(2.0 * ToyExcluded().covered(objects, rows), 1.0)
+
+    def prepare(self, objects):
+        return self
+
+
+def grown(seed: int, *coverage, depth: int | None = None) -> tuple:
+    table = toy_table(seed, n_rows=18, kind=TreeParts(missing=seed % 2 == 1))
+    objects = toy_objects(table)
+    parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), coverage=coverage)
+    problem = Problem(objects, prices_of(objects, seed), parts)
+    solution = grow(problem, Context())
+    return problem, solution, table
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("coverage", [(ToyExcluded(),), (HalfWay(),), (ToyExcluded(), HalfWay())], ids=len)
+def test_it_is_the_sum_over_objects_of_what_each_pays_until_it_is_covered(seed, coverage):
+    problem, solution, table = grown(seed, *coverage)
+    found = covering_cost_of(solution.tree, problem, table)
+    assert found["covering_cost"] == pytest.approx(slow_cost(coverage, problem.objects, solution.tree), abs=1e-12)
+    assert found["covering_cost"] <= complexities(solution.tree)["expected_cost"] + 1e-12
+    verify(solution.tree, problem, table, found, solution)
+
+
+def test_objects_covered_at_an_inner_node_pay_no_further():
+    problem, solution, table = grown(0, HalfWay())
+    assert covering_cost_of(solution.tree, problem, table)["covering_cost"] < complexities(solution.tree)["expected_cost"]
+
+
+def test_a_wrong_number_does_not_pass_verification():
+    problem, solution, table = grown(2, ToyExcluded())
+    found = covering_cost_of(solution.tree, problem, table)
+    with pytest.raises(VerificationError, match="covering_cost"):
+        verify(solution.tree, problem, table, {"covering_cost": found["covering_cost"] + 1e-6}, solution)
+
+
+def test_a_run_without_coverages_has_no_such_metric():
+    problem, solution, table = grown(2)
+    assert covering_cost_of(solution.tree, problem, table) == {}
+
+
+def test_less_is_better():
+    assert better("covering_cost", 1.0, 2.0)
+
+
+@attrs.frozen
+class Drifts(ToyExcluded):
+    """Answers something else once it is bound to its root."""
+
+    name = "drifts"
+
+    def covered(self, objects, rows):
+        return ToyExcluded().covered(objects, rows)
+
+    def prepare(self, objects):
+        return HalfWay()
+
+
+def test_a_coverage_that_changes_when_bound_to_its_root_is_named():
+    problem, solution, table = grown(2, Drifts())
+    found = covering_cost_of(solution.tree, problem, table)
+    with pytest.raises(VerificationError, match="coverage drifts answers alike"):
+        verify(solution.tree, problem, table, found, solution)
