@@ -69,7 +69,7 @@ def prune(grown: Grown, progress: Progress) -> Grown:
         chosen = selections["pruner"] = pruner.choose(tree, problem.valid)
         problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
         pruner = problem.parts.pruner
-        notes += [*chosen.notes, chosen.sentence(f"pruner {before.name}")]
+        notes += [*(note for note in chosen.notes if note not in notes), chosen.sentence(f"pruner {before.name}")]
     pruned = pruner.prune(tree, problem.objects.table, problem.valid)
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
     return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes)), problem, selections)
