@@ -7,6 +7,7 @@ from arboretum_regularized.coverages import COVERAGES
 from arboretum_regularized.criteria import CRITERIA
 from arboretum_regularized.impurities import Tsallis
 from arboretum_regularized.pruning import CostComplexity
+from arboretum_regularized.reproduction import Regularized
 from arboretum_regularized.stopping import RULES
 from arboretum_regularized.tuning import TUNERS
 
@@ -14,4 +15,4 @@ from arboretum_regularized.tuning import TUNERS
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; the presets of the paper's methods lie beside."""
-    return [*CRITERIA, *COVERAGES, *RULES, Tsallis, CostComplexity, *TUNERS]
+    return [*CRITERIA, *COVERAGES, *RULES, Tsallis, CostComplexity, *TUNERS, Regularized]

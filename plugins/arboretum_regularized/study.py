@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import attrs
-import numpy as np
 
-from arboretum.api import Context, House, Parts, Prices, Problem, Tree
+from arboretum.api import Context, House, Parts, Prices, Problem
 from arboretum_regularized.measuring import Measured
 from arboretum_regularized.protocol import TOLERANCE, Lesson, lesson, price_list
-from arboretum_regularized.published import AUTHORS, BASES, GROWN, IMPURITY, UNIT, published
+from arboretum_regularized.pruning import Subtrees
+from arboretum_regularized.published import AUTHORS, BASES, GROWN, IMPURITY, RANDOM, UNIT, published
+from arboretum_regularized.tuning import Descending
 
-DROP = 0.01
-"""λ falls until the validation AUC is this much below the best so far."""
-PRESETS = {
-    UNIT: {"C4.5": "c45_ig", "CART": "cart_gg", "EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"},
-    "random": {"C4.5": "cc45", "CART": "ccart", "EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"},
-}
-"""Price setting → algorithm → preset of method."""
+TOO_SLOW = {("bioresponse", "BAL")}
+"""What has no published result either: with the authors' rule BAL asks some thousand useless tests on every path."""
+PLAIN = {"C4.5": "c45_ig", "CART": "cart_gg"}
+COST_BENEFIT = {"C4.5": "cc45", "CART": "ccart"}
+REGULARIZED = {"EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"}
+
+
+def preset(algorithm: str, prices: str) -> str:
+    """The preset of method; with random prices C4.5 and CART are the cost-benefit ones, "plain C4.5" is still C4.5."""
+    if prices == UNIT or algorithm.startswith("plain "):
+        return (PLAIN | REGULARIZED)[algorithm.removeprefix("plain ")]
+    return (COST_BENEFIT | REGULARIZED)[algorithm]
 
 
 @lru_cache(maxsize=256)
@@ -32,12 +38,12 @@ def recipe(house: House, algorithm: str, prices: str, variant: str, theta: float
     values: dict[str, Any] = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
     if authors:
         values["method.allow_constant"] = True
-        if algorithm in ("EC4.5", "ECART", "ASR"):
+        if algorithm in ("EC4.5", "ECART"):  # λ = 0 of ASR leaves the term out
             values["criterion.d_term"] = "authors"
         if algorithm == "IP":
             values["criterion.weighting"] = "authors"
         values["stopping"] = ["mass", "few_objects"]
-    return house.parts({"method": PRESETS[prices][algorithm]}, values)
+    return house.parts({"method": preset(algorithm, prices)}, values)
 
 
 @attrs.frozen(eq=False)
@@ -78,22 +84,24 @@ class Piece:
         if algorithm not in IMPURITY or algorithm in BASES:
             found, seconds = self.grow(algorithm)
             return found, self.noted(found, seconds)
-        tried: list[tuple[float, float]] = []
-
-        def attempt(lam: float) -> tuple[float, tuple[Measured, float]]:
+        rule = Descending()
+        kept, best, tried = None, -math.inf, []
+        for lam in published().lambdas:
             found, seconds = self.grow(algorithm, lam)
-            tried.append((lam, found.auc(self.lesson.valid)))
-            return tried[-1][1], (found, seconds)
-
-        lam, (found, seconds) = descend(attempt, published().lambdas)
-        trace = [[value, _plain(auc)] for value, auc in tried]
-        return found, self.noted(found, seconds) | {"lam": lam, "tried": trace}
+            auc = found.auc(self.lesson.valid)
+            tried.append([lam, _plain(auc)])
+            if kept is not None and rule._drops(auc, best):
+                break
+            kept, best = (lam, found, seconds), max(best, auc)
+        lam, found, seconds = kept
+        return found, self.noted(found, seconds) | {"lam": lam, "tried": tried}
 
     def pruned(self, found: Measured, algorithm: str) -> dict[str, Any]:
         """The tree cut back by the α that ranks validation rows best, the smallest of equal ones."""
         chosen, best, auc = None, math.nan, -math.inf
+        subtrees = Subtrees.of(found.tree, "impurity")
         for alpha in published().alphas:
-            nodes = weakest(found.tree, alpha, top_down=self.variant == AUTHORS)
+            nodes = subtrees.dearer_than_a_leaf(alpha) if self.variant == AUTHORS else subtrees.minimal(alpha)
             rest = found.tree.heirs(nodes)[found.rest]
             now = attrs.evolve(found, rest=rest).auc(self.lesson.valid)
             if chosen is None or now > auc:
@@ -128,41 +136,6 @@ def ready(parts: Parts, problem: Problem, context: Context) -> None:
         _READY.add(form)
 
 
-def descend(attempt: Callable[[float], tuple[float, Any]], values: Sequence[float], drop: float = DROP) -> tuple[float, Any]:
-    """Try values in their order until the first number falls by more than ``drop`` below the best so far; keep the one before.
-
-    attempt : value → (validation AUC, anything).   NaN counts as no fall.
-    """
-    kept, best = None, -math.inf
-    for value in values:
-        auc, found = attempt(value)
-        if kept is not None and auc < best - drop:
-            break
-        kept, best = (value, found), max(best, auc) if not math.isnan(auc) else best
-    return kept
-
-
-def weakest(tree: Tree, alpha: float, *, top_down: bool) -> np.ndarray:
-    """int64[k]: the nodes that become leaves at this price of a leaf; R(t) is a node's share of the weight × its impurity.
-
-    Bottom-up: a node whose best subtree costs no less than itself (the smallest minimizing subtree).   top_down: a node
-    that costs less than its whole subtree, seen from the root down.
-    """
-    leaf, parent = tree.is_leaf.tolist(), tree.parent.tolist()
-    own = (tree.mass / tree.mass[0] * tree.impurity + alpha).tolist()
-    below, cut = [0.0] * len(leaf), []  # of the node's subtree: Σ over its leaves of own, or of the best subtree
-    for node in range(len(leaf) - 1, -1, -1):  # children come after their parent
-        if leaf[node]:
-            below[node] = own[node]
-        elif own[node] < below[node] or (not top_down and own[node] == below[node]):
-            cut.append(node)
-            if not top_down:
-                below[node] = own[node]
-        if node:
-            below[parent[node]] += below[node]
-    return np.array(cut, np.int64)
-
-
 def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """All algorithms on one split.
 
@@ -170,7 +143,10 @@ def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """
     piece = Piece.of(house, key, seed)
     found: dict[str, Any] = {}
-    for algorithm in GROWN:
+    beside = ("plain C4.5", "plain CART") if piece.prices == RANDOM else ()
+    for algorithm in (*GROWN, *beside):
+        if piece.variant == AUTHORS and (key["dataset"], algorithm) in TOO_SLOW:
+            continue
         tree, found[algorithm] = piece.grown(algorithm)
         if algorithm in IMPURITY:
             found[f"p{algorithm}"] = piece.pruned(tree, algorithm)
@@ -183,8 +159,3 @@ def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
         "theta": piece.lesson.theta,
     }
     return {"algorithms": found, "facts": facts}
-
-
-def datasets_of(names: Iterable[str]) -> tuple[str, ...]:
-    """All data sets of Table 1 when none is named, else those."""
-    return tuple(names) or tuple(published().datasets)

@@ -1,0 +1,102 @@
+"""The results of the study, put in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Scores
+from arboretum_regularized.published import PRICES, VARIANTS, called, published
+
+WORDS = {
+    "roc_auc": ("test ROC AUC", True),
+    "expected_cost": ("expected cost", False),
+    "n_nodes": ("tree size (nodes)", False),
+    "seconds": ("seconds to grow", False),
+    "lam": ("λ kept", False),
+    "alpha": ("α kept", False),
+}
+"""Measure → its words, and whether higher is better."""
+FAMILY = {
+    "C4.5": ("C4.5", "EC4.5", "ASR", "IP", "BAL", "pC4.5", "pEC4.5"),
+    "CART": ("CART", "ECART", "ASR", "IP", "BAL", "pCART", "pECART"),
+}
+"""Plain algorithm → the seven that the paper ranks together."""
+
+
+@attrs.frozen
+class Part:
+    """One price setting read in one way."""
+
+    prices: str
+    variant: str
+
+    @property
+    def words(self) -> str:
+        """For titles."""
+        return f"{self.prices} prices, {self.variant} variant"
+
+    @property
+    def slug(self) -> str:
+        """For file names."""
+        return f"{self.prices}_{self.variant}"
+
+
+PARTS = tuple(Part(prices, variant) for prices in PRICES for variant in VARIANTS)
+
+
+@attrs.frozen(eq=False)
+class Results:
+    """found : (part, data set, algorithm) → what was noted of each split.   facts : data set → rows, objects, tests."""
+
+    found: Mapping[tuple[Part, str, str], Sequence[Mapping[str, Any]]]
+    facts: Mapping[str, Mapping[str, Any]]
+
+    @staticmethod
+    def of(results: Iterable[tuple[Mapping[str, Any], Any]]) -> Results:
+        """Sort pieces by what they are about; splits in the order of their seeds."""
+        found: dict[tuple[Part, str, str], list[Mapping[str, Any]]] = {}
+        facts: dict[str, Mapping[str, Any]] = {}
+        for key, result in sorted(results, key=lambda item: item[0]["seed"]):
+            facts[key["dataset"]] = result["facts"]
+            for algorithm, noted in result["algorithms"].items():
+                place = Part(key["prices"], key["variant"]), key["dataset"], algorithm
+                found.setdefault(place, []).append({"seed": key["seed"], **noted})
+        return Results(found, facts)
+
+    def datasets(self, part: Part | None = None) -> tuple[str, ...]:
+        """Data sets with results, in the order of Table 1."""
+        known = {name for at, name, _ in self.found if part in (None, at)}
+        return tuple(name for name in published().datasets if name in known)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Parts with results."""
+        known = {part for part, _, _ in self.found}
+        return tuple(part for part in PARTS if part in known)
+
+    def values(self, part: Part, dataset: str, algorithm: str, measure: str) -> np.ndarray:
+        """float64[splits]: what each split gave; those without a value left out."""
+        noted = self.found.get((part, dataset, algorithm), ())
+        return np.array([one[measure] for one in noted if one.get(measure) is not None], np.float64)
+
+    def mean(self, part: Part, dataset: str, algorithm: str, measure: str) -> float:
+        """The mean over splits; NaN without results."""
+        values = self.values(part, dataset, algorithm, measure)
+        return float(values.mean()) if len(values) else float("nan")
+
+    def error(self, part: Part, dataset: str, algorithm: str, measure: str) -> float:
+        """The standard error of that mean; NaN for fewer than two splits."""
+        values = self.values(part, dataset, algorithm, measure)
+        return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+    def scores(self, part: Part, measure: str, algorithms: Sequence[str]) -> Scores:
+        """Means per data set, with their standard errors; seconds without the pruned trees' cutting."""
+        names, (words, higher) = self.datasets(part), WORDS[measure]
+        table = {name: [f(part, name, a, measure) for f in (self.mean, self.error) for a in algorithms] for name in names}
+        both = np.array([table[name] for name in names]).reshape(len(names), 2, len(algorithms))
+        shown = [called(a, part.prices) for a in algorithms]
+        return Scores(words, shown, names, both[:, 0], higher, both[:, 1])
