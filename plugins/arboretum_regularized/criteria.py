@@ -170,9 +170,17 @@ class Regularized:
         """What Theorem 1 promises for this run, in a sentence."""
         if self.lam == math.inf:
             return ("no guarantee: lam=inf leaves out what bounds the expected cost",)
+        if self.theta > 0 and not any(_stops_at(rule, self.theta) for rule in problem.parts.stopping):
+            return (f"no guarantee: nodes of at most theta={self.theta:g} are divided further; choose stopping=[mass]",)
         found = guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
         authors = self.d_term is Discrimination.authors and self.lam > 0
         return (f"{found} (proved for d_term=paper)" if authors else str(found),)
+
+
+def _stops_at(rule: Any, theta: float) -> bool:
+    """Whether a leaf rule makes every node of at most θ a leaf."""
+    name = getattr(rule, "name", "")
+    return name == "covered" or (name == "mass" and rule.theta >= theta)
 
 
 def _family(coverage: Sequence[Any]) -> str | None:

@@ -11,7 +11,7 @@ Call sequence at one node::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +34,8 @@ class Criterion(Component, Protocol):
     ``needs`` : kinds without which it cannot work, as in ``needs = ("impurity",)``.
     ``counts_objects`` : True: ``tables.counts`` and ``node.counts`` count objects (rows that the encoder merged are one),
         not rows.  Weights stay the rows'; so does everything a tree reports.
+    ``divides_by_price`` : True: a run with a test of price 0, or with prices paid once per column (free when asked again),
+        is refused.
     ``needs_gain`` : True: the NumPy ``score`` and ``terms`` find ``tables.gain`` and ``node.coverage`` in runs with
         coverages.  They are literal sums over objects, any coverage will do, and slow: one call of ``covered`` per
         outcome of every test.
@@ -124,4 +126,12 @@ class CriterionSeed(Protocol):
 
     def with_seed(self, seed: int) -> Any:
         """The criterion with the run's seed.  Scores must depend on seed, node and ``tables.test`` only."""
+        ...
+
+
+class CriterionNotes(Protocol):
+    """Optional: what can be said about a run before its result is looked at, such as a proven bound."""
+
+    def notes(self, problem: Any) -> Sequence[str]:
+        """Sentences for the reader, printed and kept with the run.   problem : what was solved.  Called once per growth."""
         ...

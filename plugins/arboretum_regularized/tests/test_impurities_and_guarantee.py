@@ -177,3 +177,6 @@ def test_a_run_is_told_what_theorem_1_says():
     parts = Parts(method=None, impurity=Gini(), coverage=BOTH)
     text = Regularized(d_term=Discrimination.authors).notes(Problem(objects, prices_of(objects), parts))[0]
     assert text.endswith("(proved for d_term=paper)")
+    light = Parts(method=None, impurity=Gini(), coverage=(Probability(theta=0.1), UnlikePairs()))
+    told = Regularized(theta=0.1).notes(Problem(objects, prices_of(objects), light))[0]
+    assert told == "no guarantee: nodes of at most theta=0.1 are divided further; choose stopping=[mass]"

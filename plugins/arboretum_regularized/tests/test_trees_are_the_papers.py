@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from arboretum.api import Context, Parts, Problem, Tree, grow
+from arboretum.api import CapabilityError, Context, Parts, Prices, Problem, Tree, grow
 from arboretum.engine.verify import verify
 from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.criteria import Reduction
@@ -224,3 +224,22 @@ def exact_eps(x: Instance, impurity) -> float:
     """max h_ℓ(x)(S) over all sets: the share of x's class is least where S is x and all objects of other classes."""
     least = min(x.p[i] / (x.p[i] + sum(x.p[j] for j in x.everyone if x.label[j] != x.label[i])) for i in x.everyone)
     return -math.log2(least) if isinstance(impurity, Entropy) else float(1 - least)
+
+
+@pytest.mark.parametrize("criterion", [Regularized(), SubmodularRanking(), CostBenefit(), ImpurePairs()], ids=lambda c: c.name)
+def test_prices_that_a_score_cannot_divide_by_are_refused_before_work(criterion):
+    x = Instance([Fraction(1, 2)] * 2, [0, 1], [[0, 1], [0, 1]], [1, 1])
+    asked = problem(x, parts_of(criterion, Gini(), 0, ()))
+    free = attrs.evolve(asked, prices=Prices(np.array([1.0, 0.0]), np.empty(0)))
+    with pytest.raises(CapabilityError, match=r"divides by the price of a test, which must be > 0; got 0"):
+        grow(free, Context())
+    again = attrs.evolve(asked, prices=attrs.evolve(asked.prices, once_per_column=True))
+    with pytest.raises(CapabilityError, match="a column that was asked before is free; choose cost=table"):
+        grow(again, Context())
+
+
+def test_what_the_criterion_says_is_a_note_of_the_solution():
+    x = Instance([Fraction(1, 2)] * 2, [0, 1], [[0, 1]], [1])
+    (note,) = grow(problem(x, parts_of(Regularized(), Gini(), 0)), Context()).notes
+    assert note.startswith("guarantee: expected cost at most 20γ = ")
+    assert grow(problem(x, parts_of(CostBenefit(), Gini(), 0, ())), Context()).notes == ()

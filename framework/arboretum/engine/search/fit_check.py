@@ -38,7 +38,22 @@ def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
         msg = f"criterion {component_name(judge.criterion)!r} scores two outcomes only; choose a binary encoder"
         raise CapabilityError(msg)
     _check_limits(problem, judge, statistics)
+    _check_prices(problem, judge)
     check_kernels(judge, objects, statistics)
+
+
+def _check_prices(problem: Problem, judge: Judge) -> None:
+    """A score that divides by the price needs prices above 0, also of tests that are asked again."""
+    if not getattr(judge.criterion, "divides_by_price", False):
+        return
+    name, prices = component_name(judge.criterion), problem.prices
+    least = min((float(p.min()) for p in (prices.tests, prices.raw) if len(p)), default=1.0)
+    if not least > 0.0:
+        msg = f"criterion {name!r} divides by the price of a test, which must be > 0; got {least:g}: raise it, or leave the column out"
+        raise CapabilityError(msg)
+    if prices.once_per_column:
+        msg = f"criterion {name!r} divides by the price of a test, and a column that was asked before is free; choose cost=table"
+        raise CapabilityError(msg)
 
 
 def _check_limits(problem: Problem, judge: Judge, statistics: Statistics) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ArboretumError, CapabilityError, ContractError
+from arboretum.interfaces.method import Problem
 from arboretum.kernels.marks import mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
@@ -151,6 +152,13 @@ class Judge:
             msg = f"criterion {name!r}: terms must be a mapping, name → float64[tests]; got {type(found).__name__}"
             raise ContractError(msg)
         return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
+
+    def notes(self, problem: Problem) -> tuple[str, ...]:
+        """What the criterion says about the run."""
+        if not hasattr(self.criterion, "notes"):
+            return ()
+        with blaming(f"criterion {component_name(self.criterion)!r}: notes"):
+            return tuple(self.criterion.notes(problem))
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows), k]: the criterion's own columns, checked; asked for in any of their three forms."""
