@@ -73,7 +73,9 @@ class Scale:
                 break
         places = max(0, -math.floor(math.log10(step) + 1e-9))
         places += round(step * 10**places, 9) % 1 > 0  # 2.5 and its like
-        return [(value, _minus(f"{value + 0.0:.{places}f}" if abs(value) < 1e6 else f"{value:.3g}")) for value in values]
+        largest = max(map(abs, values))
+        digits = math.floor(math.log10(largest)) - math.floor(math.log10(step) + 1e-9) + 2 if largest >= 1e6 else 0
+        return [(value, _minus(f"{value:.{digits}g}" if digits else f"{value + 0.0:.{places}f}")) for value in values]
 
     def _decades(self) -> list[tuple[float, str]]:
         low, high = math.log10(self.low) - 1e-9, math.log10(self.high) + 1e-9

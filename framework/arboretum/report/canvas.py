@@ -8,7 +8,7 @@ import attrs
 
 from arboretum.report.heatmap import MARGIN, wrapped
 from arboretum.report.palette import series_colour, series_form
-from arboretum.report.scene import FAINT, INK, Box, Dot, Label, Scene, Shape, Stroke, text_width
+from arboretum.report.scene import FAINT, Box, Dot, Label, Scene, Shape, Stroke, text_width
 
 TITLE, SUBTITLE, NOTE, WORD = 18.0, 12.5, 11.5, 12.0
 SMALL_TITLE = 14.0
@@ -84,8 +84,9 @@ class Canvas:
                 self.y += 17
 
     def scene(self) -> Scene:
-        """The finished picture."""
-        return Scene(self.width, self.y + MARGIN - 8, self.shapes, self.title)
+        """The finished picture; wider than planned where a word did not fit."""
+        right = max((label_box(shape)[2] for shape in self.shapes if isinstance(shape, Label)), default=0.0)
+        return Scene(max(self.width, right + MARGIN / 2), self.y + MARGIN - 8, self.shapes, self.title)
 
 
 def _sample(entry: Entry, x: float, y: float) -> list[Shape]:
@@ -98,9 +99,13 @@ def _sample(entry: Entry, x: float, y: float) -> list[Shape]:
     return [*line, Dot(x, y, 4.2, colour, form=series_form(entry.colour))]
 
 
+def label_box(label: Label) -> tuple[float, float, float, float]:
+    """Left, top, right, bottom of a label, estimated on the safe side."""
+    width = text_width(label.text, label.size, label.bold)
+    left = label.x - {"start": 0.0, "middle": width / 2, "end": width}[label.anchor]
+    return left, label.y - 0.78 * label.size, left + width, label.y + 0.22 * label.size
+
+
 def axis_words(label: str, higher_is_better: bool | None) -> str:
     """An axis' label with its direction."""
     return label if higher_is_better is None else f"{label} ({'higher' if higher_is_better else 'lower'} is better)"
-
-
-__all__ = ["FAINT", "INK", "Canvas", "Entry", "Style", "axis_words"]

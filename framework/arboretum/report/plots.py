@@ -90,7 +90,7 @@ def _axes(
     canvas.shapes += upright_axis(up, across.start, across.end)
     canvas.shapes += level_axis(across, top, top + height)
     words = _axis_label(chart.x)
-    middle = min(max((across.start + across.end) / 2, MARGIN + text_width(words, WORD) / 2), canvas.width)
+    middle = max((across.start + across.end) / 2, MARGIN + text_width(words, WORD) / 2)
     canvas.shapes.append(Label(middle, top + height + 35, words, WORD, fill=FAINT, anchor="middle"))
     canvas.y = top + height + 48
     return canvas, across, up
@@ -226,7 +226,8 @@ def dot_scene(chart: DotChart, style: Style | None = None) -> Scene:
         if chart.texts:
             canvas.shapes.append(Label(width - MARGIN, y + 4, chart.texts[i], WORD, anchor="end"))
     label = _axis_label(chart.axis)
-    canvas.shapes.append(Label((across.start + across.end) / 2, bottom + 35, label, WORD, fill=FAINT, anchor="middle"))
+    middle = max((across.start + across.end) / 2, MARGIN + text_width(label, WORD) / 2)
+    canvas.shapes.append(Label(middle, bottom + 35, label, WORD, fill=FAINT, anchor="middle"))
     canvas.y = bottom + 48
     canvas.notes(chart.notes)
     return canvas.scene()
