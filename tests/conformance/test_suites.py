@@ -15,7 +15,7 @@ from arboretum.kernels import criterion_kernel
 from arboretum.testing import suite_of
 from arboretum.testing.oracles import best_tree, build_tree
 from arboretum.testing.tables import ToyGini
-from arboretum.testing.toys import ToyReduction
+from arboretum.testing.toys import ToyCover, ToyExcluded, ToyReduction
 
 
 def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) -> list[str]:
@@ -197,6 +197,36 @@ def forgets_the_square(weights, counts, price, extra, node):
 
 
 @attrs.frozen
+class TwoRules(ToyCover):
+    """The column in NumPy is not the one in compiled form."""
+
+    name = "two_rules"
+
+    def columns(self, node, objects, rows):
+        return objects.weight[rows][:, None]
+
+
+@attrs.frozen
+class ReadsRows(ToyReduction):
+    """Says that it counts objects, and adds up rows."""
+
+    counts_objects = True
+
+    def columns(self, node, objects, rows):
+        return objects.count[rows].astype(float)[:, None]
+
+    def score(self, tables, node):
+        return tables.extra[..., 0].min(axis=1)
+
+
+@attrs.frozen
+class IgnoresGain(ToyReduction):
+    """Asks for what tests add to coverage, and does not read it."""
+
+    needs_gain = True
+
+
+@attrs.frozen
 class NoDocumentedField(ToyReduction):
     """A field without a line of meaning."""
 
@@ -219,12 +249,19 @@ class NoDocumentedField(ToyReduction):
         (CountsOutcomes, "test_an_outcome_that_nobody_has_changes_nothing"),
         (TermsOfAnotherShape, "test_its_terms_are_one_number_per_test"),
         (KernelOfAnotherScore, "test_its_compiled_kernel_answers_what_the_slow_form_answers"),
+        (TwoRules, "test_its_column_is_finite_and_answers_compiled_what_it_answers_as_python"),
+        (ReadsRows, "test_rows_that_an_object_stands_for_do_not_matter_where_it_counts_objects"),
         (NoDocumentedField, "test_every_field_has_a_default_and_a_line_of_meaning"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_the_criterion_suite_finds_a_criterion_that(broken, found_by):
     assert found_by in failures("criterion", broken(), found_by)
+
+
+def test_the_criterion_suite_finds_one_that_asks_for_coverage_and_does_not_read_it():
+    wanted = "test_it_reads_what_tests_add_to_coverage_where_it_says_so"
+    assert wanted in failures("criterion", IgnoresGain(), wanted, coverage=(ToyExcluded(),))
 
 
 def test_the_criterion_suite_accepts_a_sound_criterion():
@@ -476,6 +513,22 @@ class NotSubmodular(SoundCoverage):
 
 
 @attrs.frozen
+class HalfBefore(SoundCoverage):
+    """Half covered before anything is asked."""
+
+    def covered(self, objects, rows):
+        return 0.5 + super().covered(objects, rows) / 2
+
+
+@attrs.frozen
+class Drifts(SoundCoverage):
+    """Answers something else once it is bound to its root."""
+
+    def prepare(self, objects):
+        return NotSubmodular()
+
+
+@attrs.frozen
 class SoundComplexity:
     """Number of leaves."""
 
@@ -540,12 +593,23 @@ class ConstantObjective(LeafErrors):
         return 1.0
 
 
+@pytest.mark.parametrize("coverage", [(), (ToyExcluded(),), (ToyExcluded(), SoundCoverage())], ids=len)
+def test_the_criterion_suite_accepts_a_sound_criterion_that_reads_coverage(coverage):
+    assert failures("criterion", ToyCover(0.1), coverage=coverage) == []
+
+
 @pytest.mark.parametrize(
     ("kind", "broken", "found_by"),
     [
         ("coverage", AboveOne, "test_it_gives_every_object_a_number_from_0_to_1"),
         ("coverage", Uncovers, "test_asking_more_never_uncovers"),
         ("coverage", NotSubmodular, "test_a_test_gains_no_more_after_others_were_asked"),
+        ("coverage", HalfBefore, "test_nothing_is_covered_before_a_test_and_everything_after_all"),
+        ("coverage", Uncovers, "test_it_is_monotone_and_submodular_over_all_sets_of_tests"),
+        ("coverage", NotSubmodular, "test_it_is_monotone_and_submodular_over_all_sets_of_tests"),
+        ("coverage", NotSubmodular, "test_it_stays_so_when_truncated_by_a_constant"),
+        ("coverage", NotSubmodular, "test_it_stays_so_when_joined_by_disjunction"),
+        ("coverage", Drifts, "test_bound_to_its_root_it_answers_the_same"),
         ("complexity", FallsWithSize, "test_cutting_a_subtree_back_never_makes_a_tree_dearer"),
         ("complexity", FallsWithSize, "test_no_dearer_branch_makes_a_node_cheaper"),
         ("complexity", WrongForm, "test_its_closed_form_says_the_same"),
@@ -559,7 +623,7 @@ def test_the_suites_find_a_function_of_trees_or_objects_that(kind, broken, found
 
 
 def test_the_suites_accept_sound_functions_of_trees_and_objects():
-    assert failures("coverage", SoundCoverage()) == []
+    assert failures("coverage", SoundCoverage()) == failures("coverage", ToyExcluded()) == []
     assert failures("complexity", SoundComplexity()) == []
     assert failures("objective", LeafErrors()) == []
 

@@ -2,13 +2,60 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
 
+import numpy as np
+import pytest
+
+from arboretum.api import Encoded
 from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
-from arboretum.testing.tables import SEEDS, toy_objects, toy_table
+from arboretum.testing.tables import SEEDS, outcomes, toy_objects, toy_table
+from arboretum.testing.toys import ToyExcluded
 
 TOLERANCE = 1e-9
 """Absolute; values lie between 0 and 1 and come from a few dozen additions and one division."""
+
+N_TESTS = 5
+"""Tests of the small tables whose subsets are all looked at."""
+
+Family = dict[frozenset[int], np.ndarray]
+"""Set of tests asked → float64[objects], f_i of each."""
+
+
+def family_of(component: Any, objects: Encoded, tests: list[int]) -> Family:
+    """f_i of every object for every subset of the tests: of the objects that agree with it on all of them."""
+    answers = {t: outcomes(objects, t, np.arange(objects.n_objects)) for t in tests}
+    found = {}
+    for asked in (frozenset(c) for size in range(len(tests) + 1) for c in combinations(tests, size)):
+        values = np.full(objects.n_objects, np.nan)
+        given = np.array([answers[t] for t in sorted(asked)]).reshape(len(asked), objects.n_objects)
+        for i in np.flatnonzero(np.isnan(values)):
+            together = np.flatnonzero((given == given[:, i : i + 1]).all(axis=0))
+            values[i] = component.covered(objects, together)[together.tolist().index(i)]
+        found[asked] = values
+    return found
+
+
+def breaks_monotony(family: Family) -> float:
+    """The largest fall of any f_i when one more test is asked; at most 0 for a monotone family."""
+    tests = max(family, key=len)
+    return max(float((family[a] - family[a | {t}]).max()) for a in family for t in tests - a)
+
+
+def breaks_submodularity(family: Family) -> float:
+    """The largest excess of a gain after one more test over the gain before it; at most 0 for a submodular family.
+
+    For all A and all tests s, t outside A: f(A + t) − f(A) ≥ f(A + s + t) − f(A + s), which is equivalent to the same for all
+    supersets of A (Schrijver 2003, Combinatorial Optimization, theorem 44.1).
+    """
+    tests, worst = max(family, key=len), -np.inf
+    for a in family:
+        for s, t in combinations(tests - a, 2):
+            excess = family[a | {s, t}] - family[a | {s}] - family[a | {t}] + family[a]
+            worst = max(worst, float(excess.max()))
+    return worst
 
 
 class CoverageSuite(ComponentSuite):
@@ -27,6 +74,53 @@ class CoverageSuite(ComponentSuite):
                 keep[:, generator.integers(objects.n_objects)] = True
                 everyone = np.arange(objects.n_objects)
                 yield objects, everyone, everyone[keep[0]], everyone[keep[1]]
+
+    def small(self, component) -> Iterator[tuple[Encoded, Family]]:
+        """Tables whose objects are told apart by their five tests, with f for all 32 sets of tests."""
+        kind = kind_of_table(component, tasks_of(component)[0])
+        for seed in SEEDS:
+            objects = toy_objects(toy_table(seed, n_rows=9, kind=kind))
+            generator = np.random.default_rng(seed)
+            tests = sorted(generator.choice(int(objects.test_offset[-1]), N_TESTS, replace=False).tolist())
+            answers = np.array([outcomes(objects, t, np.arange(objects.n_objects)) for t in tests])
+            distinct = np.sort(np.unique(answers, axis=1, return_index=True)[1])
+            objects = objects.take(distinct)
+            if len(set(objects.label.tolist() if objects.label is not None else objects.y.tolist())) > 1:
+                yield objects, family_of(component, objects, tests)
+
+    def test_nothing_is_covered_before_a_test_and_everything_after_all(self, component):
+        for objects, family in self.small(component):
+            every = max(family, key=len)
+            assert np.abs(family[frozenset()]).max() <= TOLERANCE
+            assert np.abs(family[every] - 1).max() <= TOLERANCE, "all objects are told apart, hence covered"
+
+    def test_it_is_monotone_and_submodular_over_all_sets_of_tests(self, component):
+        for _, family in self.small(component):
+            assert breaks_monotony(family) <= TOLERANCE
+            assert breaks_submodularity(family) <= TOLERANCE
+
+    def test_it_stays_so_when_truncated_by_a_constant(self, component):
+        for _, family in self.small(component):
+            for most in (0.25, 0.6, 0.9):
+                cut = {asked: np.minimum(values, most) / most for asked, values in family.items()}
+                assert breaks_monotony(cut) <= TOLERANCE
+                assert breaks_submodularity(cut) <= TOLERANCE / most
+
+    def test_it_stays_so_when_joined_by_disjunction(self, component):
+        for objects, family in self.small(component):
+            tests = sorted(max(family, key=len))
+            for other in (family, family_of(ToyExcluded(), objects, tests)):
+                joined = {asked: 1 - (1 - values) * (1 - other[asked]) for asked, values in family.items()}
+                assert breaks_monotony(joined) <= TOLERANCE
+                assert breaks_submodularity(joined) <= TOLERANCE
+
+    def test_bound_to_its_root_it_answers_the_same(self, component):
+        if not hasattr(component, "prepare"):
+            pytest.skip("is not bound to a root")
+        for objects, everyone, some, others in self.cases(component):
+            bound = component.prepare(objects)
+            for rows in (everyone, some, others):
+                assert np.abs(bound.covered(objects, rows) - component.covered(objects, rows)).max() <= TOLERANCE
 
     @staticmethod
     def spread(component, objects, rows) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +12,22 @@ import numpy as np
 import pytest
 
 from arboretum.api import Capability, Node, Parts, Tables
+from arboretum.kernels import mark_of
 from arboretum.testing.scoring import is_kernel, reference_of, scores, seeded
 from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, tasks_of
 from arboretum.testing.suites.growing import grow_and_verify
-from arboretum.testing.tables import SEEDS, contingency, prices_of, toy_impurity, toy_objects, toy_table
+from arboretum.testing.tables import (
+    SEEDS,
+    context_of,
+    contingency,
+    node_of,
+    own_columns,
+    prices_of,
+    problem_of,
+    toy_impurity,
+    toy_objects,
+    toy_table,
+)
 
 TOLERANCE = 1e-9
 """Relative.  A score adds and divides up to 24 weights and may subtract nearly equal impurities, which loses up to seven of
@@ -46,12 +59,17 @@ class CriterionSuite(ComponentSuite):
         return toy_impurity(tasks_of(component)[0])
 
     @pytest.fixture
+    def coverage(self) -> tuple[Any, ...]:
+        """The run's coverages; override it for a criterion that reads them."""
+        return ()
+
+    @pytest.fixture
     def ready(self, component) -> Any:
         """The component as a run uses it: with the run's seed."""
         return seeded(component, 1)
 
     @pytest.fixture
-    def cases(self, ready, component, impurity) -> list[tuple[Tables, Node]]:
+    def cases(self, ready, component, impurity, coverage) -> list[tuple[Tables, Node]]:
         """Tables of whole tables and of parts of them, counted object by object."""
         found = []
         for task, seed in itertools.product(tasks_of(component), SEEDS):
@@ -61,9 +79,8 @@ class CriterionSuite(ComponentSuite):
             prices = prices_of(objects, seed)
             for step, depth in ((1, 0), (2, 1), (5, 3)):
                 rows = np.arange(seed % step, objects.n_objects, step)
-                found.append(
-                    contingency(objects, rows, criterion=ready, impurity=used, prices=prices, depth=depth)
-                )
+                given = {"criterion": ready, "impurity": used, "prices": prices, "coverage": coverage}
+                found.append(contingency(objects, rows, **given, depth=depth))
         return [(tables, node) for tables, node in found if tables.n_tests]
 
     @pytest.fixture
@@ -120,13 +137,23 @@ class CriterionSuite(ComponentSuite):
             pytest.skip("draws, or treats outcomes differently by design")
         for tables, node in cases:
             turned = attrs.evolve(
-                tables, weights=tables.weights[:, ::-1], counts=tables.counts[:, ::-1], extra=tables.extra[:, ::-1]
+                tables,
+                weights=tables.weights[:, ::-1],
+                counts=tables.counts[:, ::-1],
+                extra=tables.extra[:, ::-1],
+                gain=None if tables.gain is None else tables.gain[:, ::-1],
             )
             assert close(scores(ready, contiguous(turned), node), scores(ready, tables, node))
 
     def test_an_outcome_that_nobody_has_changes_nothing(self, ready, cases):
         for tables, node in cases:
-            wider = attrs.evolve(tables, weights=pad(tables.weights), counts=pad(tables.counts), extra=pad(tables.extra))
+            wider = attrs.evolve(
+                tables,
+                weights=pad(tables.weights),
+                counts=pad(tables.counts),
+                extra=pad(tables.extra),
+                gain=None if tables.gain is None else pad(tables.gain),
+            )
             assert close(scores(ready, wider, node), scores(ready, tables, node))
 
     def test_multiplying_all_weights_does_not_change_the_best_test_where_it_claims_so(self, ready, cases):
@@ -134,7 +161,8 @@ class CriterionSuite(ComponentSuite):
             pytest.skip("does not claim to be scale free")
         for tables, node in cases:
             found = scores(ready, tables, node)
-            larger = attrs.evolve(tables, weights=4 * tables.weights)
+            gain = None if tables.gain is None else 4 * tables.gain
+            larger = attrs.evolve(tables, weights=4 * tables.weights, gain=gain)
             there = attrs.evolve(node, weights=4 * node.weights, mass=4 * node.mass, total_mass=4 * node.total_mass)
             best = found[np.argmax(scores(ready, larger, there))]
             assert close(best, found.max())
@@ -177,7 +205,7 @@ class CriterionSuite(ComponentSuite):
         for tables, node in cases:
             assert close(scores(ready, tables, node), scores(ready, tables, node, kernel=reference))
 
-    def test_its_compiled_kernel_answers_what_the_slow_form_answers(self, component, ready, impurity):
+    def test_its_compiled_kernel_answers_what_the_slow_form_answers(self, component, ready, impurity, coverage):
         """The slow form is ``score`` in NumPy, where the criterion has it, and else the kernel as plain Python."""
         from arboretum.engine.search.judge import Judge
         from arboretum.engine.search.statistics import Statistics
@@ -187,17 +215,69 @@ class CriterionSuite(ComponentSuite):
             used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
             kind = kind_of_table(component, task)
             objects = toy_objects(toy_table(seed, kind=kind), multiway=kind.multiway)
-            judge = Judge.of(component, used, Statistics.of(objects), 1)
+            judge = Judge.of(component, used, Statistics.of(objects), 1, coverage)
             if not judge.batch:
                 pytest.skip("is written in NumPy")
-            tables, node = contingency(objects, criterion=ready, impurity=used, prices=prices_of(objects, seed))
+            given = {"criterion": ready, "impurity": used, "prices": prices_of(objects, seed), "coverage": coverage}
+            tables, node = contingency(objects, **given)
             assert close(compiled_scores(judge, tables, node), scores(ready, tables, node))
 
-    def test_it_grows_a_tree_that_verification_accepts(self, component, impurity):
+    def test_its_column_is_finite_and_answers_compiled_what_it_answers_as_python(self, component, ready, impurity, coverage):
+        """Where it has ``columns``, too, the two are one rule in two forms."""
+        from arboretum.engine.search.judge import Judge
+        from arboretum.engine.search.statistics import Statistics
+
+        if mark_of(getattr(component, "column", None)) != "column":
+            pytest.skip("has no column of its own in compiled form")
+        for task, seed in itertools.product(tasks_of(component), SEEDS):
+            used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
+            objects = toy_objects(toy_table(seed, kind=kind_of_table(component, task)))
+            judge = Judge.of(component, used, Statistics.of(objects), 1, coverage)
+            for rows in (np.arange(objects.n_objects), np.array([0, 3, 5, 8]), np.array([2])):
+                node = node_of(objects, rows, impurity=used, count_objects=bool(getattr(component, "counts_objects", False)))
+                plain = own_columns(ready, node, objects, rows, used)
+                assert plain.shape == (len(rows), 1) and np.isfinite(plain).all()
+                if judge.column_at:
+                    assert close(judge.columns(node, objects, rows), plain)
+                if hasattr(component, "columns"):
+                    takes_rows = len(inspect.signature(ready.columns).parameters) > 2
+                    given = (objects, rows) if takes_rows else (objects.take(rows),)
+                    assert close(np.asarray(ready.columns(node, *given))[:, :1], plain)
+
+    def test_rows_that_an_object_stands_for_do_not_matter_where_it_counts_objects(self, component, impurity, coverage):
+        counts = getattr(component, "counts_objects", False)
+        assert isinstance(counts, bool), "counts_objects is True or False"
+        if not counts:
+            pytest.skip("counts rows")
+        from arboretum.api import grow
+
+        kind = kind_of_table(component, tasks_of(component)[0])
+        parts = Parts(method=None, criterion=component, impurity=impurity, coverage=coverage)
+        for seed in (0, 1):
+            problem = problem_of(toy_table(seed, n_rows=40, kind=kind), parts, multiway=kind.multiway)
+            n = problem.objects.n_objects
+            many = attrs.evolve(problem, objects=attrs.evolve(problem.objects, count=1 + np.arange(n) % 3))
+            one, other = (grow(each, context_of()).tree for each in (problem, many))
+            assert [one.rules[t] for t in one.test if t >= 0] == [other.rules[t] for t in other.test if t >= 0]
+            assert (one.counts[0], other.counts[0]) == (n, many.objects.count.sum()), "a tree counts rows all the same"
+
+    def test_it_reads_what_tests_add_to_coverage_where_it_says_so(self, component, ready, cases, coverage):
+        needs = getattr(component, "needs_gain", False)
+        assert isinstance(needs, bool), "needs_gain is True or False"
+        if not needs or not coverage:
+            pytest.skip("does not read coverage, or is tried without any (override the fixture 'coverage')")
+        seen = False
+        for tables, node in cases:
+            assert tables.gain is not None and not is_kernel(component)
+            less = attrs.evolve(tables, gain=np.zeros_like(tables.gain))
+            seen |= not close(scores(ready, less, node), scores(ready, tables, node))
+        assert seen, "the score is the same whatever tests add to coverage"
+
+    def test_it_grows_a_tree_that_verification_accepts(self, component, impurity, coverage):
         for task, seed in itertools.product(tasks_of(component), (0, 1)):
             kind = kind_of_table(component, task)
             used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
-            parts = Parts(method=None, criterion=component, impurity=used)
+            parts = Parts(method=None, criterion=component, impurity=used, coverage=coverage)
             tree = grow_and_verify(toy_table(seed, n_rows=40, kind=kind), parts, multiway=kind.multiway)
             assert tree.n_leaves > 1, "no test was good enough on a table that has something to learn"
 
@@ -211,12 +291,13 @@ def take(tables: Tables, tests: np.ndarray) -> Tables:
         price=tables.price[tests],
         extra=tables.extra[tests],
         test=tables.test[tests],
+        gain=None if tables.gain is None else tables.gain[tests],
     )
 
 
 def contiguous(tables: Tables) -> Tables:
     """The same tables in C order, as the engine hands them over."""
-    names = ("weights", "counts", "extra")
+    names = ("weights", "counts", "extra", *(() if tables.gain is None else ("gain",)))
     return attrs.evolve(tables, **{name: np.ascontiguousarray(getattr(tables, name)) for name in names})
 
 
