@@ -210,6 +210,30 @@ class SubmodularRanking(Regularized):
 
 
 @attrs.frozen
+class EC45(Regularized):
+    """The criterion ``regularized`` with λ = 100, the first value of the paper's tuning rule: for entropy (EC4.5).
+
+    Of the values in the paper's Figure 2, 100 is the least that loses no more than 0.01 of ROC AUC on average over its data
+    sets against the best value of each, at an expected cost below that of λ = 0.
+    """
+
+    name: ClassVar[str] = "regularized_ec45"
+    lam: float = _lam(100.0)
+    theta: float = _theta()
+    d_term: Discrimination = _d_term()
+
+
+@attrs.frozen
+class ECART(Regularized):
+    """The criterion ``regularized`` with λ = 100, as for EC4.5: for Gini's index (ECART)."""
+
+    name: ClassVar[str] = "regularized_ecart"
+    lam: float = _lam(100.0)
+    theta: float = _theta()
+    d_term: Discrimination = _d_term()
+
+
+@attrs.frozen
 class CostBenefit:
     """Impurity reduction over the price: D / c, D = p(S) (h(S) − h(S|d)); the limit of ``regularized`` for large λ."""
 
@@ -311,4 +335,4 @@ def _pairs(counts: np.ndarray) -> np.ndarray:
     return (n.sum(axis=-1) ** 2 - (n * n).sum(axis=-1)) / 2
 
 
-CRITERIA = [Regularized, SubmodularRanking, CostBenefit, Balance, ImpurePairs]
+CRITERIA = [Regularized, SubmodularRanking, EC45, ECART, CostBenefit, Balance, ImpurePairs]

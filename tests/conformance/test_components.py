@@ -35,8 +35,10 @@ CLAIMS = {
     ("criterion", "cost_benefit"): {"scale_free": True},
     ("criterion", "impure_pairs"): {"scale_free": True},
     # B leaves out the outcome with the most objects, the first of several: the others may weigh another amount
-    ("criterion", "regularized"): {"scale_free": True, "outcome_symmetric": False},
-    ("criterion", "regularized_asr"): {"scale_free": True, "outcome_symmetric": False},
+    **{
+        ("criterion", name): {"scale_free": True, "outcome_symmetric": False}
+        for name in ("regularized", "regularized_asr", "regularized_ec45", "regularized_ecart")
+    },
 }
 """Component → what its suite takes beyond its capabilities: claims (shares do not change when all weights are multiplied; the
 order of outcomes does), parts."""

@@ -13,8 +13,17 @@ from arboretum.testing.tables import ToyGini
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.criteria import CRITERIA, CostBenefit, Discrimination, ImpurePairs, Regularized, SubmodularRanking
-from arboretum_regularized.criteria import Weighting
+from arboretum_regularized.criteria import (
+    CRITERIA,
+    EC45,
+    ECART,
+    CostBenefit,
+    Discrimination,
+    ImpurePairs,
+    Regularized,
+    SubmodularRanking,
+    Weighting,
+)
 from arboretum_regularized.impurities import Tsallis
 
 
@@ -64,7 +73,7 @@ class TestTsallis(ImpuritySuite):
 
 
 def test_kernels_find_lambda_theta_and_the_form_in_this_order():
-    for criterion in (Regularized, SubmodularRanking):
+    for criterion in (Regularized, SubmodularRanking, EC45, ECART):
         made = criterion(lam=0.5, theta=0.25, d_term=Discrimination.authors)
         assert params_of(made).tolist() == [0.5, 0.25, 1.0]
     assert params_of(ImpurePairs(per_price=False, weighting=Weighting.authors)).tolist() == [0.0, 1.0]
