@@ -7,7 +7,7 @@ import math
 import attrs
 import numpy as np
 
-from arboretum.api import Tree, VerificationError
+from arboretum.api import Prices, Tree, VerificationError
 from arboretum_regularized.protocol import Coded, Lesson
 
 
@@ -23,17 +23,21 @@ class Measured:
     rest: np.ndarray
 
     @staticmethod
-    def of(tree: Tree, lesson: Lesson) -> Measured:
+    def of(tree: Tree, lesson: Lesson, prices: Prices) -> Measured:
         """Send all distinct rows of the data set down the tree, once, and verify the tree by them.
 
-        Raises VerificationError when rows, class weights or costs of the nodes are not those that the rows give.
+        Raises VerificationError when rows and class weights of the nodes are not those that the rows give, or prices not
+        those of the tests.
         """
         found = Measured(tree, lesson, rests(tree, lesson.coded))
-        found.verify()
+        found.verify(prices)
         return found
 
-    def verify(self) -> None:
-        """Compare the tree with the training objects that its nodes received; sums of n weights differ by n ε at most."""
+    def verify(self, prices: Prices) -> None:
+        """Compare the tree with the training objects that its nodes received, and with the prices of its tests.
+
+        Sums of n weights, in whatever order, differ by at most n ε of their sum.
+        """
         tree, lesson = self.tree, self.lesson
         objects, own = lesson.objects, self.rest[lesson.origin]
         counts = np.bincount(own, objects.count, tree.n_nodes)
@@ -52,9 +56,21 @@ class Measured:
         slack = 4.0 * objects.n_objects * 2.0**-52 * float(objects.weight.sum())
         if (np.abs(masses - tree.weights) > slack).any():
             raise VerificationError("verification failed: class weights of a node are not those of the objects that arrive")
-        by_nodes, by_paths = float((tree.price * tree.mass).sum()), float((tree.price_to[own] * objects.weight).sum())
-        if abs(by_nodes - by_paths) > 4.0 * objects.n_objects * 2.0**-52 * max(1.0, by_paths):
-            msg = f"verification failed: prices by nodes add up to {by_nodes!r}, along the paths to {by_paths!r}"
+        offset, place, inner = lesson.coded.whole.test_offset, lesson.coded.place, np.flatnonzero(~tree.is_leaf)
+        asked = np.array([offset[place[rule][0]] + place[rule][1] for rule in tree.rules], np.int64)
+        due = prices.tests[asked[tree.test[inner]]] if len(inner) else np.empty(0)
+        if not np.array_equal(tree.price[inner], due):
+            node = int(inner[np.flatnonzero(tree.price[inner] != due)[0]])
+            msg = f"verification failed: node {node} reports the price {tree.price[node]:g}, which is not its test's"
+            raise VerificationError(msg)
+        self._verify_cost()
+
+    def _verify_cost(self) -> None:
+        """The expected cost by nodes is the weighted mean of what each training object pays on its path."""
+        objects = self.lesson.objects
+        paid = float((self.tree.price_to[self.rest[self.lesson.origin]] * objects.weight).sum() / objects.weight.sum())
+        if abs(self.expected_cost - paid) > 4.0 * objects.n_objects * 2.0**-52 * max(1.0, paid):
+            msg = f"verification failed: prices by nodes add up to {self.expected_cost!r}, along the paths to {paid!r}"
             raise VerificationError(msg)
 
     @property
@@ -62,13 +78,18 @@ class Measured:
         """Price paid by a training row on average: Σ price · mass over the nodes, by the mass of the root."""
         return math.fsum(self.tree.price * self.tree.mass) / float(self.tree.mass[0])
 
-    def auc(self, tally: np.ndarray) -> float:
-        """Area under the ROC curve on the rows tallied; see :func:`area`."""
+    def auc(self, tally: np.ndarray, *, taught: bool = False) -> float:
+        """Area under the ROC curve on the rows tallied; see :func:`area`.
+
+        taught : leave out classes that no training object is labelled with, as the authors' program does: its trees do not
+        know that such a class exists (on firewall, 54 of 65,532 rows, never the majority among equal rows).
+        """
         used = np.flatnonzero(tally.sum(axis=1))
         nodes, group = np.unique(self.rest[used], return_inverse=True)
         counts = np.zeros((len(nodes), tally.shape[1]))
         np.add.at(counts, group, tally[used])
-        return area(self.tree.distribution()[nodes], counts)
+        classes = np.flatnonzero(self.tree.weights[0]) if taught else np.arange(tally.shape[1])
+        return area(self.tree.distribution()[nodes], counts, classes)
 
 
 def rests(tree: Tree, data: Coded) -> np.ndarray:
@@ -83,14 +104,14 @@ def rests(tree: Tree, data: Coded) -> np.ndarray:
     return rest
 
 
-def area(scores: np.ndarray, counts: np.ndarray) -> float:
-    """Area under the ROC curve: of the second class for two, else the mean over the classes shown of each against the rest.
+def area(scores: np.ndarray, counts: np.ndarray, classes: np.ndarray | None = None) -> float:
+    """Area under the ROC curve: of the second class for two, else the mean over ``classes`` of each against the rest.
 
     scores : float64[groups, classes], the same for all rows of a group.   counts : float64[groups, classes], rows.
     A class without rows, or without rows of another class, is left out; NaN when all are.
     """
     total, areas = counts.sum(axis=1), []
-    for c in [1] if counts.shape[1] == 2 else range(counts.shape[1]):
+    for c in [1] if counts.shape[1] == 2 else range(counts.shape[1]) if classes is None else classes.tolist():
         positive, negative = counts[:, c], total - counts[:, c]
         pairs = positive.sum() * negative.sum()
         if pairs > 0.0:

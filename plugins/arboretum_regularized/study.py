@@ -77,7 +77,7 @@ class Piece:
         start = time.perf_counter()
         tree = parts.method.fit(problem, context).tree
         seconds = time.perf_counter() - start
-        return Measured.of(tree, self.lesson), seconds
+        return Measured.of(tree, self.lesson, self.price), seconds
 
     def grown(self, algorithm: str) -> tuple[Measured, dict[str, Any]]:
         """The algorithm's tree, λ tuned where it has one, and what is noted of it."""
@@ -88,7 +88,7 @@ class Piece:
         kept, best, tried = None, -math.inf, []
         for lam in published().lambdas:
             found, seconds = self.grow(algorithm, lam)
-            auc = found.auc(self.lesson.valid)
+            auc = self.auc(found, self.lesson.valid)
             tried.append([lam, _plain(auc)])
             if kept is not None and rule._drops(auc, best):
                 break
@@ -103,18 +103,22 @@ class Piece:
         for alpha in published().alphas:
             nodes = subtrees.dearer_than_a_leaf(alpha) if self.variant == AUTHORS else subtrees.minimal(alpha)
             rest = found.tree.heirs(nodes)[found.rest]
-            now = attrs.evolve(found, rest=rest).auc(self.lesson.valid)
+            now = self.auc(attrs.evolve(found, rest=rest), self.lesson.valid)
             if chosen is None or now > auc:
                 chosen, best, auc = nodes, alpha, now
-        cut = Measured.of(found.tree.cut(chosen), self.lesson) if len(chosen) else found
+        cut = Measured.of(found.tree.cut(chosen), self.lesson, self.price) if len(chosen) else found
         return self.noted(cut, 0.0) | {"alpha": best}
+
+    def auc(self, found: Measured, tally: np.ndarray) -> float:
+        """Area under the ROC curve, over the classes that the reading counts."""
+        return found.auc(tally, taught=self.variant == AUTHORS)
 
     def noted(self, found: Measured, seconds: float) -> dict[str, Any]:
         """Measures of a tree; seconds of the growing alone, where times are asked for."""
         times = {"seconds": round(seconds, 6)} if self.clock else {}
         return {
-            "roc_auc": _plain(found.auc(self.lesson.test)),
-            "valid_auc": _plain(found.auc(self.lesson.valid)),
+            "roc_auc": _plain(self.auc(found, self.lesson.test)),
+            "valid_auc": _plain(self.auc(found, self.lesson.valid)),
             "expected_cost": found.expected_cost,
             "n_nodes": found.tree.n_nodes,
             **times,
