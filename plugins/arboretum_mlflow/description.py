@@ -48,7 +48,7 @@ def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, An
         pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in told.items()))
     known = {name for child in children for name in child["metrics"]}
     columns = [name for name in (*FIRST_COLUMNS, *(n for n in best if n not in FIRST_COLUMNS)) if name in known]
-    columns = columns[:MOST_COLUMNS]
+    columns = columns[:MOST_COLUMNS] + sorted(name for name in known if name.startswith("kept_") and name not in columns[:MOST_COLUMNS])
     if columns:
         if columns[0] in FIRST_COLUMNS:
             children = sorted(children, key=lambda c: (c.get("dataset", ""), c["metrics"].get(columns[0], math.inf)))

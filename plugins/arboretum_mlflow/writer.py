@@ -32,6 +32,10 @@ COLUMNS = (
     *("metrics.`valid_error`", "metrics.`test_error`", "metrics.`n_leaves`", "metrics.`depth`"),
 )
 """What the list of runs shows besides name and time, under the address that ``arboretum ui`` prints."""
+KEPT = "kept_"
+"""How the metrics begin that tell what a tuner or a pruner kept (``kept_lam``)."""
+NEWEST = 200
+"""Runs that are looked at for such metrics."""
 MAX_PARAMS = 100
 MAX_METRICS = 500
 PAGE = 1000
@@ -76,9 +80,15 @@ class Writer:
         """
         if self.client.get_experiment_by_name(self.experiment) is None:
             return "#/experiments"
-        chosen = {"selectedColumns": ["attributes.`Created`", "attributes.`Duration`", *COLUMNS]}
+        chosen = {"selectedColumns": ["attributes.`Created`", "attributes.`Duration`", *COLUMNS, *self._kept()]}
         self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", json.dumps(chosen))
         return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
+
+    def _kept(self) -> list[str]:
+        """Columns of what tuners and pruners kept, where the newest runs have any."""
+        newest = self.client.search_runs([self.experiment_id], max_results=NEWEST)
+        names = {name for run in newest for name in run.data.metrics if name.startswith(KEPT)}
+        return [f"metrics.`{name}`" for name in sorted(names)]
 
     # -- runs --------------------------------------------------------------------------------------------------------
 

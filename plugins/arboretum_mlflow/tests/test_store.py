@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import attrs
 import pytest
 from arboretum_mlflow import entry
+from arboretum_mlflow.tracker import MLflowTracker
 
 from arboretum.api import Certificate, Certified, RunInfo, Solution, Status, TrackerError
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
@@ -192,6 +193,30 @@ def test_children_name_their_parent_and_the_parent_shows_the_best_and_what_is_co
     assert "seed (2 values)" in text
     assert text.index("cart iris seed=0         0.02") < text.index("cart iris seed=1         0.03"), "best first"
     assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
+
+
+def test_kept_values_are_columns_of_the_list_of_runs_and_of_a_sweeps_summary(fresh_store, tmp_path):
+    tracker = MLflowTracker(uri=fresh_store)
+
+    def ask(sql, *values):
+        with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
+            return base.execute(sql, values).fetchall()
+
+    sweep = tracker.open_sweep("tuned", {"overrides": ["seed=0,1"]})
+    for seed, lam in ((0, 10.0), (1, 0.1)):
+        record = sample_record(seed)
+        record = attrs.evolve(record, metrics={**record.metrics, "kept_lam": lam})
+        tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record))
+    tracker.close_sweep(sweep, {"valid_error": 0.02}, "FINISHED")
+    head, *lines = [line.split() for line in tags_of(ask, sweep)["mlflow.note.content"].splitlines() if "  " in line]
+    assert head[-1] == "kept_lam"
+    assert {float(line[-1]) for line in lines} == {10.0, 0.1}
+    try:
+        tracker._courier.ask("share_view")
+    finally:
+        tracker.close()
+    ((view,),) = ask("SELECT value FROM experiment_tags WHERE key LIKE 'mlflow.sharedViewState.%'")
+    assert json.loads(view)["selectedColumns"][-1] == "metrics.`kept_lam`"
 
 
 def test_an_interrupted_sweep_is_killed_and_keeps_its_runs(mlflow_tracker, query, tmp_path):
