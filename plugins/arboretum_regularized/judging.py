@@ -62,7 +62,7 @@ def cells(found: Results) -> list[Cell]:
                 made.append(
                     Cell.judged(
                         WORDS[measure][0], dataset, algorithm, value, float(values.mean()), error, n=len(values), limit=LIMIT,
-                        known=known(dataset, algorithm, measure), aside=aside,
+                        known=known(found, dataset, algorithm, measure, value), aside=aside,
                     )
                 )  # fmt: skip
     return made

@@ -15,12 +15,14 @@ from arboretum_regularized.protocol import Coded, Lesson
 class Measured:
     """A tree with its rows.
 
-    rest : int64[distinct rows of the data set], the node at which each comes to rest.
+    rest : int64[distinct rows of the data set], the node at which each comes to rest.   asked : bool[nodes] or None: the
+    nodes that still ask their test, where ``rest`` is that of the tree cut back; None: all inner nodes.
     """
 
     tree: Tree
     lesson: Lesson
     rest: np.ndarray
+    asked: np.ndarray | None = None
 
     @staticmethod
     def of(tree: Tree, lesson: Lesson, prices: Prices) -> Measured:
@@ -76,7 +78,8 @@ class Measured:
     @property
     def expected_cost(self) -> float:
         """Price paid by a training row on average: Σ price · mass over the nodes, by the mass of the root."""
-        return math.fsum(self.tree.price * self.tree.mass) / float(self.tree.mass[0])
+        paid = self.tree.price * self.tree.mass
+        return math.fsum(paid if self.asked is None else paid[self.asked]) / float(self.tree.mass[0])
 
     def auc(self, tally: np.ndarray, *, taught: bool = False) -> float:
         """Area under the ROC curve on the rows tallied; see :func:`area`.

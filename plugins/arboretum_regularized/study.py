@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arboretum.api import Context, House, Parts, Prices, Problem
 from arboretum_regularized.measuring import Measured
@@ -89,7 +90,7 @@ class Piece:
         for lam in published().lambdas:
             found, seconds = self.grow(algorithm, lam)
             auc = self.auc(found, self.lesson.valid)
-            tried.append([lam, _plain(auc)])
+            tried.append([lam, *self.numbers(found)])
             if kept is not None and rule._drops(auc, best):
                 break
             kept, best = (lam, found, seconds), max(best, auc)
@@ -99,30 +100,34 @@ class Piece:
     def pruned(self, found: Measured, algorithm: str) -> dict[str, Any]:
         """The tree cut back by the α that ranks validation rows best, the smallest of equal ones."""
         chosen, best, auc = None, math.nan, -math.inf
-        subtrees = Subtrees.of(found.tree, "impurity")
+        subtrees, tried = Subtrees.of(found.tree, "impurity"), []
         for alpha in published().alphas:
             nodes = subtrees.dearer_than_a_leaf(alpha) if self.variant == AUTHORS else subtrees.minimal(alpha)
-            rest = found.tree.heirs(nodes)[found.rest]
-            now = self.auc(attrs.evolve(found, rest=rest), self.lesson.valid)
-            if chosen is None or now > auc:
-                chosen, best, auc = nodes, alpha, now
+            heirs = found.tree.heirs(nodes)
+            stands = heirs == np.arange(len(heirs))
+            stands[nodes] = False
+            now = attrs.evolve(found, rest=heirs[found.rest], asked=stands)
+            tried.append([alpha, *self.numbers(now)])
+            score = self.auc(now, self.lesson.valid)
+            if chosen is None or score > auc:
+                chosen, best, auc = nodes, alpha, score
         cut = Measured.of(found.tree.cut(chosen), self.lesson, self.price) if len(chosen) else found
-        return self.noted(cut, 0.0) | {"alpha": best}
+        return self.noted(cut, None) | {"alpha": best, "tried": tried}
 
     def auc(self, found: Measured, tally: np.ndarray) -> float:
         """Area under the ROC curve, over the classes that the reading counts."""
         return found.auc(tally, taught=self.variant == AUTHORS)
 
-    def noted(self, found: Measured, seconds: float) -> dict[str, Any]:
+    def numbers(self, found: Measured) -> tuple[float | None, float | None, float]:
+        """Validation AUC, test AUC, expected cost."""
+        valid, test = (_plain(self.auc(found, tally)) for tally in (self.lesson.valid, self.lesson.test))
+        return valid, test, found.expected_cost
+
+    def noted(self, found: Measured, seconds: float | None) -> dict[str, Any]:
         """Measures of a tree; seconds of the growing alone, where times are asked for."""
-        times = {"seconds": round(seconds, 6)} if self.clock else {}
-        return {
-            "roc_auc": _plain(self.auc(found, self.lesson.test)),
-            "valid_auc": _plain(self.auc(found, self.lesson.valid)),
-            "expected_cost": found.expected_cost,
-            "n_nodes": found.tree.n_nodes,
-            **times,
-        }
+        times = {"seconds": round(seconds, 6)} if self.clock and seconds is not None else {}
+        valid, test, cost = self.numbers(found)
+        return {"roc_auc": test, "valid_auc": valid, "expected_cost": cost, "n_nodes": found.tree.n_nodes, **times}
 
 
 def _plain(value: float) -> float | None:
