@@ -51,7 +51,7 @@ class Guarantee:
             return f"no guarantee: {self.reason}"
         impurity = f", ε_h ≤ {self.eps_h:.4g}" if self.lam else ""
         return (
-            f"guarantee: expected cost at most 20γ = {self.ratio:.5g} times the least "
+            f"guarantee: expected cost at most 20γ = {self.ratio:,.0f} times the least "
             f"(Theorem 1; Δ ≥ {self.delta:.3g}, n = {self.n}{impurity})"
         )
 
