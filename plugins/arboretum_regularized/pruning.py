@@ -5,7 +5,8 @@ R(t) = p(t)·h(t): the node's share of the training weight times its impurity.  
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -198,4 +199,4 @@ def _variance(tree: Tree) -> np.ndarray:
     return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
 
 
-RISKS: dict[str, Any] = {"error": _error, "gini": _gini, "entropy": _entropy, "variance": _variance}
+RISKS: Mapping[str, Callable[[Tree], np.ndarray]] = {"error": _error, "gini": _gini, "entropy": _entropy, "variance": _variance}

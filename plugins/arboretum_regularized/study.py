@@ -91,7 +91,7 @@ class Piece:
             found, seconds = self.grow(algorithm, lam)
             auc = self.auc(found, self.lesson.valid)
             tried.append([lam, *self.numbers(found)])
-            if kept is not None and rule._drops(auc, best):
+            if kept is not None and rule.drops(auc, best):
                 break
             kept, best = (lam, found, seconds), max(best, auc)
         lam, found, seconds = kept

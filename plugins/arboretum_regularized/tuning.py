@@ -76,7 +76,7 @@ class Descending(_Tuner):
         reference = -math.inf
         for asked, found, solution in self._trials(fit, score):
             tried.append((asked, found))
-            if kept is not None and self._drops(found, reference):
+            if kept is not None and self.drops(found, reference):
                 break
             kept = asked, solution
             if solution.tree is None:  # the budget ran out at the first value
@@ -84,7 +84,8 @@ class Descending(_Tuner):
             reference = max(reference, found) if self.against == "best" else found
         return Selection(kept[0], score.measure, tried, score.notes), kept[1]
 
-    def _drops(self, found: float, reference: float) -> bool:
+    def drops(self, found: float, reference: float) -> bool:
+        """Whether a score is lower than the one it is compared with by more than ``drop``; NaN, a tree that is missing, is."""
         if math.isnan(found):
             return True
         allowed = self.drop * abs(reference) if self.relative else self.drop

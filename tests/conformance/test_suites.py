@@ -721,7 +721,7 @@ class BestOfThree:
     """Tries three values and keeps the one with fewest errors on the validation rows."""
 
     kind, name, paper, capabilities = "tuner", "best_of_three", "", ()
-    measure = "error"
+    measure = "accuracy"
 
     def tune(self, fit, valid):
         tried = [({"criterion.lam": lam}, fit({"criterion.lam": lam})) for lam in (0.0, 0.3, 0.5)]
@@ -751,7 +751,7 @@ class TellsOtherScores(BestOfThree):
 
     def tune(self, fit, valid):
         kept, solution = super().tune(fit, valid)
-        return Selection(kept, "error", [({"criterion.lam": lam}, 0.125) for lam in (0.0, 0.3, 0.5)]), solution
+        return Selection(kept, "accuracy", [({"criterion.lam": lam}, 0.125) for lam in (0.0, 0.3, 0.5)]), solution
 
 
 @attrs.frozen

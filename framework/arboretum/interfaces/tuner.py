@@ -15,7 +15,8 @@ class Tuner(Component, Protocol):
     """A rule that tries values of one field and keeps one.  It sees trees before they are pruned.
 
     Optional attributes, for those who check it: ``measure``, by which the kept tree is the best tried on the validation rows
-    (default "roc_auc", as :class:`~arboretum.measure.ValidationScore` reads it), and ``slack``, by how much it may miss that.
+    ("roc_auc", "accuracy" or "r2"; default: what :class:`~arboretum.measure.ValidationScore` takes for the rows), and ``slack``,
+    by how much it may miss that.
     """
 
     def tune(

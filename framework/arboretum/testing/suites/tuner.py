@@ -8,8 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Selection, Solution, Status
-from arboretum.measure import HIGHER, direction, evaluate
+from arboretum.api import Selection, Solution, Status, Table, ValidationScore
 from arboretum.testing.oracles import build_tree, slow_greedy
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, toy_objects, toy_table
@@ -33,6 +32,11 @@ class Workshop:
         return solution
 
 
+def score_of(valid: Table, measure: str) -> ValidationScore:
+    """The score by the measure that a tuner names, by default the one that fits the rows."""
+    return ValidationScore(valid, measure) if measure else ValidationScore.on(valid)
+
+
 class TunerSuite(ComponentSuite):
     """It keeps a value it has tried, with the tree that came of it, tells what it tried if anything, and tries the same again."""
 
@@ -50,10 +54,8 @@ class TunerSuite(ComponentSuite):
     def test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states(self, component, workshop):
         """By the measure it states; the slack is that of scores of at most 1."""
         _, kept = component.tune(workshop.fit, workshop.valid)
-        name = getattr(component, "measure", "roc_auc")
-        better = 1 if direction(name) == HIGHER else -1
-        best = max(better * evaluate(solution.tree, workshop.valid)[name] for _, solution in workshop.asked)
-        found = better * evaluate(kept.tree, workshop.valid)[name]
+        score = score_of(workshop.valid, getattr(component, "measure", ""))
+        best, found = max(score.of(solution.tree) for _, solution in workshop.asked), score.of(kept.tree)
         rounding = 4 * np.finfo(float).eps * max(1.0, abs(best))
         assert found >= best - getattr(component, "slack", 0.0) - rounding
 
@@ -63,8 +65,9 @@ class TunerSuite(ComponentSuite):
         if not selection.tried:
             pytest.skip("it returns the kept values alone, and tells no trials")
         assert [dict(values) for values, _ in selection.tried] == [values for values, _ in workshop.asked]
-        for (_, score), (_, solution) in zip(selection.tried, workshop.asked, strict=True):
-            assert score == pytest.approx(evaluate(solution.tree, workshop.valid)[selection.measure])
+        score = score_of(workshop.valid, selection.measure)
+        for (_, told), (_, solution) in zip(selection.tried, workshop.asked, strict=True):
+            assert told == pytest.approx(score.of(solution.tree))
 
     def test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one(self, component, workshop):
         def fit(values: dict[str, Any]) -> Solution:
