@@ -21,7 +21,7 @@ Groups of arguments, one tuple each:
   allow_constant only), and paid bool[F], whether a feature's column was asked.
 * ``nodes``, one entry per node, the given node first: feature int32 (place in the group's order, −1: leaf), index
   int32, side int32, parent int32, branch int32 (outcome of the parent's test), price, score, impurity float64; the tables
-  weights float64[., width], counts int64[., count width]; and rows int64[.].  Children of a node have consecutive numbers.
+  weights float64[., width], counts int64[., count width]; and rows int64[.] (empty without n_rows).  Children of a node have consecutive numbers.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def scratch_for(features, n_rows, room, width, count_width, unit, by_class, own)
         block_e[: most * arity * own].reshape(most, arity, own),
     )  # fmt: skip
     place = (np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32))
-    sums = (np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64), np.zeros(2))
+    sums = (np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64))
     column = (np.empty(bins * own), np.empty(n_rows * own, np.int32), np.empty(n_rows * own))
     return (
         np.empty((0 if unit and by_class else bins, width)), np.empty((bins, count_width), np.int64), block, place, sums,
@@ -87,7 +87,7 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
     feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes[:10]
     batch, params, impurity_address, relative, column_address = judge
     bin_w, bin_c, block, place, sums, free, spare, goes, start, segment, stack, state, best, column = scratch
-    bin_e = column[0]
+    bin_e, path = column[0], (feature, index, parent)
     by_class = len(objects[0]) > 0
     width, count_width = weights.shape[1], counts.shape[1]
     n_features, room = len(family), len(feature)
@@ -114,12 +114,12 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
         while f < n_features:
             if family[f] == MULTIWAY:
                 f = scan_multiway(
-                    v, f, features, bin_w, bin_c, bin_e, rules, levels, above[0], free, nodes, block, place, by_class,
+                    v, f, features, bin_w, bin_c, bin_e, rules, levels, above[0], free, path, block, place, by_class,
                     node, batch, relative, floor, state, best,
                 )  # fmt: skip
             else:
                 f = scan_binary(
-                    v, f, features, bin_w, bin_c, bin_e, rules, levels, above[0], free, nodes, block, place, sums,
+                    v, f, features, bin_w, bin_c, bin_e, rules, levels, above[0], free, path, block, place, sums,
                     by_class, node, batch, relative, floor, state, best,
                 )  # fmt: skip
         flush(block, place, width, count_width, node, batch, relative, floor, state, best)
@@ -194,7 +194,7 @@ def describe(first, stop, rows, segment, stack, waiting, objects, rules, levels,
             n_rows = 0
             for j in range(low, high):
                 n_rows += rows_each[rows[j]]
-        rows_of_node[v] = n_rows
+            rows_of_node[v] = n_rows
         for k in range(width if by_class else 1):
             mass += weights[v, k]
         impurity[v] = impurity_of(weights[v])
@@ -272,9 +272,9 @@ def mark_paid(v, owner, feature, parent, paid, free):
 
 
 @jit(borrow=True)
-def was_asked(v, f, test, number, used, nodes):
+def was_asked(v, f, test, number, used, path):
     """Whether this very test, the one at ``number`` in the prices, was asked on the path to node v."""
-    feature, index, parent = nodes[0], nodes[1], nodes[3]
+    feature, index, parent = path
     for u in used:
         if u == number:
             return True
@@ -288,21 +288,21 @@ def was_asked(v, f, test, number, used, nodes):
 
 @jit(borrow=True)
 def scan_multiway(
-    v, f, features, bin_w, bin_c, bin_e, rules, levels, used, free, nodes, block, place, by_class, node, batch,
-    relative, floor, state, best,
+    v, f, features, bin_w, bin_c, bin_e, rules, levels, used, free, path, block, place, by_class, node, batch, relative,
+    floor, state, best,
 ):
     """Put the tables of the multiway tests from feature f on into the block, where they compete; a test's heaviest
     outcome takes missing rows.  Return the first feature of another family."""
     family, offset, has_missing, price_offset, prices = features[4:9]
     block_w, block_c, block_e = block[:3]
     block_p, _, block_t = place
-    units, width, count_width = len(bin_w) == 0, nodes[8].shape[1], nodes[9].shape[1]
+    units, width, count_width = len(bin_w) == 0, block[3].shape[2], block[4].shape[2]
     allow_constant, min_leaf, min_weight = rules[ALLOW_CONSTANT] != 0, rules[MIN_LEAF], levels[MIN_WEIGHT]
     while f < len(family) and family[f] == MULTIWAY:
         g = f
         f += 1
         first, stop = offset[g], offset[g + 1] - has_missing[g]
-        if allow_constant and was_asked(v, g, first - offset[g], price_offset[g], used, nodes):
+        if allow_constant and was_asked(v, g, first - offset[g], price_offset[g], used, path):
             continue
         missing, lost = np.int64(0), 0.0
         if has_missing[g]:
@@ -372,15 +372,16 @@ def weight_of(bin_w, bin_c, b, by_class):
 
 @jit(borrow=True)
 def scan_binary(
-    v, f, features, bin_w, bin_c, bin_e, rules, levels, used, free, nodes, block, place, sums, by_class, node, batch,
+    v, f, features, bin_w, bin_c, bin_e, rules, levels, used, free, path, block, place, sums, by_class, node, batch,
     relative, floor, state, best,
 ):
     """Put the tables of the two-outcome tests of feature f into the block; each with missing rows in outcome 0, then 1.
     Return the feature after it."""
     family, offset, has_missing, price_offset, prices = features[4:9]
     block_p, _, block_t = place
-    all_w, all_c, left_w, left_c, own = sums
-    width, count_width = nodes[8].shape[1], nodes[9].shape[1]
+    all_w, all_c, left_w, left_c = sums
+    block_e, own = block[2], len(bin_e) > 0
+    width, count_width, all_e, left_e = len(all_w), len(all_c), 0.0, 0.0
     units, cuts = len(bin_w) == 0, family[f] == THRESHOLDS
     first, stop = offset[f], offset[f + 1] - has_missing[f]
     missing = rows_of(bin_c, stop) if has_missing[f] else np.int64(0)
@@ -393,10 +394,9 @@ def scan_binary(
             for k in range(width):
                 all_w[k] += bin_w[b, k]
     known = all_c.sum()
-    own[:] = 0.0
-    if len(bin_e) > 0:
+    if own:
         for b in range(first, stop):
-            own[0] += bin_e[b]
+            all_e += bin_e[b]
     if units:
         for k in range(width):
             all_w[k] = all_c[k]
@@ -407,11 +407,11 @@ def scan_binary(
         for k in range(width):
             w = np.float64(bin_c[b, k]) if units else bin_w[b, k]
             left_w[k] = left_w[k] + w if cuts else w
-        if len(bin_e) > 0:
-            own[1] = own[1] + bin_e[b] if cuts else bin_e[b]
+        if own:
+            left_e = left_e + bin_e[b] if cuts else bin_e[b]
         left, test = left_c.sum(), price_offset[f] + b - first
         if rules[ALLOW_CONSTANT]:
-            if was_asked(v, f, b - first, test, used, nodes):
+            if was_asked(v, f, b - first, test, used, path):
                 continue
         elif left == 0 or left == known or (here == 0 and prices[test] == prices[test - 1]):
             continue
@@ -430,17 +430,21 @@ def scan_binary(
                 flush(block, place, width, count_width, node, batch, relative, floor, state, best)
             t = state[USED]
             state[USED], state[ARITY] = t + 1, 2
-            put_two(t, sums, bin_w, bin_c, bin_e, stop, s if missing > 0 else NO_SIDE, block, by_class)
+            put_two(t, sums, bin_w, bin_c, stop, s if missing > 0 else NO_SIDE, block, by_class)
+            if own:
+                block_e[2 * t], block_e[2 * t + 1] = left_e, all_e - left_e if left < known else 0.0
+                if missing > 0:
+                    block_e[2 * t + s] += bin_e[stop]
             block_p[t] = 0.0 if free[f] else prices[test]
             block_t[t, 0], block_t[t, 1], block_t[t, 2] = f, b - first, s if missing > 0 else NO_SIDE
     return f + 1
 
 
 @jit(borrow=True)
-def put_two(t, sums, bin_w, bin_c, bin_e, lost, side, block, by_class):
+def put_two(t, sums, bin_w, bin_c, lost, side, block, by_class):
     """Write the table of a two-outcome test: left, and all but left; bin ``lost`` goes to ``side``."""
-    all_w, all_c, left_w, left_c, own = sums
-    block_w, block_c, block_e = block[:3]
+    all_w, all_c, left_w, left_c = sums
+    block_w, block_c = block[:2]
     width, count_width = len(all_w), len(all_c)
     w, c = 2 * t * width, 2 * t * count_width
     rest = np.int64(0)
@@ -459,10 +463,6 @@ def put_two(t, sums, bin_w, bin_c, bin_e, lost, side, block, by_class):
         other = 0.0 if gone else all_w[k] - left_w[k]
         block_w[w + k] = left_w[k] + (more if side == 0 else 0.0)
         block_w[w + width + k] = other + (more if side == 1 else 0.0)
-    if len(bin_e) > 0:
-        lost_e = bin_e[lost] if side >= 0 else 0.0
-        block_e[2 * t] = own[1] + (lost_e if side == 0 else 0.0)
-        block_e[2 * t + 1] = (0.0 if rest == 0 else own[0] - own[1]) + (lost_e if side == 1 else 0.0)
 
 
 @jit(borrow=True)

@@ -33,7 +33,7 @@ def grow_forest(
     batch, impurity_address, column_address : int64[judges]; all have a column of their own or none has.   params :
     float64[judges, most].
     Written: start int64[judges + 1]; integers int32[5, room] (feature, index, side, parent, branch) and floats float64[3,
-    room] (price, score, impurity), weights and counts, tallies int64[room] (rows), with room for all trees; measures
+    room] (price, score, impurity), weights and counts, tallies (rows; int64[0] without n_rows), with room for all trees; measures
     float64[judges, 8].
     """  # fmt: skip
     features = (

@@ -47,6 +47,11 @@ class Judges:
     column_at: np.ndarray
     counts_objects: bool = False
 
+    @property
+    def has_column(self) -> bool:
+        """Whether they add columns of their own (all of them, or none)."""
+        return bool(len(self.column_at) and self.column_at[0])
+
     @staticmethod
     def of(
         pairs: Sequence[tuple[Any, Any]], n_classes: int, seed: int = 0, coverage: tuple[Any, ...] = ()
@@ -131,7 +136,7 @@ class Forest:
     feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of missing values,
     −1: the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test) : int32[nodes].
     price, score, impurity : float64[nodes].   weights : float64[nodes, classes].   counts : int64[nodes, classes], rows, or
-    objects for criteria with ``counts_objects``.   n_rows : int64[nodes], rows.
+    objects for criteria with ``counts_objects``.   tallies : int64[nodes], rows, where ``counts`` are something else.
     measures : float64[trees, 8], columns :data:`MEASURES`.
     """
 
@@ -141,7 +146,7 @@ class Forest:
     weights: np.ndarray
     counts: np.ndarray
     measures: np.ndarray
-    n_rows: np.ndarray
+    tallies: np.ndarray
 
     feature = property(lambda self: self.integers[0])
     index = property(lambda self: self.integers[1])
@@ -151,6 +156,11 @@ class Forest:
     price = property(lambda self: self.floats[0])
     score = property(lambda self: self.floats[1])
     impurity = property(lambda self: self.floats[2])
+
+    @property
+    def n_rows(self) -> np.ndarray:
+        """int64[nodes]: training rows."""
+        return self.tallies if len(self.tallies) else self.counts.sum(axis=1)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -200,7 +210,9 @@ def grow_many(
     room = 2 * n * n_trees
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
     integers, floats = np.empty((5, room), np.int32), np.empty((3, room))
-    weights, counts, tallies = np.empty((room, width)), np.empty((room, width), np.int64), np.empty(room, np.int64)
+    weights, counts, tallies = np.empty((room, width)), np.empty((room, width), np.int64), NO_ROWS
+    if len(n_rows):
+        tallies = np.empty(room, np.int64)
     layout = objects.layout
     done = grow_forest(
         objects.codes.reshape(-1), objects.codes.shape[1], 1, *layout.arguments, 0, _NONE,
@@ -222,7 +234,7 @@ _UNITS = np.ones(0), np.ones(0, np.int64)
 def _weights(objects: Objects, judges: Judges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights, counts, and rows per object where counts are something else; of units a column of its own alone looks."""
     if objects.weight is None:
-        return (np.ones(len(objects.label)), _UNITS[1], NO_ROWS) if judges.column_at.any() else (*_UNITS, NO_ROWS)
+        return (np.ones(len(objects.label)), _UNITS[1], NO_ROWS) if judges.has_column else (*_UNITS, NO_ROWS)
     if judges.counts_objects and (objects.count != 1).any():
         return objects.weight, np.ones(len(objects.label), np.int64), objects.count
     return objects.weight, objects.count, NO_ROWS

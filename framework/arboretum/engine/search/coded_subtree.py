@@ -185,7 +185,7 @@ class CodedSubtrees:
         while True:
             integers, floats = np.empty((5, room), np.int32), np.empty((3, room))
             weights, counts = np.empty((room, stats.width)), np.empty((room, stats.count_width), np.int64)
-            n_rows = np.empty(room, np.int64)
+            n_rows = np.empty(room if len(each) else 0, np.int64)
             grow_forest(
                 codes.reshape(-1), codes.shape[1], 1, *self._layout.arguments, cell.depth, *self._above(cell), *target,
                 stats.weight[rows], stats.count[rows], stats.unit, each, self._rules, self._levels, *self._one,
@@ -198,8 +198,8 @@ class CodedSubtrees:
         if n == FOUND_NAN:
             return -1
         return hang(
-            root, integers[:, :n], floats[:, :n], weights[:n].copy(), n_rows[:n], stats, space.objects.features,
-            self._layout, self._names,
+            root, integers[:, :n], floats[:, :n], weights[:n].copy(),
+            n_rows[:n] if len(each) else counts[:n].sum(axis=1), stats, space.objects.features, self._layout, self._names,
         )[1]  # fmt: skip
 
     def _above(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
