@@ -72,7 +72,7 @@ class ReproductionSuite(ComponentSuite):
         before = json.dumps(results)
         one, two = component.judge(results), component.judge(json.loads(before))
         assert json.dumps(results) == before
-        assert one == two
+        assert repr(one) == repr(two)  # spelled out: a NaN in a chart (no result there) equals no other
 
     def test_the_judgement_is_whole(self, component, results):
         found = component.judge(results)
