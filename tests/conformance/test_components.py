@@ -31,6 +31,7 @@ the same time."""
 
 
 CLAIMS = {
+    ("reproduction", "regularized"): {"fraction": 1.0},  # a cell needs the spread of two splits
     ("criterion", "reduction"): {"scale_free": True},
     ("criterion", "gain_ratio"): {"scale_free": True},
     ("criterion", "balance"): {"scale_free": True},
