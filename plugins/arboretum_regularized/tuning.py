@@ -53,6 +53,7 @@ class Descending(_Tuner):
 
     name: ClassVar[str] = "descending"
     paper: ClassVar[str] = "Zhang & Gionis 2023, section 6"
+    example: ClassVar[str] = "method=ec45 theta=0.02"
 
     field: str = param("criterion.lam", "what is tuned, as on the command line")
     values: tuple[Any, ...] = param(LAMBDAS, "tried in this order; the paper goes from large to small", converter=tuple)
@@ -99,6 +100,7 @@ class Grid(_Tuner):
 
     name: ClassVar[str] = "grid"
     paper: ClassVar[str] = ""
+    example: ClassVar[str] = "tuner.field=stopping.standard.max_depth tuner.values=[1,2,4]"
 
     field: str = param("criterion.lam", "what is tuned, as on the command line")
     values: tuple[Any, ...] = param(LAMBDAS, "tried in this order", converter=tuple)
