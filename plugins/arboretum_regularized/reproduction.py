@@ -73,6 +73,14 @@ class Regularized:
         ]  # fmt: skip
         return found[: max(1, round(fraction * len(found)))]
 
+    def warm_up(self, house: House) -> None:
+        """Compile and load, on iris."""
+        from arboretum_regularized.study import study
+
+        for prices in self.prices:
+            for variant in self.variants:
+                study(house, {"dataset": "iris", "seed": 0, "prices": prices, "variant": variant, "times": self.times}, 0)
+
     def work(self, key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
         """All algorithms on one split; see :func:`arboretum_regularized.study.study`."""
         from arboretum_regularized.study import study

@@ -74,7 +74,7 @@ class Piece:
             parts = attrs.evolve(parts, criterion=attrs.evolve(parts.criterion, lam=lam))
         problem, context = Problem(self.lesson.objects, self.price, parts), Context(seed=self.seed)
         if self.clock:
-            ready(parts, problem, context)
+            parts.method.warm_up(problem, context)  # a millisecond or two once everything is loaded
         start = time.perf_counter()
         tree = parts.method.fit(problem, context).tree
         seconds = time.perf_counter() - start
@@ -132,17 +132,6 @@ class Piece:
 
 def _plain(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-_READY: set[tuple[Any, ...]] = set()
-
-
-def ready(parts: Parts, problem: Problem, context: Context) -> None:
-    """Let the method load what it will call, once per kind of problem."""
-    form = (type(parts.criterion), type(parts.impurity), parts.coverage, problem.objects.codes.dtype)
-    if form not in _READY:
-        parts.method.warm_up(problem, context)
-        _READY.add(form)
 
 
 def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
