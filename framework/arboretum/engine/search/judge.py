@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -235,9 +236,16 @@ def kernel_of(criterion: Any, impurity: Any, coverage: tuple[Any, ...] = ()) -> 
     """The criterion's kernel for this impurity and these coverages: ``criterion.kernel(impurity)`` or ``kernel(impurity,
     coverage)``, or a marked ``score``, or None."""
     if hasattr(criterion, "kernel"):
-        more = len(inspect.signature(criterion.kernel).parameters) > 1
-        return criterion.kernel(impurity, coverage) if more else criterion.kernel(impurity)
+        bound = criterion.kernel
+        function = getattr(bound, "__func__", bound)
+        more = _n_parameters(function) - (function is not bound) > 1
+        return bound(impurity, coverage) if more else bound(impurity)
     return criterion.score if mark_of(criterion.score) == "criterion" else None
+
+
+@lru_cache(maxsize=256)
+def _n_parameters(function: Callable) -> int:
+    return len(inspect.signature(function).parameters)
 
 
 def declares_concave(criterion: Any, impurity: Any) -> bool:
