@@ -18,7 +18,7 @@ from arboretum_classic.impurities import Auto, Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Discrimination, Regularized
-from arboretum_regularized.guarantee import guarantee_of
+from arboretum_regularized.guarantee import conflicting, guarantee_of
 from arboretum_regularized.impurities import Decomposable, Tsallis, check
 
 VECTORS = st.lists(st.sampled_from([0.0, 0.0, 0.25, 1.0, 3.0, 40.0]), min_size=2, max_size=5)
@@ -108,7 +108,12 @@ def two_classes(weights, labels):
     table = toy_table(0, n_rows=len(weights))
     target = Target("y", Task.classification, np.array(labels, np.int32), ("a", "b"))
     whole = Table("t", table.columns, target, np.array(weights, float))
-    return toy_objects(whole)
+    return distinct(toy_objects(whole))
+
+
+def distinct(objects):
+    """The same objects, no two with the same values."""
+    return attrs.evolve(objects, raw=np.arange(float(objects.n_objects))[:, None])
 
 
 BOTH = (Probability(), UnlikePairs())
@@ -162,11 +167,25 @@ def test_where_nothing_is_promised_the_reason_is_said(coverage, theta, impurity,
 
 
 def test_one_class_needs_no_guarantee():
+    whole = guarantee_of(two_classes([1.0] * 4, [0, 1] * 2), BOTH, 1.0, 1.0, Gini())
+    assert str(whole) == "no guarantee: the root is a leaf"
     assert "the root is a leaf" in str(guarantee_of(two_classes([1.0] * 4, [0] * 4), BOTH, 0.0, 1.0, Gini()))
 
 
+@given(st.integers(0, 30), st.booleans())
+def test_objects_that_no_test_tells_from_another_class_are_counted(seed, merged):
+    generator = np.random.default_rng(seed)
+    objects = toy_objects(toy_table(0, n_rows=24))
+    codes = generator.integers(0, 2, objects.codes.shape).astype(np.uint8)
+    raw = generator.integers(0, 2, (24, 1)) * generator.choice([0.0, -0.0, 1.5], (24, 1))
+    objects = attrs.evolve(objects, codes=codes, raw=raw, count=np.full(24, 1 + merged))
+    same = lambda i, j: (codes[i] == codes[j]).all() and (raw[i] == raw[j]).all()  # noqa: E731
+    alike = [any(same(i, j) and objects.label[i] != objects.label[j] for j in range(24)) for i in range(24)]
+    assert conflicting(objects) == (0 if merged else sum(alike))
+
+
 def test_a_run_is_told_what_theorem_1_says():
-    objects = toy_objects(toy_table(1))
+    objects = distinct(toy_objects(toy_table(1)))
     told = lambda criterion, coverage: criterion.notes(  # noqa: E731
         Problem(objects, prices_of(objects), Parts(method=None, criterion=criterion, impurity=ToyGini(), coverage=coverage))
     )[0]
