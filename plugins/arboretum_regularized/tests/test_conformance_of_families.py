@@ -39,15 +39,26 @@ class _Suite(CriterionSuite):
         return self.used
 
 
-def suite(component, impurity) -> type:
-    body = {"__test__": True, "used": component, "impurity": pytest.fixture(lambda self: impurity)}
-    return type(f"Test_{component.name}_{impurity.name}", (_Suite,), body)
+def suite(component, impurity, *coverage) -> type:
+    body = {
+        "__test__": True,
+        "used": component,
+        "impurity": pytest.fixture(lambda self: impurity),
+        "coverage": pytest.fixture(lambda self: coverage),
+    }
+    return type("Test_" + "_".join(each.name for each in (component, impurity, *coverage)), (_Suite,), body)
 
 
-TestAuthors = suite(Regularized(lam=10.0, d_term=Discrimination.authors), Entropy())
-TestGini = suite(Regularized(lam=0.5, theta=0.1), Gini())
+BOTH = (Probability(), UnlikePairs())
+
+TestAuthors = suite(Regularized(lam=10.0, d_term=Discrimination.authors), Entropy(), *BOTH)
+TestGini = suite(Regularized(lam=0.5, theta=0.1), Gini(), Probability(theta=0.1))
+TestPairs = suite(Regularized(lam=0.5), Gini(), UnlikePairs())
+TestExcluded = suite(Regularized(lam=2.0), Entropy(), OthersExcluded())
 TestAnyMean = suite(Regularized(lam=2.0), Misclassification())
-TestNumPy = suite(Regularized(lam=2.0), Tsallis())
+TestRanking = suite(SubmodularRanking(theta=0.1), Entropy(), Probability(theta=0.1), UnlikePairs())
+TestNumPy = suite(Regularized(lam=2.0), Tsallis(), *BOTH)
+TestThree = suite(Regularized(lam=2.0), Entropy(), *BOTH, OthersExcluded())
 TestNothingButGain = suite(Regularized(lam=float("inf")), Entropy())
 TestAuthorsPairs = suite(ImpurePairs(weighting=Weighting.authors), Entropy())
 TestPairsWithoutPrice = suite(ImpurePairs(per_price=False), Entropy())
@@ -80,7 +91,7 @@ def test_kernels_find_lambda_theta_and_the_form_in_this_order():
 
 
 def test_each_family_has_the_kernel_of_its_name():
-    both = (Probability(), UnlikePairs())
+    both = BOTH
     name = lambda criterion, impurity, coverage: criterion.kernel(impurity, coverage).__name__  # noqa: E731
     assert name(Regularized(), Entropy(), both) == "regularized_entropy_both"
     assert name(Regularized(), Entropy(), both[::-1]) == "regularized_entropy_both"
