@@ -11,12 +11,14 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Encoded, param
+from arboretum.api import DataError, Encoded, param
 
 _PAPER = "Zhang & Gionis 2023, section 4"
 _CLASSES = ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds")
 _LIGHT = 1e-12
 """Relative: a node as light as θ up to the rounding of its weight's sum is light, as for the leaf rule."""
+_SUM = 1e-9
+"""Probabilities that are written with ten digits or more sum to 1 within this."""
 
 
 @attrs.frozen
@@ -34,10 +36,18 @@ class Probability:
     theta: float = param(
         0.0, "a node this light is as good as a leaf", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
     )
+    normalise: bool = param(True, "weights that do not sum to 1 are divided by their sum; false: they are refused")
 
     def prepare(self, objects: Encoded) -> ProbabilityAtRoot:
-        """The same function with the root's weight at hand."""
-        return ProbabilityAtRoot(self.theta, float(objects.weight.sum()))
+        """The same function with the root's weight at hand.
+
+        Raises DataError where ``normalise`` is false and the training rows' own weights do not sum to 1 (within 1e-9).
+        """
+        total = float(objects.weight.sum())
+        if not self.normalise and objects.table.weights is not None and abs(total - 1.0) > _SUM:
+            msg = f"the weights of the training rows sum to {total:.12g} and not to 1; choose coverage.probability.normalise=true"
+            raise DataError(msg)
+        return ProbabilityAtRoot(self.theta, total)
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)], 0 … 1."""

@@ -167,14 +167,20 @@ class Regularized:
         return {"B": balance, "E": efficiency, "D": gained, "Z": joined / price}
 
     def notes(self, problem: Problem) -> tuple[str, ...]:
-        """What Theorem 1 promises for this run, in a sentence."""
+        """What Theorem 1 promises for this run, in a sentence; and that probabilities are shares of weights, where they are."""
+        promise, total = self._promise(problem), float(problem.objects.weight.sum())
+        if problem.objects.table.weights is None or abs(total - 1.0) <= 1e-9:
+            return (promise,)
+        return (f"the weights of the training rows sum to {total:.6g}: probabilities are their shares", promise)
+
+    def _promise(self, problem: Problem) -> str:
         if self.lam == math.inf:
-            return ("no guarantee: lam=inf leaves out what bounds the expected cost",)
+            return "no guarantee: lam=inf leaves out what bounds the expected cost"
         if self.theta > 0 and not any(_stops_at(rule, self.theta) for rule in problem.parts.stopping):
-            return (f"no guarantee: nodes of at most theta={self.theta:g} are divided further; choose stopping=[mass]",)
+            return f"no guarantee: nodes of at most theta={self.theta:g} are divided further; choose stopping=[mass]"
         found = guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
         authors = self.d_term is Discrimination.authors and self.lam > 0
-        return (f"{found} (proved for d_term=paper)" if authors else str(found),)
+        return f"{found} (proved for d_term=paper)" if authors else str(found)
 
 
 def _stops_at(rule: Any, theta: float) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arboretum.api import ContractError, Parts, Problem, Table, Target, Task
+from arboretum.api import ContractError, DataError, Parts, Problem, Table, Target, Task
 from arboretum.testing import ImpuritySuite
 from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
 from arboretum_classic.impurities import Auto, Entropy, Gini, Misclassification
@@ -188,14 +188,32 @@ def test_a_run_is_told_what_theorem_1_says():
     objects = distinct(toy_objects(toy_table(1)))
     told = lambda criterion, coverage: criterion.notes(  # noqa: E731
         Problem(objects, prices_of(objects), Parts(method=None, criterion=criterion, impurity=ToyGini(), coverage=coverage))
-    )[0]
+    )[-1]
     assert "toy_gini is not known" in told(Regularized(), BOTH)
     assert told(Regularized(lam=0.0), (UnlikePairs(),)).startswith("guarantee: ")
     assert told(Regularized(lam=0.0), (OthersExcluded(),)).startswith("guarantee: ")
     assert "lam=inf" in told(Regularized(lam=math.inf), BOTH)
     parts = Parts(method=None, impurity=Gini(), coverage=BOTH)
-    text = Regularized(d_term=Discrimination.authors).notes(Problem(objects, prices_of(objects), parts))[0]
+    text = Regularized(d_term=Discrimination.authors).notes(Problem(objects, prices_of(objects), parts))[-1]
     assert text.endswith("(proved for d_term=paper)")
     light = Parts(method=None, impurity=Gini(), coverage=(Probability(theta=0.1), UnlikePairs()))
-    told = Regularized(theta=0.1).notes(Problem(objects, prices_of(objects), light))[0]
+    told = Regularized(theta=0.1).notes(Problem(objects, prices_of(objects), light))[-1]
     assert told == "no guarantee: nodes of at most theta=0.1 are divided further; choose stopping=[mass]"
+
+
+def test_weights_that_do_not_sum_to_1_are_normalised_with_a_note_or_refused():
+    raw, labels = np.array([0.3, 1.1, 0.7, 0.9]), [0, 1, 0, 1]
+    told = lambda weights: Regularized().notes(  # noqa: E731
+        Problem(two_classes(weights, labels), None, Parts(method=None, impurity=Gini(), coverage=BOTH))
+    )
+    first, promise = told(raw)
+    assert first == "the weights of the training rows sum to 3: probabilities are their shares"
+    assert told(raw / 3) == (promise,)
+    strict, rows = Probability(normalise=False), np.arange(2)
+    with pytest.raises(DataError, match="sum to 3 and not to 1; choose coverage.probability.normalise=true"):
+        strict.prepare(two_classes(raw, labels))
+    expected = Probability().covered(two_classes(raw, labels), rows)
+    assert strict.covered(two_classes(raw / 3, labels), rows) == pytest.approx(expected)
+    equal = attrs.evolve(two_classes(raw, labels), weight=np.ones(4))
+    equal = attrs.evolve(equal, table=attrs.evolve(equal.table, weights=None))
+    assert strict.prepare(equal).total == 4.0
