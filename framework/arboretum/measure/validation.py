@@ -28,7 +28,7 @@ def roc_auc(scores: Tree | np.ndarray, table: Table, rest: np.ndarray | None = N
         msg = f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none"
         raise DataError(msg)
     if isinstance(scores, Tree):
-        return _Cuts.of(scores, table, rest).roc_auc(np.arange(scores.n_nodes))
+        return _Cuts.of(scores, table, rest).roc_auc(())
     return metrics.roc_auc(table.target.codes, np.asarray(scores, np.float64), table.row_weights())
 
 
@@ -70,9 +70,7 @@ class ValidationScore:
 
     def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:
         """A function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree once, whatever is asked of it."""
-        cuts = _Cuts.of(tree, self.table)
-        score = getattr(cuts, self.measure)
-        return lambda nodes: score(tree.heirs(nodes))
+        return getattr(_Cuts.of(tree, self.table), self.measure)
 
 
 MOST_NAMED = 5
@@ -83,59 +81,51 @@ MOST_NAMED = 5
 class _Cuts:
     """Where the rows of a table rest in a tree, ready to be moved up.
 
-    whole : int64[k], rows that rest at one node, ``at`` int64[k].   Other rows are in parts: row ``row[j]`` with the share
-    ``share[j]`` at ``node[j]``, in order of ``row``.
+    whole : int64[k], rows that rest at one node, ``at`` int64[k].   parted : int64[…], rows that are split over branches; these
+    walk each cut tree anew, because their shares, summed in another order, would break ties that the cut tree has.
     """
 
     tree: Tree
     table: Table
     whole: np.ndarray
     at: np.ndarray
-    row: np.ndarray
-    node: np.ndarray
-    share: np.ndarray
+    parted: np.ndarray
 
     @staticmethod
     def of(tree: Tree, table: Table, rest: np.ndarray | None = None) -> _Cuts:
         rest = tree.rest(table) if rest is None else rest
-        whole, parted = np.flatnonzero(rest >= 0), np.flatnonzero(rest < 0)
-        parts = [(rows, np.full(len(rows), node), share) for node, rows, share in tree.flow(table, parted)] if len(parted) else []
-        none = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
-        row, node, share = (np.concatenate(arrays) for arrays in zip(*(parts or none), strict=True))
-        order = np.argsort(row, kind="stable")
-        return _Cuts(tree, table, whole, rest[whole], row[order], node[order], share[order])
+        whole = np.flatnonzero(rest >= 0)
+        return _Cuts(tree, table, whole, rest[whole], np.flatnonzero(rest < 0))
 
-    def _parted(self, heirs: np.ndarray, per_node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(rows, their averages of ``per_node``) of the rows in parts."""
-        if len(self.row) == 0:
-            return self.row, per_node[:0]
-        rows, first = np.unique(self.row, return_index=True)
-        share = self.share.reshape(-1, *[1] * (per_node.ndim - 1))
-        return rows, np.add.reduceat(share * per_node[heirs[self.node]], first, axis=0)
+    def _shares(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+        """float64[len(parted), n_classes] for the rows that are split."""
+        if len(self.parted) == 0:
+            return np.zeros((0, len(self.tree.classes)))
+        return self.tree.cut(nodes).predict_proba(self.table.take(self.parted))
 
-    def roc_auc(self, heirs: np.ndarray) -> float:
-        """heirs : int64[n_nodes], where rows that rest at each node are to rest."""
+    def roc_auc(self, nodes: Sequence[int] | np.ndarray) -> float:
+        """nodes : int64[…], where to cut."""
         tree, codes, weights = self.tree, self.table.target.codes, self.table.row_weights()
         n_classes = max(len(tree.classes), int(codes.max(initial=0)) + 1)
-        place = heirs[self.at] * n_classes + codes[self.whole]
+        place = self.tree.heirs(nodes)[self.at] * n_classes + codes[self.whole]
         mass = np.bincount(place, weights[self.whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
         used = np.flatnonzero(mass.sum(axis=1) > 0)
         share = tree.distribution()
-        rows, average = self._parted(heirs, share)
+        rows = self.parted
         alone = np.zeros((len(rows), n_classes))
         alone[np.arange(len(rows)), codes[rows]] = weights[rows]
-        return metrics.roc_auc_of_groups(np.concatenate([share[used], average]), np.concatenate([mass[used], alone]))
+        return metrics.roc_auc_of_groups(np.concatenate([share[used], self._shares(nodes)]), np.concatenate([mass[used], alone]))
 
-    def accuracy(self, heirs: np.ndarray) -> float:
+    def accuracy(self, nodes: Sequence[int] | np.ndarray) -> float:
         predicted = np.zeros(self.table.n_rows, np.int64)
-        predicted[self.whole] = self.tree.label[heirs[self.at]]
-        rows, average = self._parted(heirs, self.tree.distribution())
-        predicted[rows] = average.argmax(axis=1)
+        predicted[self.whole] = self.tree.label[self.tree.heirs(nodes)[self.at]]
+        if len(self.parted):
+            predicted[self.parted] = self.tree.cut(nodes).predict(self.table.take(self.parted))
         return metrics.accuracy(self.table.target.codes, predicted, self.table.row_weights())
 
-    def r2(self, heirs: np.ndarray) -> float:
+    def r2(self, nodes: Sequence[int] | np.ndarray) -> float:
         predicted = np.zeros(self.table.n_rows)
-        predicted[self.whole] = self.tree.value[heirs[self.at]]
-        rows, average = self._parted(heirs, self.tree.value)
-        predicted[rows] = average
+        predicted[self.whole] = self.tree.value[self.tree.heirs(nodes)[self.at]]
+        if len(self.parted):
+            predicted[self.parted] = self.tree.cut(nodes).predict(self.table.take(self.parted))
         return metrics.r2(self.table.target.values, predicted, self.table.row_weights())
