@@ -153,7 +153,7 @@ def test_a_greedy_tree_stands_beside_the_minimum_of_each_complexity():
         assert one.ratio == one.value / one.minimum > 1
     assert record.timings["certify"] > 0
     assert record.certificate.certifier["name"] == "brute_force"
-    assert record.certificate.leaf_rule == {"min_split": 2, "theta": 0.0, "delta": None}
+    assert record.certificate.leaf_rule == {"min_split": 2, "theta": 0.0, "delta": None, "min_objects": 0}
 
 
 def test_without_certify_there_is_no_certificate_and_no_note():
