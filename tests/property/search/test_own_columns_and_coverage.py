@@ -25,6 +25,7 @@ from arboretum.api import (
     bulk,
     grow,
 )
+from arboretum.engine.why import reasons
 from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.testing.coverage import coverage_of
 from arboretum.testing.naive import check_tree
@@ -260,3 +261,14 @@ def test_a_coverage_that_breaks_its_contract_is_named(wrong, said):
     problem = with_coverage(problem_of(table([1] * 5), ToyCover(), Gini()), Beyond(wrong))
     with pytest.raises(ContractError, match=f"coverage 'beyond'.*{said}"):
         grow(problem, Context())
+
+
+@pytest.mark.parametrize("coverage", [(ToyExcluded(),), (Otherwise(),), ()], ids=["kernel", "gain", "none"])
+def test_why_scores_every_candidate_as_growth_did(coverage):
+    """In NumPy by the literal gain, where the kernel had a closed form."""
+    problem = with_coverage(problem_of(table([7, 1, 2, 5, 3]), ToyCover(0.01), Gini()), *coverage)
+    tree = grow(problem, Context()).tree
+    for v in np.flatnonzero(~tree.is_leaf).tolist():
+        found = reasons(problem, tree, v, seed=0)
+        assert found.candidates[0].rule == tree.rule(v) or found.candidates[0].score == pytest.approx(tree.score[v])
+        assert next(c for c in found.candidates if c.chosen).score == pytest.approx(tree.score[v])

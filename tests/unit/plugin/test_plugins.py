@@ -15,7 +15,7 @@ from arboretum.api import ConfigError, PluginError, param
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
 from arboretum.interfaces.contracts import REQUIRED
 from arboretum.interfaces.cost import Cost
-from arboretum.kernels import criterion_kernel
+from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.plugin.assemble import DEFAULT_CHOICES, assemble, expand
 from arboretum.plugin.build import build, coerce
 from arboretum.plugin.discovery import import_file, load_registry
@@ -130,6 +130,10 @@ def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):
         (criterion(criterion_kernel(staticmethod(lambda a, b, c, d, e: 0.0))), "its decorators are in the wrong order"),
         (criterion(price_list, terms=lambda self: {}), r"Made.terms takes \(self\); a criterion needs terms\(self, tables: Tables, node"),
         (criterion(price_list, columns=lambda self, node: 0), r"Made.columns takes \(self, node\); a criterion needs columns"),
+        (criterion(price_list, column=staticmethod(lambda w, k, n: 0.0)), "column carries no mark; put @staticmethod and, below it, @column"),
+        (criterion(price_list, column=staticmethod(column_kernel(lambda w: 0.0))), r"takes \(w\); a kernel has the form column\(weight, l"),
+        (criterion(price_list, kernel=lambda self: 0), r"Made.kernel takes \(self\); a criterion needs kernel\(self, impurity: Any, cov"),
+        (class_of(kind="coverage", covered=price_list, prepare=lambda self: 0), r"Made.prepare takes \(self\); a coverage needs prep"),
         (class_of(kind="impurity", value=lambda self, w: w, scale="sum"), "Made.scale is 'sum'; it must be 'mean' or 'total'"),
         (class_of(kind="impurity", value=lambda self, w: w, kernel=lambda w: 0), "kernel carries no mark; put @staticmethod and, below"),
         (class_of(kind="encoder", encode=lambda self, table, whole, seed: 0), r"encode takes .*\*, raw_thresholds: bool, seed: int"),
@@ -148,6 +152,9 @@ def test_a_class_without_the_methods_of_its_kind_is_refused_when_it_is_registere
         criterion(staticmethod(criterion_kernel(score_kernel))),
         criterion(price_list, columns=lambda self, node, objects: 0),
         criterion(price_list, columns=lambda self, node, objects, rows: 0),
+        criterion(price_list, kernel=lambda self, impurity: None, column=staticmethod(column_kernel(lambda w, k, n: 0.0))),
+        criterion(price_list, kernel=lambda self, impurity, coverage: None),
+        class_of(kind="coverage", covered=lambda self, objects, rows: 0, prepare=lambda self, objects: 0),
         criterion(lambda self, *anything: 0, paper=...),
         class_of(kind="impurity", for_task=lambda self, task: 0),
         class_of(kind="impurity", of_values=lambda self, y, weight: 0, leaf_value=lambda self, y, weight: 0),
