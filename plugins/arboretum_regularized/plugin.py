@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_regularized.baselines import BASELINES
 from arboretum_regularized.coverages import COVERAGES
 from arboretum_regularized.criteria import CRITERIA
 from arboretum_regularized.impurities import Tsallis
@@ -15,4 +16,4 @@ from arboretum_regularized.tuning import TUNERS
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; the presets of the paper's methods lie beside."""
-    return [*CRITERIA, *COVERAGES, *RULES, Tsallis, CostComplexity, *TUNERS, Regularized]
+    return [*CRITERIA, *BASELINES, *COVERAGES, *RULES, Tsallis, CostComplexity, *TUNERS, Regularized]

@@ -12,7 +12,8 @@ from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.impurities import Entropy, Gini
 from arboretum_regularized import literal
 from arboretum_regularized.coverages import Probability, UnlikePairs
-from arboretum_regularized.criteria import ImpurePairs, Regularized
+from arboretum_regularized.baselines import ImpurePairs
+from arboretum_regularized.criteria import Regularized
 from arboretum_regularized.literal import Instance
 
 from instances import contingency, encoded, problem

@@ -13,17 +13,8 @@ from arboretum.testing.tables import ToyGini
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.criteria import (
-    CRITERIA,
-    EC45,
-    ECART,
-    CostBenefit,
-    Discrimination,
-    ImpurePairs,
-    Regularized,
-    SubmodularRanking,
-    Weighting,
-)
+from arboretum_regularized.baselines import BASELINES, ImpurePairs, Weighting
+from arboretum_regularized.criteria import CRITERIA, EC45, ECART, CostBenefit, Discrimination, Regularized, SubmodularRanking
 from arboretum_regularized.impurities import Tsallis
 
 
@@ -141,5 +132,5 @@ def test_a_price_that_is_not_positive_is_refused(criterion, price):
 
 
 def test_no_criterion_claims_regression():
-    for criterion in CRITERIA:
+    for criterion in (*CRITERIA, *BASELINES):
         assert Capability.regression not in criterion.capabilities and Capability.multiclass in criterion.capabilities

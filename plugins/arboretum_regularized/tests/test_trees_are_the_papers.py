@@ -18,15 +18,8 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Entropy, Gini
 from arboretum_regularized import literal
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.criteria import (
-    Balance,
-    CostBenefit,
-    Discrimination,
-    ImpurePairs,
-    Regularized,
-    SubmodularRanking,
-    Weighting,
-)
+from arboretum_regularized.baselines import Balance, ImpurePairs, Weighting
+from arboretum_regularized.criteria import CostBenefit, Discrimination, Regularized, SubmodularRanking
 from arboretum_regularized.guarantee import guarantee_of
 from arboretum_regularized.impurities import Tsallis
 from arboretum_regularized.literal import Instance
