@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Claim, Verdict
-from arboretum_regularized.known_differences import CLAIMS
+from arboretum_regularized.known_differences import CLAIMS, DRIFT
 from arboretum_regularized.published import AUTHORS, BASES, PAPER, PRICES, RANDOM, UNIT, called, published
 from arboretum_regularized.results import FAMILY, WORDS, Part, Results
 
@@ -49,6 +49,8 @@ def claims(found: Results) -> list[Claim]:
             continue
         evidence = "; ".join(f"{variant} variant: {'' if a.holds else 'no, '}{a.words}" for variant, a in known.items())
         reason = "" if judged.holds else CLAIMS.get((prices, base, question.__name__), "")
+        if not judged.holds and not reason and prices == RANDOM and PAPER in known and known[PAPER].holds:
+            reason = DRIFT
         verdict = Verdict.PASS if judged.holds else Verdict.KNOWN if reason else Verdict.FAIL
         made.append(Claim(f"{prices.capitalize()} prices: {sentence}", verdict, evidence, reason))
     return made
