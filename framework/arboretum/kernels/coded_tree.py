@@ -21,7 +21,8 @@ Groups of arguments, one tuple each:
   allow_constant only), and paid bool[F], whether a feature's column was asked.
 * ``nodes``, one entry per node, the given node first: feature int32 (place in the group's order, −1: leaf), index
   int32, side int32, parent int32, branch int32 (outcome of the parent's test), price, score, impurity float64; the tables
-  weights float64[., width], counts int64[., count width]; and rows int64[.] (empty without n_rows).  Children of a node have consecutive numbers.
+  weights float64[., width], counts int64[., count width]; and rows int64[.] (empty without n_rows).  Children of a node
+  have consecutive numbers.
 """
 
 from __future__ import annotations

@@ -256,7 +256,9 @@ class Beyond(ToyExcluded):
         return np.full(len(rows), 1.5) if self.wrong == "range" else np.zeros(len(rows) + 1)
 
 
-@pytest.mark.parametrize(("wrong", "said"), [("range", "between 0 and 1; got 1.5"), ("shape", r"float64\[5\].*got float64\[6\]")])
+@pytest.mark.parametrize(
+    ("wrong", "said"), [("range", "between 0 and 1; got 1.5"), ("shape", r"float64\[5\].*got float64\[6\]")]
+)
 def test_a_coverage_that_breaks_its_contract_is_named(wrong, said):
     problem = with_coverage(problem_of(table([1] * 5), ToyCover(), Gini()), Beyond(wrong))
     with pytest.raises(ContractError, match=f"coverage 'beyond'.*{said}"):

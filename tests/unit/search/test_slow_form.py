@@ -15,7 +15,7 @@ from arboretum.api import Context, ContractError, Encoded, Family, Task, grow
 from arboretum.engine.search import slow_form
 from arboretum.engine.search.judge import Judge
 from arboretum.engine.search.statistics import Statistics
-from arboretum.kernels import criterion_kernel, impurity_kernel
+from arboretum.kernels import column_kernel, criterion_kernel, impurity_kernel
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
@@ -172,3 +172,45 @@ def test_components_of_the_house_pass():
     numbers = objects_of(np.linspace(0, 1, 12) ** 2)
     for impurity in (Variance(), AbsoluteError()):
         assert grow(problem_of(numbers, Reduction(), impurity), Context()).tree.n_nodes > 1
+
+
+@attrs.frozen
+class ColumnBeyond:
+    """Reads a parameter that it has not."""
+
+    name = "column_beyond"
+
+    @staticmethod
+    @column_kernel
+    def column(weight, label, node):
+        return weight * node.params[1]
+
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        return extra[0, 0]
+
+
+@attrs.frozen
+class ColumnOverflows(ColumnBeyond):
+    """Python's integers have no end, numba's have 64 bits."""
+
+    name = "column_overflows"
+
+    @staticmethod
+    @column_kernel
+    def column(weight, label, node):
+        return float((int(weight) + 3_000_000_000) * 4_000_000_000 + 10**18)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "said"),
+    [
+        (ColumnBeyond(), "'column_beyond': column: its kernel reads beyond"),
+        (ColumnOverflows(), "'column_overflows': column: its kernel .*64 bits"),
+    ],
+    ids=["beyond", "overflows"],
+)  # fmt: skip
+def test_a_column_kernel_is_tried_as_plain_python_first(criterion, said):
+    with pytest.raises(ContractError, match=said):
+        grow(problem_of(toy_objects(toy_table(0)), criterion, Gini()), Context())
