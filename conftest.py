@@ -1,0 +1,16 @@
+"""What every test relies on, wherever it is started from."""
+
+from __future__ import annotations
+
+import signal
+
+
+def pytest_configure(config) -> None:
+    """Commands that tests start obey Ctrl-C and a closed terminal, also where this process was told to ignore them.
+
+    A shell starts what runs in its background so, and ``nohup`` does; what is ignored stays ignored in children.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
