@@ -58,7 +58,7 @@ REFUSED = {
     "-m seed=range(0,3),7": "seed=range(0,3),7: range(…) stands alone; say each value, separated by commas",
     # a shared value that nobody follows
     "theta=0.1": "theta=0.1 changes nothing: no component of this run follows it; leave it out, or choose one that does",
-    "-m theta=0.1,0.2": "(stopping=mass)",
+    "-m theta=0.1,0.2": "stopping=mass)",
     # arbitrary code
     "+x._target_=os.system": "x._target_='os.system' is refused",
     "+criterion._target_=os.system": "criterion._target_='os.system' is refused",

@@ -170,6 +170,7 @@ def fingerprint(request: Request, sha256: str) -> str:
 
 def run(request: Request, progress: Progress | None = None, prepared: Prepared | None = None) -> Record:
     """Execute one run and return its verified record; raises ArboretumError on any failure."""
+    from arboretum.engine.search.judge import notes_of
     from arboretum.engine.verify import verify
 
     progress = progress or _silent
@@ -206,7 +207,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=(*table.notes.values(), *fitted.notes, *fitted.solution.notes, *remarks),
+        notes=(*table.notes.values(), *fitted.notes, *fitted.solution.notes, *notes_of(fitted.problem), *remarks),
         certificate=certificate,
         selections=fitted.selections,
     )

@@ -133,5 +133,6 @@ class CriterionNotes(Protocol):
     """Optional: what can be said about a run before its result is looked at, such as a proven bound."""
 
     def notes(self, problem: Any) -> Sequence[str]:
-        """Sentences for the reader, printed and kept with the run.   problem : what was solved.  Called once per growth."""
+        """Sentences for the reader, printed and kept with the run.   problem : what was solved.  Called once per run,
+        outside the fit clock."""
         ...

@@ -67,7 +67,6 @@ def grow(
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
     notes = (f"budget.seconds ran out: the tree is cut short after {growth.expanded} splits",) if growth.stopped else ()
-    notes += growth.judge.notes(problem)
     return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, notes)
 
 

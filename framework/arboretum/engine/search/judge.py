@@ -154,13 +154,6 @@ class Judge:
             raise ContractError(msg)
         return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
 
-    def notes(self, problem: Problem) -> tuple[str, ...]:
-        """What the criterion says about the run."""
-        if not hasattr(self.criterion, "notes"):
-            return ()
-        with blaming(f"criterion {component_name(self.criterion)!r}: notes"):
-            return tuple(self.criterion.notes(problem))
-
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows), k]: the criterion's own columns, checked; asked for in any of their three forms."""
         name = component_name(self.criterion)
@@ -197,6 +190,15 @@ class Judge:
         found = np.zeros((len(rows), 1))
         found[picked[:n], 0] = values[:n]
         return found
+
+
+def notes_of(problem: Problem) -> tuple[str, ...]:
+    """What the criterion of a run says about it.  Raises ContractError, naming the criterion, when it cannot."""
+    criterion = problem.parts.criterion
+    if not hasattr(criterion, "notes"):
+        return ()
+    with blaming(f"criterion {component_name(criterion)!r}: notes"):
+        return tuple(criterion.notes(problem))
 
 
 @contextmanager
