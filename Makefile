@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run every test
 #
-# also: make setup, make lock (new pins), make docs (generated pages), make clean
+# also: make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is written: tests start the command some hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test setup lock docs clean
+.PHONY: demo test explore setup lock docs clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -32,6 +32,9 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+explore: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=explore $(PYTEST_ARGS)
 
 setup: $(STAMP)
 

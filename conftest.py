@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import signal
 
+from hypothesis import settings
+
+# `make test` says the same of the same code every time; `make explore` draws new examples, and more of them.
+settings.register_profile("steady", derandomize=True)
+settings.register_profile("explore", derandomize=False, max_examples=300, print_blob=True)
+settings.load_profile("steady")
+
 
 def pytest_configure(config) -> None:
     """Commands that tests start obey Ctrl-C and a closed terminal, also where this process was told to ignore them.

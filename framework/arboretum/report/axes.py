@@ -13,6 +13,8 @@ from arboretum.report.scene import FAINT, LINE, Label, Shape, Stroke, text_width
 GRID_LINE = "#e6e9ed"
 TICK = 11.0
 """Size of a tick's label."""
+SMALLEST = 1e-250
+"""What is nearer to 0 lies at 0 on a linear axis: floats that small have no digits left to divide into ticks."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -31,12 +33,12 @@ class Scale:
     def over(
         values: Iterable[float], start: float, end: float, *, log: bool = False, count: int = 5, keep: float | None = None, room: float = 0.04
     ) -> Scale:
-        """A scale that holds all finite ``values`` with a little room; about ``count`` ticks.
+        """A scale that holds all finite ``values`` with a little room; about ``count`` ticks.  Linear: what is below SMALLEST in size counts as 0.
 
         keep : a value where the scale may end exactly, such as the base of bars.   room : share of the scale.   Raises DataError for values of 0 or less
         on a logarithmic scale.
         """
-        known = [float(value) for value in values if math.isfinite(value)]
+        known = [float(value) if abs(value) > SMALLEST else 0.0 for value in values if math.isfinite(value)]
         if keep is not None:
             known.append(keep)
         if log:
@@ -71,11 +73,13 @@ class Scale:
             values = [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
             if len(values) > 1:
                 break
-        places = max(0, -math.floor(math.log10(step) + 1e-9))
+        largest, order = max(map(abs, values)), math.floor(math.log10(step) + 1e-9)
+        if not 1e-4 <= largest < 1e6:
+            digits = math.floor(math.log10(largest)) - order + 2
+            return [(value, _minus(f"{value + 0.0:.{digits}g}")) for value in values]
+        places = max(0, -order)
         places += round(step * 10**places, 9) % 1 > 0  # 2.5 and its like
-        largest = max(map(abs, values))
-        digits = math.floor(math.log10(largest)) - math.floor(math.log10(step) + 1e-9) + 2 if largest >= 1e6 else 0
-        return [(value, _minus(f"{value:.{digits}g}" if digits else f"{value + 0.0:.{places}f}")) for value in values]
+        return [(value, _minus(f"{value + 0.0:.{places}f}")) for value in values]
 
     def _decades(self) -> list[tuple[float, str]]:
         low, high = math.log10(self.low) - 1e-9, math.log10(self.high) + 1e-9

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -195,7 +195,10 @@ def test_bars_on_a_logarithmic_axis_need_a_base_above_0():
 
 
 @settings(deadline=None)
-@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=5))
+@given(st.lists(st.floats(-1e9, 1e9) | st.floats(-1e-200, 1e-200), min_size=1, max_size=5))
+@example([2.225073858507e-311])
+@example([5e-250])
+@example([0.0, 3e-7])
 def test_ticks_are_round_increasing_and_within_the_scale(values):
     scale = Scale.over(values, 0.0, 100.0)
     ticks = scale.ticks()
