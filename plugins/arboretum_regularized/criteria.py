@@ -8,6 +8,11 @@ only by q_i = max(p_i, θ); with 1 − f_i = (p(S) − q_i)/(1 − q_i) · φ(S)
 
 W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) − θ)) more: the column of
 ``kernels_column.py``.
+
+With ``excluded`` in the disjunction 1 − f_i depends on the class ℓ of x_i, too, by the factor g_ℓ(S)/g_ℓ(X), g_ℓ the number of
+objects of other classes.  The sums are taken class by class, and so is the column:
+
+    E(d) = Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)],    C_vℓ = p_ℓ(S_v) − (p(S) − p(S_v)) W_vℓ where p(S_v) > θ, else 0.
 """
 
 from __future__ import annotations
@@ -15,7 +20,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any, ClassVar
 
 import attrs
@@ -40,15 +44,12 @@ class Discrimination(enum.IntEnum):
     authors = 1
 
 
-def kernels_loaded() -> ModuleType:
-    """The kernels; loading them loads numba."""
-    from arboretum_regularized import kernels
+def kernel_named(*words: str) -> Callable | None:
+    """The kernel whose name is made of these words; None without one.  Loading kernels loads numba."""
+    from arboretum_regularized import kernels, kernels_excluded
 
-    return kernels
-
-
-def _kernel_named(*words: str) -> Callable | None:
-    return getattr(kernels_loaded(), "_".join(words), None)
+    name = "_".join(words)
+    return next((vars(module)[name] for module in (kernels, kernels_excluded) if name in vars(module)), None)
 
 
 def paid(tables: Tables, name: str) -> np.ndarray:
@@ -101,8 +102,8 @@ class Regularized:
     (1 − f_i(S)) over the objects of S, f the disjunction of the run's coverages (0 without any).   D = p(S) (h(S) − h(S|d)).
     λ = 0 is ASR; λ = inf means Z = D / c.  With an impurity I that is a total, D = (I(S) − Σ I(S_v)) / M, M the root's weight.
 
-    For coverages ``probability``, ``pairs``, both, ``excluded`` and none, and an impurity with a kernel, the score is
-    compiled; any other family is scored by its definition, object by object.
+    For any disjunction of the coverages ``probability``, ``pairs`` and ``excluded``, and none, with an impurity that has a
+    kernel, the score is compiled; any other family is scored by its definition, object by object.
     """
 
     kind: ClassVar[str] = "criterion"
@@ -135,13 +136,13 @@ class Regularized:
         form = written_out(impurity)
         if self.lam == math.inf:
             known = form is not None and self.d_term is Discrimination.paper
-            return _kernel_named("cost_benefit", form) if known else None
+            return kernel_named("cost_benefit", form) if known else None
         family = _family(coverage)
         if family is None:
             return None
         if self.lam == 0.0:
-            return _kernel_named("submodular", family)
-        return None if form is None else _kernel_named("regularized", form, family)
+            return kernel_named("submodular", family)
+        return None if form is None else kernel_named("regularized", form, family)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
@@ -191,6 +192,8 @@ def _family(coverage: Sequence[Any]) -> str | None:
     known = {
         frozenset(): "none", frozenset({"probability"}): "probability", frozenset({"pairs"}): "pairs",
         frozenset({"probability", "pairs"}): "both", frozenset({"excluded"}): "excluded",
+        frozenset({"probability", "excluded"}): "probability_excluded", frozenset({"pairs", "excluded"}): "pairs_excluded",
+        frozenset(own): "all",
     }  # fmt: skip
     return known.get(names) if len(names) == len(coverage) else None
 
@@ -246,7 +249,7 @@ class CostBenefit:
     def kernel(self, impurity: Any) -> Callable | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
         form = written_out(impurity)
-        return None if form is None else _kernel_named("cost_benefit", form)
+        return None if form is None else kernel_named("cost_benefit", form)
 
     def bounded_by_corners(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""

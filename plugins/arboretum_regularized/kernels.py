@@ -13,7 +13,6 @@ from arboretum_regularized.kernels_parts import (
     balance_term,
     efficiency_term,
     entropy_after,
-    excluded_term,
     gini_after,
     joined,
     joined_total,
@@ -50,12 +49,6 @@ def submodular_both(weights, counts, price, extra, node):
 
 
 @criterion_kernel
-def submodular_excluded(weights, counts, price, extra, node):
-    """(B + E) / c: objects of other classes excluded."""
-    return (balance_term(weights, counts, node) + excluded_term(weights, counts, node)) / price
-
-
-@criterion_kernel
 def regularized_entropy_none(weights, counts, price, extra, node):
     """Z: entropy in bits; no coverage."""
     regular = balance_term(weights, counts, node)
@@ -80,13 +73,6 @@ def regularized_entropy_pairs(weights, counts, price, extra, node):
 def regularized_entropy_both(weights, counts, price, extra, node):
     """Z: entropy in bits; f^p or f^φ."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined(regular, entropy_after(weights), price, node)
-
-
-@criterion_kernel
-def regularized_entropy_excluded(weights, counts, price, extra, node):
-    """Z: entropy in bits; objects of other classes excluded."""
-    regular = balance_term(weights, counts, node) + excluded_term(weights, counts, node)
     return joined(regular, entropy_after(weights), price, node)
 
 
@@ -119,13 +105,6 @@ def regularized_gini_both(weights, counts, price, extra, node):
 
 
 @criterion_kernel
-def regularized_gini_excluded(weights, counts, price, extra, node):
-    """Z: Gini's index; objects of other classes excluded."""
-    regular = balance_term(weights, counts, node) + excluded_term(weights, counts, node)
-    return joined(regular, gini_after(weights), price, node)
-
-
-@criterion_kernel
 def regularized_mean_none(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; no coverage."""
     regular = balance_term(weights, counts, node)
@@ -154,13 +133,6 @@ def regularized_mean_both(weights, counts, price, extra, node):
 
 
 @criterion_kernel
-def regularized_mean_excluded(weights, counts, price, extra, node):
-    """Z: any mean impurity that has a kernel; objects of other classes excluded."""
-    regular = balance_term(weights, counts, node) + excluded_term(weights, counts, node)
-    return joined(regular, mean_after(weights, node), price, node)
-
-
-@criterion_kernel
 def regularized_total_none(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; no coverage."""
     regular = balance_term(weights, counts, node)
@@ -185,13 +157,6 @@ def regularized_total_pairs(weights, counts, price, extra, node):
 def regularized_total_both(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; f^p or f^φ."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined_total(regular, total_after(weights, node), price, node)
-
-
-@criterion_kernel
-def regularized_total_excluded(weights, counts, price, extra, node):
-    """Z: any total impurity that has a kernel; objects of other classes excluded."""
-    regular = balance_term(weights, counts, node) + excluded_term(weights, counts, node)
     return joined_total(regular, total_after(weights, node), price, node)
 
 

@@ -162,6 +162,44 @@ def excluded_term(weights, counts, node):
 
 
 @jit(inline=True)
+def exclusive_term(weights, counts, extra, node, by_probability, by_pairs):
+    """E with a disjunction of "objects of other classes excluded" and f^p, f^φ or both, see
+    :mod:`arboretum_regularized.criteria`: Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)].
+
+    ``extra[:, ℓ]`` holds what heavy objects of class ℓ add to W_vℓ (with f^p; not read without).
+    """
+    theta = node.params[1] * node.total_mass
+    room = node.mass - theta
+    pairs = unlike_pairs_together(counts)
+    if pairs <= 0.0 or (by_probability and room <= 1e-12 * theta):
+        return 0.0  # every object is covered: there is nothing to gain
+    everyone = 0.0
+    for o in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            everyone += counts[o, k]
+    found = 0.0
+    for o in range(weights.shape[0]):
+        mass = 0.0
+        inside = 0.0
+        for k in range(weights.shape[1]):
+            mass += weights[o, k]
+            inside += counts[o, k]
+        together = unlike_pairs(counts[o]) / pairs if by_pairs else 1.0
+        for k in range(weights.shape[1]):
+            others = everyone
+            for i in range(counts.shape[0]):
+                others -= counts[i, k]
+            left = weights[o, k]
+            if by_probability:
+                if mass > theta:
+                    left = max(left - (node.mass - mass) * (left / room + extra[o, k]), 0.0)
+                else:
+                    left = 0.0
+            found += weights[o, k] - left * together * (inside - counts[o, k]) / others
+    return found / node.total_mass
+
+
+@jit(inline=True)
 def reduction_term(after, node):
     """D = p(S) (h(S) − h(S|d)), from Σ_v m(S_v) h(S_v)."""
     return (node.mass * node.impurity - after) / node.total_mass

@@ -69,20 +69,41 @@ def excluded_term(weights, counts, node) -> float:
     return math.fsum(gained)
 
 
+def exclusive_term(weights, counts, extra, node, by_probability, by_pairs) -> float:
+    """Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight."""
+    share, theta = node.mass / node.total_mass, node.params[1]
+    whole = [int(n) for n in np.sum(counts, axis=0)]
+    if pairs(whole) == 0 or (by_probability and share <= theta * (1 + 1e-12)):
+        return 0.0
+    gained = []
+    for v, row in enumerate(weights):
+        p = math.fsum(row) / node.total_mass
+        for k, w in enumerate(row):
+            left = w / node.total_mass
+            if by_probability:
+                left = left - (share - p) * (left / (share - theta) + extra[v][k]) if p > theta else 0.0
+            if by_pairs:
+                left *= pairs(counts[v]) / pairs(whole)
+            left *= (sum(counts[v]) - counts[v][k]) / (sum(whole) - whole[k])
+            gained.append(w / node.total_mass - left)
+    return math.fsum(gained)
+
+
 def discrimination_term(weights, node, impurity, scale="mean") -> float:
     """p(S) (h(S) − Σ_v p(S_v)/p(S) h(S_v)); the authors' form has p(S_v) in place of the fraction."""
     if scale == "total":
         return (node.impurity - math.fsum(impurity(row) for row in weights)) / node.total_mass
-    share = node.mass / node.total_mass
     below = node.total_mass if node.params[2] else node.mass
-    return share * (node.impurity - math.fsum(math.fsum(row) / below * impurity(row) for row in weights))
+    return node.mass / node.total_mass * (node.impurity - math.fsum(math.fsum(row) / below * impurity(row) for row in weights))
 
 
 def _regular(family, weights, counts, extra, node) -> float:
     balanced = balance_term(weights, counts, node)
     if family == "excluded":
         return balanced + excluded_term(weights, counts, node)
-    by = {"none": (False, False), "probability": (True, False), "pairs": (False, True), "both": (True, True)}[family]
+    by = ("probability" in family or family in ("both", "all"), "pairs" in family or family in ("both", "all"))
+    if "excluded" in family or family == "all":
+        return balanced + exclusive_term(weights, counts, extra, node, *by)
     return balanced + (efficiency_term(weights, counts, extra, node, *by) if any(by) else 0.0)
 
 
@@ -111,6 +132,18 @@ def submodular_excluded(weights, counts, price, extra, node) -> float:
     return _regular("excluded", weights, counts, extra, node) / price
 
 
+def submodular_probability_excluded(weights, counts, price, extra, node) -> float:
+    return _regular("probability_excluded", weights, counts, extra, node) / price
+
+
+def submodular_pairs_excluded(weights, counts, price, extra, node) -> float:
+    return _regular("pairs_excluded", weights, counts, extra, node) / price
+
+
+def submodular_all(weights, counts, price, extra, node) -> float:
+    return _regular("all", weights, counts, extra, node) / price
+
+
 def regularized_entropy_none(weights, counts, price, extra, node) -> float:
     return _z("none", entropy, weights, counts, price, extra, node)
 
@@ -129,6 +162,18 @@ def regularized_entropy_both(weights, counts, price, extra, node) -> float:
 
 def regularized_entropy_excluded(weights, counts, price, extra, node) -> float:
     return _z("excluded", entropy, weights, counts, price, extra, node)
+
+
+def regularized_entropy_probability_excluded(weights, counts, price, extra, node) -> float:
+    return _z("probability_excluded", entropy, weights, counts, price, extra, node)
+
+
+def regularized_entropy_pairs_excluded(weights, counts, price, extra, node) -> float:
+    return _z("pairs_excluded", entropy, weights, counts, price, extra, node)
+
+
+def regularized_entropy_all(weights, counts, price, extra, node) -> float:
+    return _z("all", entropy, weights, counts, price, extra, node)
 
 
 def regularized_gini_none(weights, counts, price, extra, node) -> float:
@@ -151,6 +196,18 @@ def regularized_gini_excluded(weights, counts, price, extra, node) -> float:
     return _z("excluded", gini, weights, counts, price, extra, node)
 
 
+def regularized_gini_probability_excluded(weights, counts, price, extra, node) -> float:
+    return _z("probability_excluded", gini, weights, counts, price, extra, node)
+
+
+def regularized_gini_pairs_excluded(weights, counts, price, extra, node) -> float:
+    return _z("pairs_excluded", gini, weights, counts, price, extra, node)
+
+
+def regularized_gini_all(weights, counts, price, extra, node) -> float:
+    return _z("all", gini, weights, counts, price, extra, node)
+
+
 def regularized_mean_none(weights, counts, price, extra, node) -> float:
     return _z("none", node.impurity_of, weights, counts, price, extra, node)
 
@@ -171,6 +228,18 @@ def regularized_mean_excluded(weights, counts, price, extra, node) -> float:
     return _z("excluded", node.impurity_of, weights, counts, price, extra, node)
 
 
+def regularized_mean_probability_excluded(weights, counts, price, extra, node) -> float:
+    return _z("probability_excluded", node.impurity_of, weights, counts, price, extra, node)
+
+
+def regularized_mean_pairs_excluded(weights, counts, price, extra, node) -> float:
+    return _z("pairs_excluded", node.impurity_of, weights, counts, price, extra, node)
+
+
+def regularized_mean_all(weights, counts, price, extra, node) -> float:
+    return _z("all", node.impurity_of, weights, counts, price, extra, node)
+
+
 def regularized_total_none(weights, counts, price, extra, node) -> float:
     return _z("none", node.impurity_of, weights, counts, price, extra, node, "total")
 
@@ -189,6 +258,18 @@ def regularized_total_both(weights, counts, price, extra, node) -> float:
 
 def regularized_total_excluded(weights, counts, price, extra, node) -> float:
     return _z("excluded", node.impurity_of, weights, counts, price, extra, node, "total")
+
+
+def regularized_total_probability_excluded(weights, counts, price, extra, node) -> float:
+    return _z("probability_excluded", node.impurity_of, weights, counts, price, extra, node, "total")
+
+
+def regularized_total_pairs_excluded(weights, counts, price, extra, node) -> float:
+    return _z("pairs_excluded", node.impurity_of, weights, counts, price, extra, node, "total")
+
+
+def regularized_total_all(weights, counts, price, extra, node) -> float:
+    return _z("all", node.impurity_of, weights, counts, price, extra, node, "total")
 
 
 def cost_benefit_entropy(weights, counts, price, extra, node) -> float:

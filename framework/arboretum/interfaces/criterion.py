@@ -75,7 +75,11 @@ class CriterionColumns(Protocol):
 
 
 class CriterionColumn(Protocol):
-    """Optional: one additive column in compiled form, recomputed at every node; it becomes ``tables.extra[..., 0]``."""
+    """Optional: one additive column in compiled form, recomputed at every node; it becomes ``tables.extra[..., 0]``.
+
+    With a kernel marked ``criterion_kernel(column_by_class=True)`` it is summed per class: ``tables.extra[..., k]`` is the sum
+    over the objects of class k.
+    """
 
     @staticmethod
     def column(weight: float, label: int, node: Any) -> float:

@@ -2,6 +2,7 @@
 
 from arboretum.kernels.marks import (
     KernelNode,
+    adds_by_class,
     column_kernel,
     complexity_kernel,
     criterion_kernel,
@@ -12,6 +13,7 @@ from arboretum.kernels.marks import (
 
 __all__ = [
     "KernelNode",
+    "adds_by_class",
     "column_kernel",
     "complexity_kernel",
     "criterion_kernel",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 MARK = "__arboretum_kernel__"
+BY_CLASS = "__arboretum_column_by_class__"
 F = TypeVar("F", bound=Callable)
 
 
@@ -29,14 +30,21 @@ class KernelNode(NamedTuple):
     impurity_of: Callable[[np.ndarray], float]
 
 
-def criterion_kernel(function: F) -> F:
+def criterion_kernel(function: F | None = None, *, column_by_class: bool = False) -> Any:
     """Mark ``score(weights, counts, price, extra, node) -> float64`` for one test as compilable.
 
     weights : float64[outcomes, classes] (or moments).   counts : int64[outcomes, classes] (or [outcomes, 1]).
     price : float64.   extra : float64[outcomes, k].   node : :class:`KernelNode`.
     Called inside numba; must not allocate.  Without numba it is ordinary Python, which is how it is tested.
+
+    column_by_class : the criterion's ``column`` is summed per class: ``extra`` is float64[outcomes, classes].  Such trees are
+    grown by the loop alone, node by node, never as a whole subtree.
     """
+    if function is None:
+        return lambda f: criterion_kernel(f, column_by_class=column_by_class)
     setattr(function, MARK, "criterion")
+    if column_by_class:
+        setattr(function, BY_CLASS, True)
     return function
 
 
@@ -69,6 +77,11 @@ def complexity_kernel(function: F) -> F:
     """Mark ``node(mass, price, children: float64[t]) -> float64`` of a complexity as compilable; must not allocate."""
     setattr(function, MARK, "complexity")
     return function
+
+
+def adds_by_class(kernel: object) -> bool:
+    """Whether a criterion kernel wants the criterion's ``column`` summed per class."""
+    return bool(getattr(kernel, BY_CLASS, False))
 
 
 def mark_of(function: object) -> str | None:

@@ -151,7 +151,7 @@ def naive_scores(
         level = float(impurity.value(weights))
     state, sizes = coverage_of(coverage, objects, rows), (sum(int(everyone.count[i]) for i in rows), len(rows))
     node = Node(weights, counts, mass, float(objects.weight.sum()), level, depth, state, *sizes)
-    own = dict(zip(rows, own_columns(criterion, node, objects, np.array(rows), impurity), strict=True))
+    own = dict(zip(rows, own_columns(criterion, node, objects, np.array(rows), impurity, coverage), strict=True))
     found = []
     for number, test in enumerate(tests):
         parts = [[i for i in rows if test.outcome_of[i] == k] for k in range(test.arity)]

@@ -32,7 +32,7 @@ from arboretum.api import (
     Threshold,
     Values,
 )
-from arboretum.kernels import KernelNode, impurity_kernel, mark_of
+from arboretum.kernels import KernelNode, adds_by_class, impurity_kernel, mark_of
 from arboretum.testing.coverage import coverage_of, gain_of
 
 SEEDS = range(6)
@@ -190,7 +190,7 @@ def contingency(
     prices = prices_of(objects) if prices is None else prices
     as_objects = bool(getattr(criterion, "counts_objects", False))
     node = node_of(objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects)
-    extra = own_columns(criterion, node, objects, rows, impurity)
+    extra = own_columns(criterion, node, objects, rows, impurity, coverage)
     added, counted = contributions(objects, rows), row_counts(objects, rows, as_objects)
     n_outcomes = max(feature.arity for feature in objects.features)
     width, deep = added.shape[1], counted.shape[1]
@@ -218,8 +218,12 @@ def contingency(
     ), node
 
 
-def own_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any) -> np.ndarray:
+def own_columns(
+    criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any, coverage: Sequence[Any] = ()
+) -> np.ndarray:
     """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
+    from arboretum.engine.search.judge import kernel_of
+
     if mark_of(getattr(criterion, "column", None)) == "column":
         params = [getattr(criterion, field.name) for field in attrs.fields(type(criterion))]
         numbers = np.array([float(value) for value in params if isinstance(value, int | float)])
@@ -227,7 +231,9 @@ def own_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, 
         seen = KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, numbers, of)
         label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
         values = [criterion.column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
-        return np.array(values, float).reshape(len(rows), 1)
+        found = np.array(values, float).reshape(len(rows), 1)
+        by_class = adds_by_class(kernel_of(criterion, impurity, tuple(coverage)))
+        return found * (label[rows][:, None] == np.arange(objects.n_classes)) if by_class else found
     if hasattr(criterion, "columns"):
         takes_rows = len(inspect.signature(criterion.columns).parameters) > 2
         given = (objects, rows) if takes_rows else (objects.take(rows),)

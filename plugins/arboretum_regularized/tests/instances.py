@@ -23,9 +23,10 @@ from arboretum.api import (
     Target,
     Task,
 )
-from arboretum.kernels import KernelNode
+from arboretum.kernels import KernelNode, adds_by_class
 from arboretum.testing.scoring import params_of
 from arboretum.testing.tables import ToyFeature
+from arboretum_regularized.criteria import Regularized
 from arboretum_regularized.literal import Instance
 
 THETAS = (Fraction(0), Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(1, 3), Fraction(1, 2))
@@ -88,7 +89,8 @@ def contingency(
 ) -> tuple[Tables, Node]:  # fmt: skip
     """The table of one test at the node that holds ``part``, counted object by object."""
     weights, counts, gain = np.zeros((1, 3, objects.n_classes)), np.zeros((1, 3, objects.n_classes), np.int64), np.zeros((1, 3))
-    extra = np.zeros((1, 3, 1))
+    by_class = adds_by_class(criterion.kernel(impurity, coverage)) if isinstance(criterion, Regularized) else False
+    extra = np.zeros((1, 3, objects.n_classes if by_class else 1))
     mass, total = float(objects.weight[list(part)].sum()), float(objects.weight.sum())
     totals = np.zeros(objects.n_classes)
     for i in part:
@@ -104,7 +106,8 @@ def contingency(
             was = before[list(part).index(i)]
             gain[0, k] += objects.weight[i] * (was - after[place]) / was if was > 1e-12 else 0.0
             if criterion is not None and hasattr(criterion, "column"):
-                extra[0, k, 0] += criterion.column(objects.weight[i], x.label[i], kernel_node(criterion, node, impurity))
+                column = x.label[i] if by_class else 0
+                extra[0, k, column] += criterion.column(objects.weight[i], x.label[i], kernel_node(criterion, node, impurity))
     tables = Tables(
         weights, counts, np.array([float(x.price[test])]), extra, np.array([0]),
         getattr(impurity, "value", None), getattr(impurity, "scale", "mean"), gain if coverage else None,

@@ -49,6 +49,8 @@ TestExcluded = suite(Regularized(lam=2.0), Entropy(), OthersExcluded())
 TestAnyMean = suite(Regularized(lam=2.0), Misclassification())
 TestRanking = suite(SubmodularRanking(theta=0.1), Entropy(), Probability(theta=0.1), UnlikePairs())
 TestNumPy = suite(Regularized(lam=2.0), Tsallis(), *BOTH)
+TestProbabilityExcluded = suite(Regularized(lam=2.0, theta=0.1), Gini(), Probability(theta=0.1), OthersExcluded())
+TestPairsExcluded = suite(SubmodularRanking(), Entropy(), UnlikePairs(), OthersExcluded())
 TestThree = suite(Regularized(lam=2.0), Entropy(), *BOTH, OthersExcluded())
 TestNothingButGain = suite(Regularized(lam=float("inf")), Entropy())
 TestAuthorsPairs = suite(ImpurePairs(weighting=Weighting.authors), Entropy())
@@ -93,7 +95,7 @@ def test_each_family_has_the_kernel_of_its_name():
     assert name(SubmodularRanking(), None, both[1:]) == "submodular_pairs"
     assert name(Regularized(lam=float("inf")), Gini(), both) == "cost_benefit_gini"
     assert Regularized().kernel(Tsallis(), both) is None
-    assert Regularized().kernel(Entropy(), (*both, OthersExcluded())) is None
+    assert name(Regularized(), Entropy(), (*both, OthersExcluded())) == "regularized_entropy_all"
     assert Regularized().kernel(Entropy(), (Probability(), Probability())) is None
 
 

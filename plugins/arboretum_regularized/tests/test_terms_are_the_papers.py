@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
-from arboretum_regularized import kernels, literal, reference
+from arboretum_regularized import kernels, kernels_excluded, literal, reference
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Discrimination, Regularized
 from arboretum_regularized.impurities import Tsallis
@@ -100,13 +100,13 @@ def test_a_kernel_and_its_twin_give_the_score_of_the_terms(case, family, lam, fo
         coverage = coverages(family, x.theta)
         kernel = criterion.kernel(impurity, coverage)
         if kernel is None:
-            assert len(family) > 1 and "excluded" in family or (lam == math.inf and form is Discrimination.authors)
+            assert lam == math.inf and form is Discrimination.authors
             return
         tables, node = contingency(x, objects, part, test, criterion, impurity, coverage)
         expected = float(criterion.score(tables, node)[0])
         seen = kernel_node(criterion, node, impurity)
         given_ = (tables.weights[0], tables.counts[0], tables.price[0], tables.extra[0], seen)
-        assert kernels.__dict__[kernel.__name__] is kernel
+        assert (vars(kernels) | vars(kernels_excluded))[kernel.__name__] is kernel
         plain = slow(kernel)(*given_)
         assert plain == pytest.approx(expected, abs=10 * CLOSE)
         assert getattr(reference, kernel.__name__)(*given_) == pytest.approx(plain, abs=10 * CLOSE)
@@ -123,8 +123,8 @@ def test_every_kernel_has_a_twin_of_the_same_name():
     from arboretum.kernels import mark_of
     from arboretum_regularized import kernels_column
 
-    marked = [name for module in (kernels, kernels_column) for name, f in vars(module).items() if mark_of(f)]
-    assert len(marked) == 5 + 20 + 4 + 2 + 1
+    marked = [name for module in (kernels, kernels_excluded, kernels_column) for name, f in vars(module).items() if mark_of(f)]
+    assert len(marked) == 8 + 32 + 4 + 2 + 1
     assert [name for name in marked if not hasattr(reference, name)] == []
 
 

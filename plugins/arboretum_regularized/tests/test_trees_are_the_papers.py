@@ -16,7 +16,8 @@ from arboretum.api import CapabilityError, Context, Parts, Prices, Problem, Tree
 from arboretum.engine.verify import verify
 from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Entropy, Gini
+from arboretum_classic.impurities import Entropy, Gini, Misclassification
+from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 from arboretum_regularized import literal
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.baselines import Balance, ImpurePairs, Weighting
@@ -31,6 +32,21 @@ from instances import instances, problem
 CLOSE = 1e-9
 """Of scores up to 20: a term is right to 1e-11 (test_terms_are_the_papers), and λ is at most 10."""
 FEW = settings(deadline=None, max_examples=60)
+
+
+WITH_EXCLUDED = [("probability", "excluded"), ("pairs", "excluded"), ("probability", "pairs", "excluded")]
+
+
+@attrs.frozen
+class ByDefinition(Regularized):
+    """The same score without a kernel: from what ``covered`` answers for each outcome."""
+
+    lam: float = 1.0
+    theta: float = 0.0
+    d_term: Discrimination = Discrimination.paper
+
+    def kernel(self, impurity, coverage=()):
+        return None
 
 
 def parts_of(criterion, impurity, theta, coverage=("probability", "pairs"), *stopping) -> Parts:
@@ -88,13 +104,41 @@ def z(x, family, lam, impurity, authors=False):
 
 @FEW
 @given(
-    instances(), st.sampled_from([("probability", "pairs"), ("probability",), ("pairs",), ("excluded",), ("pairs", "excluded")]),
+    instances(), st.sampled_from([("probability", "pairs"), ("probability",), ("pairs",), ("excluded",), *WITH_EXCLUDED]),
     st.sampled_from([0.0, 1.0, 10.0, math.inf]), st.sampled_from([Entropy(), Gini(), Tsallis()]), st.booleans(),
 )  # fmt: skip
 def test_the_tree_is_that_of_algorithm_1(x, family, lam, impurity, authors):
     form = Discrimination.authors if authors else Discrimination.paper
     criterion = Regularized(lam=lam, theta=float(x.theta), d_term=form)
     check(x, grown(x, parts_of(criterion, impurity, x.theta, family)), z(x, family, lam, impurity, authors))
+
+
+@FEW
+@given(
+    instances(max_objects=14, max_tests=6), st.sampled_from(WITH_EXCLUDED), st.sampled_from([0.0, 1.0, 10.0]),
+    st.sampled_from([Entropy(), Gini(), Misclassification(), TotalPairs()]), st.sampled_from([0.0, 1.0]),
+)  # fmt: skip
+def test_the_tree_of_a_disjunctions_kernel_is_that_of_its_definition(x, family, lam, impurity, total):
+    """Where every test of either tree is the best by the other's score: a tie may be rounded to either side."""
+    parts = parts_of(Regularized(lam=lam, theta=float(x.theta)), impurity, x.theta, family)
+    by_definition = attrs.evolve(parts, criterion=ByDefinition(lam=lam, theta=float(x.theta)))
+    fast, slow = (grown(x, each, total) for each in (parts, by_definition))
+    if structure(fast) == structure(slow):
+        assert fast.score == pytest.approx(slow.score, abs=CLOSE, nan_ok=True)
+    elif impurity != TotalPairs():
+        check(x, fast, z(x, family, lam, impurity))
+        check(x, slow, z(x, family, lam, impurity))
+    else:
+        assert fast.score[0] == pytest.approx(slow.score[0], abs=CLOSE)
+
+
+def test_every_family_with_objects_excluded_has_a_kernel_where_the_impurity_has_one():
+    for family in WITH_EXCLUDED:
+        for impurity in (Entropy(), Gini(), Misclassification(), TotalPairs()):
+            made = parts_of(None, None, 0, family).coverage
+            assert Regularized().kernel(impurity, made) is not None
+            assert Regularized().kernel(impurity, made[::-1]) is Regularized().kernel(impurity, made)
+        assert ByDefinition().kernel(Entropy(), made) is None
 
 
 @FEW

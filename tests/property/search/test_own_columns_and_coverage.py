@@ -85,8 +85,62 @@ class InNumPy(Marked):
 
 
 @attrs.frozen
+class PerClass:
+    """Rewards outcomes that keep the marks of one class together and objects of another apart; marks are heavy objects."""
+
+    share: float = 0.2
+
+    @staticmethod
+    @column_kernel
+    def column(weight, label, node):
+        return weight * weight if weight > node.params[0] * node.mass / 4.0 else 0.0
+
+    @staticmethod
+    @criterion_kernel(column_by_class=True)
+    def score(weights, counts, price, extra, node):
+        found = 0.0
+        for o in range(weights.shape[0]):
+            for k in range(weights.shape[1]):
+                found += (k + 1.0) * extra[o, k] * extra[o, k] / (1.0 + weights[o, k])
+        return found - 0.001 * price
+
+
+@attrs.frozen
+class PerClassInNumPy(PerClass):
+    """The same rule without kernels."""
+
+    column = None
+
+    def columns(self, node: Node, objects, rows: np.ndarray) -> np.ndarray:
+        weight = objects.weight[rows]
+        own = np.where(weight > self.share * node.mass / 4.0, weight * weight, 0.0)
+        return own[:, None] * (objects.label[rows][:, None] == np.arange(len(node.weights)))
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        factor = np.arange(1, tables.weights.shape[2] + 1) / (1.0 + tables.weights)
+        return (factor * tables.extra**2).sum(axis=(1, 2)) - 0.001 * tables.price
+
+
+@attrs.frozen
 class Otherwise(ToyExcluded):
     """The same function under another name, for which there is no kernel."""
+
+
+@EXAMPLES
+@given(objects=encodeds(), once=st.booleans(), seed=st.integers(0, 99))
+def test_a_column_per_class_is_what_numpy_adds_up(objects, once, seed):
+    """Over coded and raw columns, weights, prices and missing values."""
+    prices = drawn_prices(objects, seed, once)
+    fast, slow = (problem_of(objects, each, Gini(), prices, max_depth=6) for each in (PerClass(), PerClassInNumPy()))
+    assert_same(grow(fast, Context()), grow(slow, Context()), exactly=False)
+
+
+def test_a_column_per_class_is_refused_where_one_column_is_added_up():
+    with pytest.raises(CapabilityError, match="'PerClass' has one per class here; use method=greedy"):
+        bulk.Judges.of([(PerClass(), Gini())], 2)
+    numbers = encode(np.arange(3, dtype=np.uint8)[:, None], [3], [Family.multiway], np.empty((3, 0)), np.arange(3.0), Task.regression)
+    with pytest.raises(CapabilityError, match="wants a column per class, and the target is a number"):
+        grow(problem_of(numbers, PerClass(), Variance()), Context())
 
 
 def drawn_prices(objects, seed: int, once: bool) -> Prices:

@@ -66,8 +66,11 @@ class Judges:
         classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
         judges = [Judge.of(criterion, impurity, classes, seed, coverage) for criterion, impurity in pairs]
         for judge in judges:
+            name = component_name(judge.criterion)
+            if judge.by_class:
+                msg = f"bulk growth adds up one column: criterion {name!r} has one per class here; use method=greedy"
+                raise CapabilityError(msg)
             if not in_kernel_form(judge):
-                name = component_name(judge.criterion)
                 msg = f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy"
                 raise CapabilityError(msg)
         counting = {bool(getattr(j.criterion, "counts_objects", False)) for j in judges}

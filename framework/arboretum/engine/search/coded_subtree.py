@@ -260,6 +260,6 @@ def serves(objects: Encoded, judge: Judge) -> bool:
 
 
 def in_kernel_form(judge: Judge) -> bool:
-    """Whether criterion and impurity are kernels that look at one table at a time."""
-    listed = judge.listing or (judge.has_columns and not judge.column_at) or judge.prefix
+    """Whether criterion and impurity are kernels that look at one table at a time, with one column at most."""
+    listed = judge.listing or (judge.has_columns and not judge.column_at) or judge.prefix or judge.by_class
     return not listed and (judge.impurity is None or judge.compiled_impurity)

@@ -14,7 +14,7 @@ import numpy as np
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ArboretumError, CapabilityError, ContractError
 from arboretum.interfaces.method import Problem
-from arboretum.kernels.marks import mark_of
+from arboretum.kernels.marks import adds_by_class, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
 
@@ -34,6 +34,7 @@ class Judge:
     batch, impurity_at, prefix, column_at : addresses of the compiled criterion, impurity, prefix kernel, column; 0 where
         there is none.
     listing : the candidates of a node must be listed for NumPy (criterion without a kernel, or with ``settle``).
+    by_class : the compiled column is summed per class.
     wants_gain : the criterion reads ``tables.gain`` when it is asked in NumPy form, and the run has coverages.
     """
 
@@ -44,6 +45,7 @@ class Judge:
     impurity_at: int
     prefix: int
     column_at: int
+    by_class: bool
     params: np.ndarray
     listing: bool
     wants_gain: bool
@@ -74,6 +76,10 @@ class Judge:
         column = getattr(criterion, "column", None)
         if mark_of(column) != "column" or (gains and kernel is None):
             column = None
+        by_class = column is not None and adds_by_class(kernel)
+        if by_class and statistics.moments:
+            msg = f"criterion {component_name(criterion)!r}: its kernel wants a column per class, and the target is a number"
+            raise CapabilityError(msg)
         prefix = getattr(impurity, "prefix", None)
         marked = mark_of(getattr(impurity, "kernel", None)) == "impurity"
         return Judge(
@@ -86,6 +92,7 @@ class Judge:
             ),
             prefix=0 if prefix is None else _compiled(pointers.prefix_address, prefix, impurity),
             column_at=0 if column is None else _compiled(pointers.column_address, column, criterion),
+            by_class=by_class,
             params=numeric_fields(criterion),
             listing=kernel is None or hasattr(criterion, "settle"),
             wants_gain=gains,
@@ -187,8 +194,8 @@ class Judge:
                 f"{objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
             )
             raise ContractError(msg)
-        found = np.zeros((len(rows), 1))
-        found[picked[:n], 0] = values[:n]
+        found = np.zeros((len(rows), self.width if self.by_class else 1))
+        found[picked[:n], label[picked[:n]] if self.by_class else 0] = values[:n]
         return found
 
 

@@ -94,7 +94,7 @@ def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
 def _own_columns(judge: Judge, objects: Encoded, statistics: Statistics) -> int:
     """How many columns the criterion adds."""
     if judge.prefix or judge.column_at:
-        return 1
+        return statistics.width if judge.by_class else 1
     if not judge.has_columns or not judge.batch:
         return 0
     rows = np.arange(min(SHOWN_ROWS, objects.n_objects))

@@ -235,8 +235,9 @@ class CriterionSuite(ComponentSuite):
             judge = Judge.of(component, used, Statistics.of(objects), 1, coverage)
             for rows in (np.arange(objects.n_objects), np.array([0, 3, 5, 8]), np.array([2])):
                 node = node_of(objects, rows, impurity=used, count_objects=bool(getattr(component, "counts_objects", False)))
-                plain = own_columns(ready, node, objects, rows, used)
-                assert plain.shape == (len(rows), 1) and np.isfinite(plain).all()
+                plain = own_columns(ready, node, objects, rows, used, coverage)
+                width = objects.n_classes if judge.by_class else 1
+                assert plain.shape == (len(rows), width) and np.isfinite(plain).all()
                 if judge.column_at:
                     assert close(judge.columns(node, objects, rows), plain)
                 if hasattr(component, "columns"):
