@@ -138,7 +138,7 @@ class _Builder:
         return int(
             build_rows(
                 space.codes, space.family, space.n_bins, space.first_test, space.price, space.even, space.label,
-                space.weight, space.count, space.words, space.rule_array, impurity_address(space), self.track,
+                space.weight, space.counted, space.words, space.rule_array, impurity_address(space), self.track,
                 self.state, *self.arrays.values(), SLICE, scratch_for(space),
             )
         )  # fmt: skip

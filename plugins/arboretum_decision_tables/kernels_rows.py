@@ -23,10 +23,10 @@ import numpy as np
 from arboretum.kernels.pointers import impurity_at
 from arboretum_decision_tables.kernels_sets import (
     BASE, EQUALS, EXPANDED, FINISHED, FRAMES, LEAVES, MULTIWAY, NEAR_BITS, NEED, NEED_ROOM, NEED_ROWS, NODES, NONE, ONE,
-    PAUSED, PENDING, ROWS, STREAM, THRESHOLDS, cheapest, expand_bits, find, find_or_enter, jit, open_base,
+    PAUSED, PENDING, ROWS, STREAM, THRESHOLDS, cheapest, expand_bits, few, find, find_or_enter, jit, open_base,
 )  # fmt: skip
 
-__all__ = ["MIXED", "MULTIWAY", "NOBODY", "THRESHOLDS", "EQUALS", "build_rows", "cheapest", "find", "find_or_enter", "goes",
+__all__ = ["MIXED", "MULTIWAY", "NOBODY", "THRESHOLDS", "EQUALS", "build_rows", "cheapest", "few", "find", "find_or_enter", "goes",
            "is_light_or_pure_enough", "union"]  # fmt: skip
 
 NOBODY, MIXED = -1, -2
@@ -58,7 +58,7 @@ def is_light_or_pure_enough(rows, low, high, column, family, index, outcome, lab
     """Whether one branch of a test is a leaf by its mass or impurity; summed in the order of rows, so that the answer does
     not depend on the way that led to the subtable.
 
-    rule : float64[4]: min_split, θ, total mass, δ (NaN: none), as in LeafRule.
+    rule : float64[5], see ``space.Space.rule_array``.
     """
     vector[:] = 0.0
     mass = 0.0
@@ -94,7 +94,7 @@ def build_rows(
         late, by_code, base_words, row_words, row_label,
     ) = scratch  # fmt: skip
     summed = rule[1] > 0.0 or not np.isnan(rule[3])
-    ruled = summed or rule[0] > 1.0
+    ruled = summed or rule[0] > 0.0 or rule[4] > 0.0
     unit = True
     for r in range(len(label)):
         unit &= weight[r] == 1.0 and count[r] == 1
@@ -241,7 +241,7 @@ def enter_child(
     summed, track, state, size, mass, start, slots, leaf_slots, pending, rows,
 ):  # fmt: skip
     """The node of one branch, entered and put on the pending stack when it is new; −1 for a leaf."""
-    leaf = who != MIXED or counts < rule[0]
+    leaf = who != MIXED or few(counts, rule)
     if summed and not leaf:
         leaf = is_light_or_pure_enough(
             rows, low, high, column, family, index, outcome, label, weight, rule, impurity, vector

@@ -43,6 +43,7 @@ from arboretum_decision_tables.kernels_rows import (
     NOBODY,
     THRESHOLDS,
     cheapest,
+    few,
     find,
     find_or_enter,
     goes,
@@ -99,7 +100,7 @@ def part_is_leaf(k, parts, table, rows, low, high, f, index, outcome, impurity, 
     """Whether a part is a leaf by the rule."""
     family, label, weight, rule = table[1], table[6], table[9], table[12]
     counts, who = parts[1], parts[5]
-    if who[k] != MIXED or counts[k] < rule[0]:
+    if who[k] != MIXED or few(counts[k], rule):
         return True
     if rule[1] > 0.0 or not np.isnan(rule[3]):
         return is_light_or_pure_enough(

@@ -134,6 +134,17 @@ def open_base(codes, family, label, words, rows, low, high, same, part, part_cod
         by_code[label[rows[low + k]]] = NONE
 
 
+@jit(inline=True)
+def few(counts, rule):
+    """Whether a subtable has fewer than rule[0] rows, or fewer than rule[4] objects.
+
+    counts : its rows; where rule[4] > 0 its rows · 2³² + its objects, so that one sum (or difference) counts both.
+    """
+    if rule[4] > 0.0:
+        return counts >> 32 < rule[0] or (counts & 0xFFFFFFFF) < rule[4]
+    return counts < rule[0]
+
+
 @jit
 def subset_is_leaf(c, low, rows, label, weight, count, rule, impurity, vector):
     """The leaf rule for a set of rows of several classes of the base."""
@@ -145,7 +156,7 @@ def subset_is_leaf(c, low, rows, label, weight, count, rule, impurity, vector):
         heavy += weight[r]
         vector[label[r]] += weight[r]
         rest &= rest - ONE
-    if counts < rule[0] or heavy <= rule[1] * rule[2] * (1 + 1e-12):
+    if few(counts, rule) or heavy <= rule[1] * rule[2] * (1 + 1e-12):
         return True
     return not np.isnan(rule[3]) and impurity_at(impurity)(vector) <= rule[3]
 

@@ -35,7 +35,8 @@ class ZeroError:
 
 def stops_lawfully(tree: Tree, problem: Problem) -> bool:
     """Whether every leaf has one class, or is one by the leaf rule, or holds objects that no test tells apart."""
-    rule, objects, impurity = problem.parts.leaf_rule(), problem.objects, problem.parts.impurity
+    rule, objects = problem.parts.leaf_rule(counting_objects=True), problem.objects
+    impurity = problem.parts.impurity
     impurity = impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity
     mixed = tree.is_leaf & ((tree.weights > 0).sum(axis=1) > 1)
     if not mixed.any():
@@ -44,7 +45,7 @@ def stops_lawfully(tree: Tree, problem: Problem) -> bool:
     rests[objects.object_of_row] = tree.rest(objects.table)
     for node in np.flatnonzero(mixed):
         of_node = float(impurity.value(tree.weights[node])) if impurity is not None else math.nan
-        if rule.holds(float(mass[node]), float(mass[0]), int(tree.counts[node]), of_node):
+        if rule.holds(float(mass[node]), float(mass[0]), int(tree.counts[node]), of_node, int((rests == node).sum())):
             continue
         codes = objects.codes[rests == node]
         if (codes != codes[:1]).any():

@@ -294,13 +294,13 @@ class _Merged:
     def of(space: Space) -> _Merged:
         label = space.label.astype(np.int64)
         if not space.inconsistent:
-            return _Merged(space.codes, space.label, space.label, label, space.weight, space.count, space.words)
+            return _Merged(space.codes, space.label, space.label, label, space.weight, space.counted, space.words)
         _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
         cell, classes = cell.ravel(), space.objects.n_classes
         if not math.isnan(space.rule_array[3]):
             alone = times[cell] == 1
             purity = np.where(alone, label, classes + cell).astype(np.int32)
-            return _Merged(space.codes, space.label, purity, label[first[cell]], space.weight, space.count, space.words)
+            return _Merged(space.codes, space.label, purity, label[first[cell]], space.weight, space.counted, space.words)
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -311,5 +311,12 @@ class _Merged:
             np.ascontiguousarray(space.codes[:, first]), space.label[first],
             np.where(alone, classes + np.arange(len(first)), label[first]).astype(np.int32),
             np.where(alone, -1, label[first]), np.bincount(cell, space.weight),
-            np.bincount(cell, space.count).astype(np.int64), words,
+            _sums(cell, space.counted), words,
         )  # fmt: skip
+
+
+def _sums(group: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """int64[groups]: sums of integers, exact (NumPy's bincount adds floats)."""
+    total = np.zeros(int(group.max()) + 1, np.int64)
+    np.add.at(total, group, number)
+    return total

@@ -24,7 +24,7 @@ class Space:
 
     codes : uint8, uint16 or uint32[F, n], one contiguous row per feature.   family, n_bins, first_test : int64[F].
     price : float64[tests].   even : bool[F], all tests of the feature cost the same.
-    label : int32[n].   weight : float64[n].   count : int64[n].   words : uint64[n, 2], random.
+    label : int32[n].   weight : float64[n].   count : int64[n], rows.   members : int64[n], objects before merging.   words : uint64[n, 2], random.
     rule : the leaf rule.   impurity : component, or None.   total_mass : weight of all objects.
     inconsistent : number of objects whose codes also occur with another class.
     """
@@ -39,6 +39,7 @@ class Space:
     label: np.ndarray
     weight: np.ndarray
     count: np.ndarray
+    members: np.ndarray
     words: np.ndarray
     rule: LeafRule
     impurity: Any
@@ -51,9 +52,15 @@ class Space:
 
     @property
     def rule_array(self) -> np.ndarray:
-        """float64[4]: min_split, θ, total mass, δ (NaN: none)."""
+        """float64[5]: min_split, θ, total mass, δ (NaN: none), min_objects; 0 for a number that every mixed node reaches."""
         delta = math.nan if self.rule.delta is None or self.impurity is None else self.rule.delta
-        return np.array([self.rule.min_split, self.rule.theta, self.total_mass, delta])
+        rows, objects = (least if least > 2 else 0 for least in (self.rule.min_split, self.rule.min_objects))
+        return np.array([rows, self.rule.theta, self.total_mass, delta, objects])
+
+    @property
+    def counted(self) -> np.ndarray:
+        """int64[n]: what the leaf rule counts, as ``kernels_sets.few`` reads it: rows, and objects where it asks for them."""
+        return (self.count << 32) | self.members if self.rule_array[4] else self.count
 
     @property
     def exact(self) -> bool:
@@ -72,7 +79,7 @@ class Space:
     @property
     def plain_rule(self) -> bool:
         """Only nodes of one class are leaves."""
-        return self.rule.min_split <= 1 and self.rule.theta == 0.0 and self.rule.delta is None
+        return not self.rule_array[[0, 1, 4]].any() and self.rule.delta is None
 
     @property
     def compiled_impurity(self) -> bool:
@@ -102,13 +109,14 @@ class Space:
             return True
         weights = self.class_weights(rows)
         impurity = self.node_impurity(weights) if self.rule.delta is not None else math.nan
-        return self.rule.holds(float(weights.sum()), self.total_mass, int(self.count[rows].sum()), impurity)
+        count, members = int(self.count[rows].sum()), int(self.members[rows].sum())
+        return self.rule.holds(float(weights.sum()), self.total_mass, count, impurity, members)
 
 
 def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
     """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
     objects, prices = problem.objects, problem.prices
-    rule = problem.parts.leaf_rule()
+    rule = problem.parts.leaf_rule(counting_objects=True)
     _check(objects, prices)
     codes, index, inverse = _distinct(objects)
     weight = np.bincount(inverse, objects.weight, len(index))
@@ -134,6 +142,7 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
         label=np.ascontiguousarray(objects.label[index], np.int32),
         weight=weight,
         count=count,
+        members=np.bincount(inverse, minlength=len(index)).astype(np.int64),
         words=np.random.default_rng(WORDS_SEED).integers(1, 1 << 64, (len(index), 2), np.uint64),
         rule=rule,
         impurity=impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity,

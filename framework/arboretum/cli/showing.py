@@ -69,6 +69,8 @@ def rule_in_words(rule: Mapping[str, Any]) -> str:
     words = ["one class"]
     if rule.get("min_split", 0) > 2:  # a single row has one class
         words.append(f"fewer than {rule['min_split']} rows")
+    if rule.get("min_objects", 0) > 2:  # a single object has one class
+        words.append(f"fewer than {rule['min_objects']} distinct objects")
     if rule.get("theta"):
         words.append(f"at most {rule['theta']:g} of the weight")
     if rule.get("delta") is not None:

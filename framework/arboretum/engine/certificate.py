@@ -76,7 +76,7 @@ def certify(
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
     """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is taken over."""
     parts, objects = problem.parts, problem.objects
-    rule = parts.leaf_rule()
+    rule = parts.leaf_rule(counting_objects=True)  # a certifier that cannot count them refuses by itself
     if objects.task is not Task.classification:
         msg = "minima are known for classes only, but the target is a number; choose a data set with classes"
         raise CapabilityError(msg)
@@ -178,6 +178,7 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     at = np.full(objects.n_objects, -1, np.int64)
     at[objects.object_of_row] = verify.replay(tree, objects.table)
     impurity, total = problem.parts.impurity, float(tree.mass[0])
+    there = _objects_at(tree, at)
     rounding = 8 * (objects.n_objects + objects.n_classes) * np.finfo(np.float64).eps
     for node in range(tree.n_nodes):
         weights, mass, count = tree.weights[node], float(tree.mass[node]), int(tree.counts[node])
@@ -185,13 +186,21 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
         mixed = float(impurity.value(weights)) if rule.delta is not None and impurity is not None else math.nan
         slack = rounding * max(1.0, abs(mixed))
         if tree.test[node] != LEAF:
-            if pure or rule.holds(mass, total, count, mixed + slack):
+            if pure or rule.holds(mass, total, count, mixed + slack, int(there[node])):
                 return f"node {node} is divided, but it is a leaf by the leaf rule"
-        elif not (pure or rule.holds(mass, total, count, mixed - slack)):
+        elif not (pure or rule.holds(mass, total, count, mixed - slack, int(there[node]))):
             column = _divides(objects, np.flatnonzero(at == node))
             if column:
                 return f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its {count} rows)"
     return ""
+
+
+def _objects_at(tree: Tree, at: np.ndarray) -> np.ndarray:
+    """int64[n_nodes]: how many objects come by each node; ``at`` : where each comes to rest."""
+    there, parent = np.bincount(at[at >= 0], minlength=tree.n_nodes), tree.parent
+    for node in range(tree.n_nodes - 1, 0, -1):
+        there[parent[node]] += there[node]
+    return there
 
 
 def _divides(objects: Encoded, rows: np.ndarray) -> str:

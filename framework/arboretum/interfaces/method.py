@@ -53,11 +53,12 @@ class Parts:
         )
 
 
-    def leaf_rule(self) -> LeafRule:
+    def leaf_rule(self, *, counting_objects: bool = False) -> LeafRule:
         """The leaf rule that greedy growth and exact solvers share, the several rules combined.
 
         Raises CapabilityError, naming rule and limit, where trees are held to more than that (a depth, a number of leaves, a
-        least size of branches or decrease, a pruner): a minimum over all trees would say nothing about them.
+        least size of branches or decrease, a pruner): a minimum over all trees would say nothing about them.  So, too, where
+        a rule counts objects (``min_objects``), unless the caller says that it counts them.
         """
         limits = self.limits()
         names = {"max_depth": None, "max_leaves": None, "min_leaf": 1, "min_decrease": None, "min_mass": 0.0}
@@ -73,13 +74,14 @@ class Parts:
             msg = f"exact minima need leaf rules that look at objects alone; stopping {foreign[0]} has no leaf_rule()"
             raise CapabilityError(msg)
         rules = [rule.leaf_rule() for rule in self.stopping]
-        if any(rule.min_objects for rule in rules):
-            msg = "exact minima know no leaf rule that counts objects; count rows (stopping.standard.min_split) or leave it out"
+        if not counting_objects and any(rule.min_objects for rule in rules):
+            msg = "this solver knows no leaf rule that counts objects; count rows (stopping.standard.min_split) or leave it out"
             raise CapabilityError(msg)
         return LeafRule(
             min_split=max((rule.min_split for rule in rules), default=0),
             theta=max((rule.theta for rule in rules), default=0.0),
             delta=max((rule.delta for rule in rules if rule.delta is not None), default=None),
+            min_objects=max((rule.min_objects for rule in rules), default=0),
         )
 
 

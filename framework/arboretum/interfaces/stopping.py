@@ -61,7 +61,7 @@ class LeafRule:
 
     A node is a leaf when it has one class, or fewer than ``min_split`` rows, or a mass of at most ``theta`` of the total,
     or an impurity (the run's) of at most ``delta`` (None: never for that reason), or fewer than ``min_objects`` objects
-    (rows that the encoder merged are one; exact solvers refuse this rule).
+    (rows that the encoder merged are one).
     """
 
     min_split: int = 0

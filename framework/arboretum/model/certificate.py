@@ -84,7 +84,7 @@ class Certificate:
     """What is proven of a run's tree.
 
     certifier : name and fields of the solver that proved it.   leaf_rule : the rule that all trees compared obey
-    (min_split, theta, delta, as in :class:`~arboretum.interfaces.stopping.LeafRule`).
+    (min_split, theta, delta, min_objects, as in :class:`~arboretum.interfaces.stopping.LeafRule`).
     complexities : name → :class:`Certified`, in the order in which they are shown.
     """
 

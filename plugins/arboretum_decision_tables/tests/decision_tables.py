@@ -36,7 +36,7 @@ class Rule:
         return Limits()
 
     def is_leaf(self, node) -> bool:
-        return self.rule.holds(node.mass, node.total_mass, node.count, node.impurity)
+        return self.rule.holds(node.mass, node.total_mass, node.count, node.impurity, node.n_objects)
 
     def leaf_rule(self) -> LeafRule:
         return self.rule
@@ -96,9 +96,24 @@ def problems(draw: st.DrawFn, max_rows: int = 6, max_features: int = 3, rules: b
     rule = LeafRule()
     if rules:
         rule = draw(
-            st.sampled_from([LeafRule(), LeafRule(min_split=3), LeafRule(theta=0.3), LeafRule(delta=0.45), LeafRule(2, 0.2, 0.5)])
+            st.sampled_from(
+                [
+                    LeafRule(), LeafRule(min_split=3), LeafRule(theta=0.3), LeafRule(delta=0.45), LeafRule(2, 0.2, 0.5),
+                    LeafRule(min_objects=3), LeafRule(4, 0.1, min_objects=3), LeafRule(theta=0.2, min_objects=4),
+                ]
+            )
         )
     return problem_from(codes, label, families, weight=weight, prices=prices, rule=rule, impurity=ToyGini())
+
+
+def repeated(problem: Problem, times: np.ndarray) -> Problem:
+    """The same objects, each merged from that many equal rows."""
+    objects = problem.objects
+    place = np.repeat(np.arange(objects.n_objects), times)
+    table = objects.table.take(place)
+    weight = np.bincount(place, table.row_weights())
+    objects = attrs.evolve(objects, table=table, object_of_row=place, count=np.asarray(times, np.int64), weight=weight)
+    return attrs.evolve(problem, objects=objects)
 
 
 def random_problem(seed: int, n: int, m: int, values: int = 3, classes: int = 3, families=None, **options) -> Problem:

@@ -66,7 +66,7 @@ def test_the_minimum_is_that_of_the_slow_truth(problem, complexity, widths):
 
 
 FAMILIES = {"multiway": [Family.multiway] * 6, "two-way": [Family.thresholds, Family.equals] * 3, "all": [*Family, *Family]}
-RULES = {"pure": LeafRule(), "rows": LeafRule(min_split=4), "mass": LeafRule(theta=0.05), "all": LeafRule(3, 0.02, 0.2)}
+RULES = {"pure": LeafRule(), "rows": LeafRule(min_split=4), "mass": LeafRule(theta=0.05), "all": LeafRule(3, 0.02, 0.2), "objects": LeafRule(theta=0.03, min_objects=3)}
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

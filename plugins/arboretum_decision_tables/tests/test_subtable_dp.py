@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from arboretum.api import CapabilityError, ConfigError, Context, DataError, Family, LeafRule, Limits, Parts, Status, value_of
 from arboretum.measure.complexity import complexities as measured
 from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
+from arboretum.testing.oracles import branches
 from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
@@ -20,11 +21,12 @@ from arboretum_decision_tables import slow
 from arboretum_decision_tables.bounds import huffman_length, root_bound
 from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes
 from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.search import search
 from arboretum_decision_tables.solver import Inconsistent, SubtableDP
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import decimal
 
-from decision_tables import Rule, problem_from, problems, random_problem
+from decision_tables import Rule, problem_from, problems, random_problem, repeated
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 
@@ -79,6 +81,50 @@ def test_the_tree_is_lawful_verified_and_of_least_value_under_any_leaf_rule(prob
     assert np.isclose(solution.value, best / scale, rtol=1e-12, atol=0)
     assert np.isclose(measured(solution.tree)[complexity.name], solution.value, rtol=1e-12, atol=0)
     assert value_of(complexity, solution.tree) == solution.value == ZeroError().value(solution.tree, problem)
+
+
+def least(objects, prices, rule, rows):
+    """The least Σ mass · price over inner nodes, all trees tried: a leaf has one class, few objects, few rows or little mass,
+    or no test divides it.
+    """
+    mass = objects.weight[rows].sum()
+    light = mass <= rule.theta * objects.weight.sum() * (1 + 1e-12)
+    few = len(rows) < rule.min_objects or objects.count[rows].sum() < rule.min_split
+    if light or few or len(set(objects.label[rows].tolist())) == 1:
+        return 0.0
+    found = [
+        mass * prices[test] + sum(least(objects, prices, rule, part) for part in parts.values())
+        for test in range(len(prices))
+        if len(parts := branches(objects, test, rows)) > 1
+    ]
+    return min(found, default=0.0)
+
+
+RULES_OF_OBJECTS = [LeafRule(min_objects=3), LeafRule(theta=0.15, min_objects=3), LeafRule(6, 0.1, min_objects=4), LeafRule(5)]
+
+
+@settings(max_examples=120, deadline=None)
+@given(problems(max_rows=7, rules=False), st.sampled_from(RULES_OF_OBJECTS), st.data())
+def test_a_leaf_rule_that_counts_merged_objects_is_obeyed_by_graph_and_search_alike(problem, rule, data):
+    n = problem.objects.n_objects
+    times = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)))
+    problem = asked(repeated(problem, times), ExpectedCost(), stopping=(Rule(rule),))
+    truth = least(problem.objects, problem.prices.tests, rule, np.arange(n))
+    total = problem.objects.weight.sum()
+    solution = SubtableDP().solve(problem, Context())
+    verify_solution(solution, problem)
+    assert solution.status is Status.optimal and np.isclose(solution.value * total, truth, rtol=1e-12, atol=0)
+    assert np.isclose(search(space_of(problem), ExpectedCost.FORM).value, truth, rtol=1e-12, atol=0)
+
+
+def test_the_objective_counts_objects_where_the_leaf_rule_does():
+    codes, label = np.array([[0], [1], [2]]), np.array([0, 1, 0])
+    problem = asked(repeated(problem_from(codes, label, [Family.multiway]), np.array([3, 1, 1])), Depth())
+    few = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Rule(LeafRule(min_objects=4)),)))
+    tree = SubtableDP().solve(few, Context()).tree
+    assert tree.n_nodes == 1 and ZeroError().value(tree, few) == 0, "three objects of five rows"
+    rows = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Rule(LeafRule(min_split=4)),)))
+    assert ZeroError().value(tree, rows) == np.inf
 
 
 def test_one_graph_gives_the_minima_of_all_complexities():

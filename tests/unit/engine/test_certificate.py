@@ -77,6 +77,7 @@ class BruteForce:
     slack: float = param(0.0, "added to the bound: above 0 it is a lie")
     gap: float = param(0.0, "part of the minimum that is not proven")
     fails: str = param("", "what is raised instead")
+    counts_objects: bool = param(False, "knows leaf rules that count objects")
 
     def solve(self, problem, context):
         complexity = problem.parts.complexity or AverageDepth()
@@ -88,7 +89,7 @@ class BruteForce:
         return [self._one(problem, complexity) for complexity in complexities]
 
     def _one(self, problem, complexity):
-        objects, rule = problem.objects, problem.parts.leaf_rule()
+        objects, rule = problem.objects, problem.parts.leaf_rule(counting_objects=self.counts_objects)
         total, price = objects.weight.sum(), problem.prices.tests
         impurity = problem.parts.impurity
 
@@ -103,7 +104,9 @@ class BruteForce:
             weights = np.bincount(objects.label[rows], objects.weight[rows], objects.n_classes)
             mixed = float(impurity.value(weights)) if impurity else math.nan
             mass = float(weights.sum())
-            if np.count_nonzero(weights) == 1 or rule.holds(mass, total, int(objects.count[rows].sum()), mixed):
+            if np.count_nonzero(weights) == 1 or rule.holds(
+                mass, total, int(objects.count[rows].sum()), mixed, len(rows)
+            ):
                 return complexity.leaf(), None
             found = (complexity.leaf(), None), math.inf
             for test in range(int(objects.test_offset[-1])):
@@ -154,6 +157,25 @@ def test_a_greedy_tree_stands_beside_the_minimum_of_each_complexity():
     assert record.timings["certify"] > 0
     assert record.certificate.certifier["name"] == "brute_force"
     assert record.certificate.leaf_rule == {"min_split": 2, "theta": 0.0, "delta": None, "min_objects": 0}
+
+
+MERGED = {"stopping": ["few_objects"], "values": {"dataset.ignore": ["temperature"], "encoder.coalesce": "sum"}}
+
+
+@pytest.mark.parametrize("most", [2, 3, 5])
+def test_trees_whose_leaf_rule_counts_objects_are_compared_with_those_that_obey_it(most):
+    values = {**MERGED["values"], "stopping.few_objects.most": most}
+    record = run(request(BruteForce(counts_objects=True), **{**MERGED, "values": values}))
+    assert record.data["n_objects"] < record.data["n_train"], "rows were merged"
+    assert record.certificate.leaf_rule["min_objects"] == most + 1
+    rows = run(request(values={**MERGED["values"], "stopping.standard.min_split": most + 1}))
+    assert record.certificate.complexities["n_leaves"].minimum <= rows.certificate.complexities["n_leaves"].minimum
+    for one in record.certificate.complexities.values():
+        assert one.proven and one.value >= one.minimum > 0
+
+
+def test_a_solver_that_does_not_count_objects_refuses_such_a_rule():
+    assert "knows no leaf rule that counts objects" in note_of(request(**MERGED))
 
 
 def test_without_certify_there_is_no_certificate_and_no_note():
@@ -291,6 +313,8 @@ def test_a_tree_that_goes_on_where_the_rule_stops_is_none_of_those_compared(grow
     assert breaks_rule(tree, problem, LeafRule(2)) == ""
     assert "node 0 is divided, but it is a leaf" in breaks_rule(tree, problem, LeafRule(2, theta=1.0))
     assert "divided" in breaks_rule(tree, problem, LeafRule(min_split=6))
+    assert "divided" in breaks_rule(tree, problem, LeafRule(2, min_objects=problem.objects.n_objects + 1))
+    assert breaks_rule(tree, problem, LeafRule(2, min_objects=2)) == ""
 
 
 def test_an_exact_run_is_certified_by_its_own_bound_and_the_rest_by_minima():
