@@ -113,6 +113,29 @@ def test_a_moved_plugin_is_named_with_the_way_out_and_the_way_out_works(call, ru
     assert call("run", "--from", "r", "--plugin", "renamed.py", "hydra.run.dir=third").status == 0
 
 
+def test_a_run_whose_plugin_was_moved_is_explained_shown_and_used_with_the_plugin_named(call, run, here):
+    before = call("why", "r", "0").out
+    (here / "toy.py").rename(here / "renamed.py")
+    error = call("why", "r", "0").error
+    assert f"the run used the plugin file {str(here / 'toy.py')!r}" in error and "--plugin FOLDER/toy.py" in error
+    assert call("why", "r", "0", "--plugin", "renamed.py").out == before
+    assert call("why", "--plugin", "renamed.py", "r", "0", "--top", "3").out.startswith("node 0: all rows")
+    (here / "rows.csv").write_text("a,b\n1,1\n")
+    for verb in (("show", "r"), ("predict", "r", "rows.csv")):
+        assert call(*verb, "--plugin", "renamed.py").out == call(*verb).out != ""
+        assert "'gone.py' does not exist" in call(*verb, "--plugin", "gone.py").error.replace(f"{here}/", "")
+
+
+def test_a_plugin_that_is_named_twice_is_one(call, here):
+    assert call("run", "--plugin", "toy.py", "--plugin", str(here / "toy.py"), "dataset=toy", "tracker=none").status == 0
+
+
+def test_words_may_stand_before_or_after_the_options_of_a_verb(call, run):
+    orders = ("r tracker=none --numbers", "--numbers r tracker=none", "r --numbers tracker=none")
+    texts = {call("show", *words.split()).out for words in orders}
+    assert len(texts) == 1 and "all rows" in texts.pop()
+
+
 def test_another_method_forgets_a_theta_that_its_components_do_not_follow(toy, call, here):
     assert toy("stopping=[mass]", "theta=0.2", "hydra.run.dir=t").status == 0
     assert call("run", "--from", "t", "seed=3", "hydra.run.dir=t2").status == 0

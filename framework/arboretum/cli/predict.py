@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from arboretum.cli.finding import find_run
+from arboretum.cli.finding import add_plugin_option, find_run, plugin_files
 from arboretum.cli.terminal import Parser, warn
 from arboretum.errors import ConfigError, DataError, StoreError, unknown
 from arboretum.model.frame import table_like
@@ -45,10 +45,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--output", metavar="FILE", help="write here instead of standard output")
     parser.add_argument("--proba", action="store_true", help="also the probability of each class")
     parser.add_argument("--node", action="store_true", help="also the number of the node where the row comes to rest")
+    add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help=OVERRIDES_HELP)
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_intermixed_args(argv)
     of_file = [text for text in arguments.overrides if text.startswith("dataset.")]
-    record = find_run(arguments.run, [text for text in arguments.overrides if text not in of_file])
+    overrides = [text for text in arguments.overrides if text not in of_file]
+    record = find_run(arguments.run, overrides, plugin_files(arguments.plugin))
     if record.tree is None:
         raise StoreError(f"run {arguments.run} holds no tree")
     table = read_table(arguments.file, record, of_file)

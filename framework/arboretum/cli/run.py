@@ -10,6 +10,7 @@ import attrs
 
 from arboretum import __version__
 from arboretum.cli import terminal
+from arboretum.cli.finding import find_run, plugin_files, plugins_of
 from arboretum.config.entry import named_plugins
 from arboretum.errors import ConfigError
 from arboretum.plugin.discovery import load_registry
@@ -65,21 +66,6 @@ def read_options(argv: Sequence[str]) -> Options:
     return Options((*plugins, *named_plugins(rest)), repeat, tuple(rest))
 
 
-def _recorded_plugins(recorded: Sequence[str], given: Sequence[str]) -> list[str]:
-    """The plugin files of a record that is repeated, but those that moved and are given anew.
-
-    Raises ConfigError when one is gone and none is given instead.
-    """
-    there = [file for file in recorded if Path(file).is_file()]
-    gone = [file for file in recorded if file not in there]
-    if gone and not given:
-        name = Path(gone[0]).name
-        msg = f"the run used the plugin file {gone[0]!r}, which is not there any more; say where it is now: --plugin "
-        raise ConfigError(f"{msg}FOLDER/{name}")
-    names = {Path(file).name for file in given}
-    return [file for file in there if Path(file).name not in names]
-
-
 def _registry(files: Sequence[str]) -> Registry:
     registry = load_registry(files)
     for failure in registry.failures:
@@ -95,15 +81,11 @@ class Application:
         from arboretum.config.execute import Session
         from arboretum.config.repeat import start_from
 
-        files = [str(Path(file).expanduser().resolve()) for file in options.plugins]
+        files = plugin_files(options.plugins)
         record = None
         if options.repeat:
-            from arboretum.cli.finding import find_run
-
-            if files:
-                load_registry(files)  # the record's tree may need them
-            record = find_run(options.repeat)
-            files = list(dict.fromkeys([*_recorded_plugins(record.config.get("plugins", []), files), *files]))
+            record = find_run(options.repeat, plugins=files)
+            files = plugins_of(record, files)
         self.files = tuple(files)
         self.registry = _registry(self.files)
         start = Start() if record is None else start_from(record, options.rest, self.registry)

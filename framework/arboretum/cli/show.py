@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import OVERRIDES_HELP, find_run
+from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, find_run, plugin_files
 from arboretum.cli.showing import flatten, node_list, numbers_of, tree_of
 from arboretum.cli.terminal import Parser
 
@@ -18,9 +18,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree")
     parser.add_argument("--numbers", action="store_true", help="list the nodes with their numbers, for arboretum why")
     parser.add_argument("--config", action="store_true", help="print the configuration, too")
+    add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
-    arguments = parser.parse_args(argv)
-    record = find_run(arguments.run, arguments.overrides)
+    arguments = parser.parse_intermixed_args(argv)
+    record = find_run(arguments.run, arguments.overrides, plugin_files(arguments.plugin))
     terminal.say(numbers_of(record))
     if arguments.config:
         terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")

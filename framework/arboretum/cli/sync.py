@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="where to look")
     parser.add_argument("--all", action="store_true", help="also runs that another tracker has already")
     parser.epilog = f"OVERRIDES: {OVERRIDES_HELP}"
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_intermixed_args(argv)
     overrides = [word for word in arguments.folders if "=" in word]
     named = [word for word in arguments.folders if "=" not in word]
     registry = load_registry()

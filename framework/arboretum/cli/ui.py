@@ -18,7 +18,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine only)")
     parser.add_argument("--port", type=int, default=5000, help="port (default 5000)")
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_intermixed_args(argv)
     tracker = tracker_from(arguments.overrides, load_registry())
     if tracker is None or not hasattr(tracker, "serve"):
         name = "none" if tracker is None else tracker.name

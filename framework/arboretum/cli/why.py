@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import OVERRIDES_HELP, find_run
+from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, find_run, plugin_files, plugins_of
 from arboretum.cli.showing import step_text
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, StoreError
@@ -27,23 +28,28 @@ def main(argv: list[str]) -> int:
     parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
     parser.add_argument("node", metavar="NODE", help="number of a node")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="how many candidates to list (0: all; default 10)")
+    add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_intermixed_args(argv)
     if not arguments.node.lstrip("-").isdecimal():
         raise ConfigError(f"NODE must be a whole number; got {arguments.node!r}")
-    record = find_run(arguments.run, arguments.overrides)
+    plugins = plugin_files(arguments.plugin)
+    record = find_run(arguments.run, arguments.overrides, plugins)
     if record.tree is None:
         raise StoreError(f"run {arguments.run} holds no tree")
-    terminal.say(explain(record, int(arguments.node), arguments.top))
+    terminal.say(explain(record, int(arguments.node), arguments.top, plugins))
     return 0
 
 
-def explain(record: Record, node: int, top: int = 10) -> str:
-    """The text; raises ArboretumError when the run cannot be re-created."""
+def explain(record: Record, node: int, top: int = 10, plugins: Sequence[str] = ()) -> str:
+    """The text; raises ArboretumError when the run cannot be re-created.
+
+    plugins : one-file plugins (absolute paths) that stand for those of the record which have moved.
+    """
     from arboretum.engine.why import reasons
 
     tree = record.tree
-    found = reasons(problem_of(record), tree, node, record.seed)
+    found = reasons(problem_of(record, plugins), tree, node, record.seed)
     lines = [_heading(tree, node), _standing(tree, found)]
     shown = found.candidates if top <= 0 else found.candidates[:top]
     rows = [_row(tree, one) for one in shown]
@@ -56,14 +62,14 @@ def explain(record: Record, node: int, top: int = 10) -> str:
     return "\n".join(lines)
 
 
-def problem_of(record: Record) -> Any:
+def problem_of(record: Record, plugins: Sequence[str] = ()) -> Any:
     """What the tree was grown from: data loaded, divided and encoded again; refuses other data than the recorded."""
     from arboretum.config.compose import compose_and_resolve
     from arboretum.config.repeat import start_from
     from arboretum.engine import run as engine
     from arboretum.plugin.discovery import load_registry
 
-    registry = load_registry(record.config.get("plugins", []))
+    registry = load_registry(plugins_of(record, plugins))
     _, resolved = compose_and_resolve([], registry, start=start_from(record, [], registry))
     prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
     if prepared.sha256 != record.data["sha256"]:
