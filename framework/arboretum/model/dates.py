@@ -20,7 +20,7 @@ UNITS = ("", DAYS, SECONDS)
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.0+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - columns of dates carry no zone; zoned ones are turned to UTC
-_DAY = 86_400
+DAY_SECONDS = 86_400
 
 
 def parse_date(value: Any) -> datetime.datetime | None:
@@ -42,8 +42,8 @@ def parse_date(value: Any) -> datetime.datetime | None:
     return datetime.datetime.combine(value, datetime.time()) if isinstance(value, datetime.date) else None
 
 
-def read_dates(values: Iterable[str]) -> tuple[str, np.ndarray] | None:
-    """The unit that fits all the texts, and float64[n]; None unless every one of them is an ISO date or time.
+def read_dates(values: Iterable[Any]) -> tuple[str, np.ndarray] | None:
+    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time (ISO text, date, …).
 
     Days where no value has a time of day other than midnight, else seconds.
     """
@@ -56,7 +56,7 @@ def read_dates(values: Iterable[str]) -> tuple[str, np.ndarray] | None:
     if not moments:
         return None
     seconds = np.floor(np.array(moments, np.float64))
-    return (DAYS, seconds / _DAY) if not (seconds % _DAY).any() else (SECONDS, seconds)
+    return (DAYS, seconds / DAY_SECONDS) if not (seconds % DAY_SECONDS).any() else (SECONDS, seconds)
 
 
 def date_number(value: Any, unit: str) -> float | None:
@@ -65,12 +65,12 @@ def date_number(value: Any, unit: str) -> float | None:
     if moment is None:
         return None
     seconds = math.floor((moment - _EPOCH).total_seconds())
-    return float(seconds // _DAY if unit == DAYS else seconds)
+    return float(seconds // DAY_SECONDS if unit == DAYS else seconds)
 
 
 def spell_date(value: float, unit: str) -> str:
     """The day, or the second, that a number lies in: ISO, a blank before the time; the bare number beyond year 9999."""
-    seconds = math.floor(value) * (_DAY if unit == DAYS else 1)
+    seconds = math.floor(value) * (DAY_SECONDS if unit == DAYS else 1)
     try:
         moment = _EPOCH + datetime.timedelta(seconds=seconds)
     except OverflowError:

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, closest
-from arboretum.model.dates import DAYS, date_number
+from arboretum.model.dates import DAY_SECONDS, DAYS, SECONDS, date_number, read_dates
 from arboretum.model.table import MISSING_CODE, UNSEEN_CODE, Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
 
@@ -121,10 +121,12 @@ def read_numbers(name: str, values: Any) -> np.ndarray:
 
 def read_date_numbers(spec: ColumnSpec, values: Any) -> np.ndarray:
     """float64[n] in the unit of the column, NaN = missing; raises DataError for what is neither date nor number."""
+    if getattr(getattr(values, "dtype", None), "kind", "O") == "M":
+        seconds = _seconds(values)
+        return np.floor(seconds / DAY_SECONDS) if spec.unit == DAYS else seconds
     array = _as_array(values)
     if array.dtype.kind in "biuf":
         return read_numbers(spec.name, array)
-    array = array.astype(object) if array.dtype.kind != "M" else array
     numbers_ = np.full(len(array), np.nan)
     for row in np.flatnonzero(~_missing(array)):
         value = array[row]
@@ -134,6 +136,41 @@ def read_date_numbers(spec: ColumnSpec, values: Any) -> np.ndarray:
             raise DataError(msg)
         numbers_[row] = number
     return numbers_
+
+
+def holds_dates(series: Any) -> bool:
+    """Whether a pandas series holds points in time: dates and times, with a zone or without, or objects that all are such."""
+    if getattr(series.dtype, "kind", "O") == "M":
+        return True
+    if str(series.dtype) != "object":
+        return False
+    array = _as_array(series)
+    known = array[~_missing(array)].tolist()
+    return bool(known) and all(isinstance(value, _POINTS) for value in known)
+
+
+_POINTS = (datetime.date, np.datetime64)
+
+
+def _date_column(name: str, series: Any) -> Column:
+    """Days where no value has a time of day, else whole seconds; zones are turned to UTC, as in files."""
+    if series.dtype.kind == "M":
+        seconds = _seconds(series)
+        known = seconds[~np.isnan(seconds)]
+        unit = SECONDS if (known % DAY_SECONDS).any() else DAYS
+        return Column(name, ColumnKind.continuous, seconds if unit == SECONDS else seconds / DAY_SECONDS, unit=unit)
+    array = _as_array(series)
+    missing = _missing(array)
+    numbers_ = np.full(len(array), np.nan)
+    unit, numbers_[~missing] = read_dates(array[~missing])  # :func:`holds_dates` has looked: no value is anything else
+    return Column(name, ColumnKind.continuous, numbers_, unit=unit)
+
+
+def _seconds(values: Any) -> np.ndarray:
+    """float64[n]: whole seconds since 1970-01-01 (UTC), rounded down, NaN = missing, of a datetime array or series."""
+    array = values.to_numpy(dtype="datetime64[s]") if hasattr(values, "to_numpy") else values
+    array = array.astype("datetime64[s]")  # rounds down, also before 1970
+    return np.where(np.isnat(array), np.nan, array.astype(np.int64))
 
 
 def refuse_dates(name: str, values: Any) -> None:
@@ -148,8 +185,8 @@ def refuse_dates(name: str, values: Any) -> None:
     elif kind not in "mM" and not found.startswith("period["):
         return
     msg = (
-        f"column {name!r} holds dates or times ({found}); a tree reads numbers and categories: give what may matter of "
-        f"them as numbers, such as year, month, or days since a date"
+        f"column {name!r} holds dates or times ({found}) where numbers or categories are asked for: give what may matter "
+        f"of them as numbers, such as year, month, or days since a date"
     )
     raise DataError(msg)
 
@@ -278,7 +315,7 @@ def _turned(spec: ColumnSpec, column: Column) -> Column:
         held = "dates" if column.unit else "numbers"
         msg = f"column {spec.name!r} holds {held} here, but the tree was grown with {'dates' if spec.unit else 'numbers'}"
         raise DataError(msg)
-    values = np.floor(column.values / 86_400) if spec.unit == DAYS else column.values * 86_400
+    values = np.floor(column.values / DAY_SECONDS) if spec.unit == DAYS else column.values * DAY_SECONDS
     return attrs.evolve(column, values=values, unit=spec.unit)
 
 
@@ -296,10 +333,14 @@ def numeric_columns(X: np.ndarray, names: Sequence[str]) -> tuple[Column, ...]:
 
 
 def frame_column(name: str, series: Any) -> Column:
-    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, else numbers.
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, points in time → days or seconds,
+    else numbers.
 
     Objects that are all numbers are numbers: a frame that was filled row by row, or read with decimals, has those.
+    Periods, durations and times of day are refused: they are no points in time.
     """
+    if holds_dates(series):
+        return _date_column(name, series)
     refuse_dates(name, series)
     if getattr(series.dtype, "kind", "O") in "biuf" or holds_numbers(series):
         return Column(name, ColumnKind.continuous, read_numbers(name, series))

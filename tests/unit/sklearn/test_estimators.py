@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
+from arboretum.model.dates import date_number
+from arboretum.model.frame import frame_column, read_column
+from arboretum.model.tree import ColumnSpec
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
@@ -143,16 +146,65 @@ def test_objects_that_are_not_all_numbers_are_categories(values):
 DAYS = pd.Series(pd.date_range("2020-01-01", periods=24))
 
 
+HOURS = pd.Series(pd.date_range("2020-01-01 06:30", periods=24, freq="h"))
+
+
 @pytest.mark.parametrize(
-    "days",
-    [DAYS, DAYS.dt.tz_localize("UTC"), DAYS - DAYS[0], DAYS.dt.to_period("D"), DAYS.astype(object), DAYS.dt.date],
-    ids=["datetime", "with zone", "timedelta", "period", "timestamps", "dates"],
+    ("times", "test"),
+    [
+        (DAYS, "when ≤ 2020-01-12"),
+        (DAYS.astype(object), "when ≤ 2020-01-12"),
+        (DAYS.dt.date, "when ≤ 2020-01-12"),
+        (DAYS.dt.tz_localize("UTC"), "when ≤ 2020-01-12"),
+        (HOURS, "when ≤ 2020-01-01 18:00:00"),
+        (HOURS.dt.tz_localize("Asia/Tokyo"), "when ≤ 2020-01-01 09:00:00"),
+    ],
+    ids=["days", "timestamps", "dates", "with zone", "hours", "hours with zone"],
 )
-def test_dates_are_refused_by_name_with_the_way_out(days):
+def test_dates_are_days_or_seconds_and_read_aloud_as_dates(times, test):
+    frame, answer = pd.DataFrame({"when": times}), [0] * 12 + [1] * 12
+    model = TreeClassifier().fit(frame, answer)
+    assert [rule.describe() for rule in model.tree_.rules] == [test]
+    assert model.predict(frame).tolist() == answer
+    assert model.predict(frame[::-1]).tolist() == answer[::-1]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+def test_dates_of_every_unit_zone_and_age_are_read_as_single_values_are(unit, zone):
+    texts = ["1960-01-01T00:00:00.250", "1969-12-31T23:59:59.500", "2020-03-01T12:30:00", "NaT"]
+    if unit != "ns":
+        texts.append("3960-01-01T00:00:00")  # nanoseconds end in 2262
+    times = pd.Series(np.array(texts, f"datetime64[{unit}]")).dt.tz_localize(zone)
+    column = frame_column("when", times)
+    truth = [np.nan if value is pd.NaT else date_number(value, "seconds") for value in times]
+    assert column.unit == "seconds"
+    assert column.values.tolist() == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
+    spec = ColumnSpec("when", column.kind, (), "days")
+    days = [np.nan if value is pd.NaT else date_number(value, "days") for value in times]
+    assert read_column(spec, times).values.tolist() == pytest.approx(days, rel=0, abs=0, nan_ok=True)
+
+
+def test_a_date_that_is_missing_is_a_missing_value():
+    frame, answer = pd.DataFrame({"when": DAYS.where(DAYS.index % 5 != 0)}), np.array([0] * 12 + [1] * 12)
+    model = TreeClassifier().fit(frame, answer)
+    known = frame["when"].notna()
+    assert (model.predict(frame)[known] == answer[known]).all()
+    assert "missing" in model.tree_.to_text()
+    text = pd.DataFrame({"when": ["2020-01-03", None, "2020-01-20"]})
+    assert model.predict(text)[[0, 2]].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("times", [DAYS - DAYS[0], DAYS.dt.to_period("D"), DAYS.dt.time], ids=["duration", "period", "time"])
+def test_what_is_no_point_in_time_is_refused_by_name_with_the_way_out(times):
     with pytest.raises(DataError, match="column 'odor' holds dates or times .* days since a date"):
-        TreeClassifier().fit(MIXED.assign(odor=days), ANSWER)
+        TreeClassifier().fit(MIXED.assign(odor=times), ANSWER)
+
+
+@pytest.mark.parametrize("days", [DAYS, DAYS.dt.tz_localize("UTC"), DAYS - DAYS[0], DAYS.astype(object)])
+def test_dates_where_the_tree_compares_numbers_are_refused(days):
     model = TreeClassifier().fit(MIXED, ANSWER)
-    with pytest.raises(DataError, match="column 'age' holds dates or times"):
+    with pytest.raises(DataError, match="column 'age' holds dates or times .* where numbers or categories are asked for"):
         model.predict(MIXED.assign(age=days))
 
 
