@@ -63,13 +63,16 @@ class ProbabilityAtRoot:
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)], 0 … 1."""
-        weight = objects.weight[rows] / self.total
-        share = float(objects.weight[rows].sum()) / self.total
-        target = np.maximum(weight, self.theta)
-        found = np.ones(len(rows))
-        apart = (share > target * (1 + _LIGHT)) & (len(rows) > 1)
-        found[apart] = 1.0 - np.minimum((share - target[apart]) / (1.0 - target[apart]), 1.0)
-        return found
+        return self.covered_many(objects, rows, whole(rows))
+
+    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+        weight, size = objects.weight[rows], np.diff(start)
+        share = np.repeat(np.add.reduceat(weight, start[:-1]) / self.total, size)
+        target = np.maximum(weight / self.total, self.theta)
+        apart = (share > target * (1 + _LIGHT)) & np.repeat(size > 1, size)
+        left = np.divide(share - target, 1.0 - target, out=np.zeros(len(rows)), where=apart)
+        return 1.0 - np.minimum(left, 1.0)
 
 
 @attrs.frozen
@@ -102,8 +105,14 @@ class UnlikePairsAtRoot:
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)], 0 … 1."""
-        here = pairs_of(objects.label[rows], objects.n_classes)
-        return np.full(len(rows), (self.pairs - here) / self.pairs if self.pairs else 1.0)
+        return self.covered_many(objects, rows, whole(rows))
+
+    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+        n = _by_class(objects, rows, start)
+        here = (n.sum(axis=1) ** 2 - (n * n).sum(axis=1)) // 2
+        found = (self.pairs - here) / self.pairs if self.pairs else np.ones(len(n))
+        return np.repeat(found, np.diff(start))
 
 
 @attrs.frozen
@@ -136,9 +145,26 @@ class OthersExcludedAtRoot:
 
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)], 0 … 1."""
-        label = objects.label[rows]
-        here, there = others_of(label, objects.n_classes)[label], self.others[label]
+        return self.covered_many(objects, rows, whole(rows))
+
+    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+        n, label, size = _by_class(objects, rows, start), objects.label[rows], np.diff(start)
+        others = n.sum(axis=1)[:, None] - n
+        here, there = others[np.repeat(np.arange(len(size)), size), label], self.others[label]
         return np.where(there > 0, (there - here) / np.maximum(there, 1), 1.0)
+
+
+def whole(rows: np.ndarray) -> np.ndarray:
+    """Where the sets start when there is one."""
+    return np.array([0, len(rows)])
+
+
+def _by_class(objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """int64[sets, classes]: objects of each class in each set."""
+    sets, width = len(start) - 1, objects.n_classes
+    number = np.repeat(np.arange(sets), np.diff(start)) * width + objects.label[rows]
+    return np.bincount(number, minlength=sets * width).reshape(sets, width)
 
 
 def pairs_of(label: np.ndarray, n_classes: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from arboretum.interfaces.complexity import Complexity, ComplexityForm
 from arboretum.interfaces.cost import Cost
-from arboretum.interfaces.coverage import Coverage, CoveragePrepared
+from arboretum.interfaces.coverage import Coverage, CoverageMany, CoveragePrepared
 from arboretum.interfaces.criterion import (
     Criterion,
     CriterionBounds,
@@ -67,7 +67,7 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
         CriterionSeed,
         CriterionNotes,
     ),
-    "coverage": (CoveragePrepared,),
+    "coverage": (CoveragePrepared, CoverageMany),
     "impurity": INSTEAD["impurity"],
     "method": (MethodWarmUp,),
     "stopping": (StoppingByRows, StoppingByObjects),

@@ -31,3 +31,15 @@ class CoveragePrepared(Protocol):
     def prepare(self, objects: Encoded) -> Any:
         """A value with ``covered(objects, rows)`` that answers what the component itself answers on these objects."""
         ...
+
+
+class CoverageMany(Protocol):
+    """Optional, of the component and of what it prepares: many sets of objects in one call, where a call per set is slow."""
+
+    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)]: what ``covered`` answers for each set; set k is ``rows[start[k]:start[k + 1]]``.
+
+        rows : int64[m], one set after the other; an object may be in several.   start : int64[sets + 1], from 0 to m; no set
+        is empty.
+        """
+        ...

@@ -61,10 +61,9 @@ def listed(engines: Sequence[Engine], cell: Cell, judge: Judge, space: Workspace
 def _with_gain(block: Block, cell: Cell, rows: np.ndarray, before: np.ndarray, covering: Covering) -> Block:
     """The same tests with what each adds to the coverage of its outcomes' objects."""
     n_outcomes = block.tables.weights.shape[1]
-    gain = np.empty((block.tables.n_tests, n_outcomes))
-    for i in range(block.tables.n_tests):
-        outcome = block.engine.outcomes(cell, block.candidate(i, np.nan))
-        gain[i] = covering.gain(rows, before, outcome, n_outcomes)
+    n_tests = block.tables.n_tests
+    outcomes = (block.engine.outcomes(cell, block.candidate(i, np.nan)) for i in range(n_tests))
+    gain = covering.gains(rows, before, outcomes, n_tests, n_outcomes)
     return attrs.evolve(block, tables=attrs.evolve(block.tables, gain=gain))
 
 

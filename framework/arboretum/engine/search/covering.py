@@ -1,11 +1,14 @@
 """The run's coverages, at a node and over a whole tree: how much of the way each object has gone, and what a test would add.
 
-Literal and general: every quantity comes from ``covered``, called for the node and for every outcome of every test.
-Criteria in kernel form compute theirs from tables instead.
+Literal and general: every quantity comes from ``covered``, called for the node and for every set of objects that is an outcome
+of some test, or from ``covered_many``, which answers for many sets at once.  Criteria in kernel form compute theirs from tables
+instead.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -13,6 +16,7 @@ import numpy as np
 
 from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem
+from arboretum.kernels.counting import partition
 from arboretum.model.encoded import Encoded
 from arboretum.model.table import Table
 from arboretum.model.tree import MISSING_SPLITS, Tree
@@ -21,36 +25,48 @@ COVERED = 1e-12
 """An f_i that misses 1 by no more counts as 1.  f_i is a ratio of sums over at most some 10⁶ objects, which rounding moves
 by less; the next value below 1 is 1 − p_min or 1 − 1/φ(X), which is farther away up to 10⁶ objects."""
 
+MOST_ROWS = 1 << 18
+"""Objects of outcomes that are looked at together, each as often as it occurs: 2 MB per array."""
+
+FLOAT64 = np.dtype(np.float64)
+
 
 @attrs.frozen(eq=False)
 class Covering:
-    """The coverages of a run, bound to its objects.   functions : values with ``covered(objects, rows)``."""
+    """The coverages of a run, bound to its objects.
+
+    functions : values with ``covered(objects, rows)``.   look : called now and then while much is summed, to tell of progress.
+    """
 
     functions: tuple[Any, ...]
     names: tuple[str, ...]
     objects: Encoded
+    look: Callable[[], None] = lambda: None
 
     @staticmethod
-    def of(coverage: tuple[Any, ...], objects: Encoded) -> Covering | None:
+    def of(coverage: tuple[Any, ...], objects: Encoded, look: Callable[[], None] = lambda: None) -> Covering | None:
         """Bind them (``prepare``, where they have it); None without any."""
         if not coverage:
             return None
         bound = tuple(part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage)
         names = tuple(getattr(part, "name", None) or type(part).__name__ for part in coverage)
-        return Covering(bound, names, objects)
+        return Covering(bound, names, objects, look)
 
     def left(self, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: Π (1 − f), how far each object (int64 ``rows``) is from being covered; 0 where it is.
 
         Raises ContractError for another shape, NaN, or a value outside 0 … 1.
         """
+        return self.left_in_sets(rows, np.array([0, len(rows)]))
+
+    def left_in_sets(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """The same for many sets of objects: set k is ``rows[start[k]:start[k + 1]]``, and not empty.
+
+        rows : int64[m].   start : int64[sets + 1].
+        """
         product = np.ones(len(rows))
         for name, part in zip(self.names, self.functions, strict=True):
-            found = np.asarray(part.covered(self.objects, rows))
-            if found.shape != product.shape or found.dtype != np.float64:
-                got = f"{found.dtype}{list(found.shape)}"
-                msg = f"coverage {name!r}: covered must be float64[{len(rows)}], one number per object; got {got}"
-                raise ContractError(msg)
+            found = self._covered(name, part, rows, start)
             if not ((found >= -COVERED) & (found <= 1 + COVERED)).all():
                 msg = f"coverage {name!r}: covered must lie between 0 and 1; got {found.min():g} … {found.max():g}"
                 raise ContractError(msg)
@@ -63,18 +79,59 @@ class Covering:
         weight = self.objects.weight[rows]
         return 1.0 - float((weight * self.left(rows)).sum() / weight.sum())
 
-    def gain(self, rows: np.ndarray, before: np.ndarray, outcome: np.ndarray, n_outcomes: int) -> np.ndarray:
-        """float64[n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node)) over each outcome's objects.
+    def _covered(self, name: str, part: Any, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)]: what one function answers for each set, checked for its form."""
+        if hasattr(part, "covered_many"):
+            return _checked(part.covered_many(self.objects, rows, start), len(rows), f"coverage {name!r}: covered_many")
+        found, what, covered = np.empty(len(rows)), f"coverage {name!r}: covered", part.covered
+        for low, high in itertools.pairwise(start.tolist()):
+            found[low:high] = _checked(covered(self.objects, rows[low:high]), high - low, what)
+        return found
 
-        before : ``left(rows)``.   outcome : int[len(rows)].
+    def gains(
+        self, rows: np.ndarray, before: np.ndarray, outcomes: Iterable[np.ndarray], n_tests: int, n_outcomes: int
+    ) -> np.ndarray:
+        """float64[n_tests, n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node)) over the objects of each outcome.
+
+        before : ``left(rows)``.   outcomes : int32[len(rows)] per test.
         """
-        gains = np.zeros(n_outcomes)
-        for o in np.unique(outcome):
-            at = np.flatnonzero(outcome == o)
-            was = before[at]
-            share = np.divide(was - self.left(rows[at]), was, out=np.zeros(len(at)), where=was > 0.0)
-            gains[o] = float((self.objects.weight[rows[at]] * share).sum())
+        gains = np.zeros((n_tests, n_outcomes))
+        waiting, step = iter(outcomes), max(1, MOST_ROWS // len(rows))
+        for first in range(0, n_tests, step):
+            self._gains(rows, before, list(itertools.islice(waiting, step)), gains[first : first + step])
+            self.look()
         return gains
+
+    def _gains(self, rows: np.ndarray, before: np.ndarray, outcomes: Sequence[np.ndarray], gains: np.ndarray) -> None:
+        """Some tests.  Sets of objects that are outcomes of several tests are looked at once."""
+        places, number = np.arange(len(rows), dtype=np.int32), {}
+        start, spare = np.empty(gains.shape[1] + 1, np.int64), np.empty(len(rows), np.int32)
+        sets, which = [], np.full(gains.shape, -1)
+        for t, outcome in enumerate(outcomes):
+            order = places.copy()
+            partition(order, outcome, start, spare)
+            for o, (low, high) in enumerate(itertools.pairwise(start.tolist())):
+                if high > low:
+                    part = order[low:high]
+                    which[t, o] = k = number.setdefault(part.tobytes(), len(sets))
+                    if k == len(sets):
+                        sets.append(part)
+        first = np.cumsum([0, *map(len, sets)])
+        at = np.concatenate(sets)
+        was, who = before[at], rows[at]
+        share = np.divide(was - self.left_in_sets(who, first), was, out=np.zeros(len(at)), where=was > 0.0)
+        found = np.add.reduceat(self.objects.weight[rows[at]] * share, first[:-1])
+        gains[which >= 0] = found[which[which >= 0]]
+
+
+def _checked(values: Any, n: int, what: str) -> np.ndarray:
+    """A float64[n] array; raises ContractError that says what came instead."""
+    found = np.asarray(values)
+    if found.shape != (n,) or (found.dtype is not FLOAT64 and found.dtype != FLOAT64):
+        got = f"{found.dtype}{list(found.shape)}"
+        msg = f"{what} must be float64[{n}], one number per object; got {got}"
+        raise ContractError(msg)
+    return found
 
 
 def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, float]:

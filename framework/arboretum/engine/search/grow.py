@@ -20,7 +20,7 @@ from arboretum.engine.search.coded_subtree import CodedSubtrees
 from arboretum.engine.search.contract import Candidate, Cell, Engine
 from arboretum.engine.search.covering import Covering
 from arboretum.engine.search.fit_check import check_parts
-from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.judge import Judge, component_name
 from arboretum.engine.search.memory import check_memory
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
@@ -66,8 +66,7 @@ def grow(
         growth.use_subtrees(order)
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
-    notes = (f"budget.seconds ran out: the tree is cut short after {growth.expanded} splits",) if growth.stopped else ()
-    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, notes)
+    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes())
 
 
 @attrs.define(eq=False)
@@ -106,8 +105,9 @@ class Growth:
         check_parts(problem, judge, statistics)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
-        space.covering = Covering.of(parts.coverage, objects)
-        return Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
+        growth = Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
+        space.covering = Covering.of(parts.coverage, objects, growth.report)
+        return growth
 
     def use_subtrees(self, order: str) -> None:
         """Grow small nodes by the kernel, if it can."""
@@ -126,12 +126,11 @@ class Growth:
 
     def run(self, order: str) -> Grown:
         """Grow from the root; returns it with its descendants."""
-        n = self.problem.objects.n_objects
-        first = self.look(Cell(0, n, 0))
+        first = self.look(Cell(0, self.problem.objects.n_objects, 0))
         waiting = Best() if order == "best" else First(last_in_first_out=order == "depth")
         waiting.push(first, self)
         while (item := waiting.pop(self)) is not None:
-            self.report(n)
+            self.report()
             if item.candidate is None or not self.may_divide(item):
                 self.close(item)
                 continue
@@ -156,8 +155,7 @@ class Growth:
     def coverage_of(self, rows: np.ndarray) -> float:
         """``node.coverage``, where somebody looks at it."""
         covering, rules = self.space.covering, self.problem.parts.stopping
-        looks = self.judge.wants_gain and self.judge.listing
-        if covering is None or not (looks or any(getattr(rule, "needs_coverage", False) for rule in rules)):
+        if covering is None or not (self.judge.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)):
             return 0.0
         return covering.mean(rows.astype(np.int64))
 
@@ -261,12 +259,27 @@ class Growth:
                 engine.close(item.cell)
         self.settled += item.cell.size
 
-    def report(self, total: int) -> None:
+    def report(self) -> None:
         """Tell of progress, at most twice a second."""
         now = time.monotonic()
         if now - self.spoke > 0.5:
             self.spoke = now
-            self.context.progress(self.settled, total, f"{self.expanded} nodes divided")
+            how = ", scoring by the definition of coverage, which has no kernel here" if self.judge.sums_gain else ""
+            self.context.progress(self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}")
+
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of the result should know."""
+        found = []
+        if self.stopped:
+            found.append(f"budget.seconds ran out: the tree is cut short after {self.expanded} splits")
+        if self.judge.sums_gain and self.judge.kernel is None:
+            parts = self.problem.parts
+            coverage, impurity = ", ".join(map(component_name, parts.coverage)), component_name(parts.impurity)
+            found.append(
+                f"criterion {component_name(parts.criterion)} has no kernel for coverage={coverage} with impurity={impurity}: "
+                "scored by its definition, object by object"
+            )
+        return tuple(found)
 
 
 class First:

@@ -107,6 +107,11 @@ class Judge:
         return mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
 
     @property
+    def sums_gain(self) -> bool:
+        """Whether ``tables.gain`` is summed up at every node, by the definition of the run's coverages."""
+        return self.wants_gain and self.listing
+
+    @property
     def has_columns(self) -> bool:
         """Whether tables carry columns of the criterion's own."""
         return self.column_at != 0 or hasattr(self.criterion, "columns")

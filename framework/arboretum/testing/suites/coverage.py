@@ -122,6 +122,22 @@ class CoverageSuite(ComponentSuite):
             for rows in (everyone, some, others):
                 assert np.abs(bound.covered(objects, rows) - component.covered(objects, rows)).max() <= TOLERANCE
 
+    def test_many_sets_at_once_are_answered_as_each_by_itself(self, component):
+        """Where it has ``covered_many``, or what it prepares has."""
+        forms = lambda objects: [component, *([component.prepare(objects)] if hasattr(component, "prepare") else [])]  # noqa: E731
+        objects = next(iter(self.cases(component)))[0]
+        if not any(hasattr(form, "covered_many") for form in forms(objects)):
+            pytest.skip("answers for one set at a time")
+        for objects, everyone, some, others in self.cases(component):
+            sets = [some, everyone, others[:1], others, some[::-1]]
+            start = np.cumsum([0, *map(len, sets)])
+            for form in forms(objects):
+                if hasattr(form, "covered_many"):
+                    found = form.covered_many(objects, np.concatenate(sets), start)
+                    each = np.concatenate([component.covered(objects, rows) for rows in sets])
+                    assert found.dtype == np.float64 and found.shape == each.shape
+                    assert np.abs(found - each).max() <= TOLERANCE
+
     @staticmethod
     def spread(component, objects, rows) -> np.ndarray:
         """float64[n_objects]: the value of each object in ``rows``, NaN elsewhere."""
