@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum_decision_tables.kernels_parts import LEAST, LIGHT, jit
+from arboretum_decision_tables.kernels_parts import FEW, LEAST, LIGHT, SHARE, jit
 from arboretum_decision_tables.kernels_rows import MULTIWAY, THRESHOLDS
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
@@ -53,9 +53,35 @@ def fill_bits(codes, family, base, rows, low, high, group, weight, bits, same, k
     return words
 
 
+@jit
+def weight_if_light(part, literal, words, heavy, setting):
+    """Weight of the rows in both sets where the leaf rule may let them be a leaf for their weight or number, else −1."""
+    share, few = setting[SHARE], setting[FEW]
+    mass, n = 0.0, 0
+    for q in range(words):
+        x = part[q] & literal[q]
+        while x != NONE:
+            mass += heavy[(q << 6) + lowest(x)]
+            n += 1
+            if mass > share and n >= few:
+                return -1.0
+            x &= x - ONE
+    return mass
+
+
 @jit(inline=True)
-def look(part, literal, words, same, kind, heavy):
-    """(0 for no rows, 1 for one class, 2 for mixed; weight of the rows if of one class)."""
+def mixed_or_light(part, literal, words, heavy, setting):
+    """What ``look`` says of rows of several classes."""
+    if setting[SHARE] > 0.0 or setting[FEW] > 0.0:
+        mass = weight_if_light(part, literal, words, heavy, setting)
+        if mass >= 0.0:
+            return 1, mass
+    return 2, 0.0
+
+
+@jit(inline=True)
+def look(part, literal, words, same, kind, heavy, setting):
+    """(0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)."""
     first = -1
     for q in range(words):
         x = part[q] & literal[q]
@@ -66,9 +92,9 @@ def look(part, literal, words, same, kind, heavy):
         of = kind[first]
         if of < 0:
             if x != ONE << np.uint64(first & 63) or q != first >> 6:
-                return 2, 0.0
+                return mixed_or_light(part, literal, words, heavy, setting)
         elif x & ~same[of, q] != NONE:
-            return 2, 0.0
+            return mixed_or_light(part, literal, words, heavy, setting)
     if first < 0:
         return 0, 0.0
     mass = 0.0
@@ -85,7 +111,7 @@ def bound_ahead(literal, mass, enough, family, base, first_test, price, form, se
     """A lower bound of ψ of the rows of a literal, which are mixed: the least over tests that divide them; at most about
     ``enough``, where looking stops to be of use.
 
-    Only where one class alone makes a leaf.  For sums, of the parts of a test those of one class cost ψ⁰, the others at least
+    Only where no impurity makes leaves.  For sums, of the parts of a test those that may be leaves cost ψ⁰, the others at least
     one test at the least price and two leaves; so Σ mass of the mixed ones = mass − that of the others.  For maxima, a mixed
     part costs at least one test of the two lightest objects, and a leaf.
     """
@@ -99,7 +125,7 @@ def bound_ahead(literal, mass, enough, family, base, first_test, price, form, se
         for j in range(width // each):
             pure, mixed, of_pure = 0, 0, 0.0
             for o in range(base[f] + each * j, base[f] + each * (j + 1)):
-                what, found = look(part, bits[o], words, same, kind, heavy)
+                what, found = look(part, bits[o], words, same, kind, heavy, setting)
                 pure += what == 1
                 mixed += what == 2
                 of_pure += found

@@ -1,8 +1,9 @@
 """A lower bound from the sets of objects that can be leaves at all.
 
-A leaf at depth d is a *cube*: what at most d literals (outcomes of tests) have in common, of one class.  Listing all such
+A leaf at depth d is a *cube*: what at most d literals (outcomes of tests) have in common, of one class, or light enough.  Listing all such
 cubes of at most D literals gives for every object r, and every d ≤ D, the largest value G_r(d) of mass · Π arity over the
-cubes of d literals that hold r (0 if there is none); a deeper one is at most the mass of r's class · Π arity.  Now
+cubes of d literals that hold r (0 if there is none); a deeper one is at most the mass of r's class (or the
+greatest of a light leaf) · Π arity.  Now
 
 - an object at depth d needs G_r(d) > 0;
 - leaves obey Kraft's equation Σ over leaves of Π 1 / arity = 1, the product being over the tests above a leaf.  A leaf's share
@@ -17,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum_decision_tables.kernels_ahead import NONE, ONE, fill_bits, literals_of
-from arboretum_decision_tables.kernels_parts import ARITY, LEAST, LIGHT, jit
+from arboretum_decision_tables.kernels_ahead import NONE, ONE, fill_bits, literals_of, weight_if_light
+from arboretum_decision_tables.kernels_parts import ARITY, FEW, FREE, LEAST, LIGHT, SHARE, jit
 from arboretum_decision_tables.kernels_rows import MULTIWAY
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
@@ -40,12 +41,12 @@ def fitting_depth(literals, words, work):
 
 
 @jit
-def list_cubes(n, depth, family, base, ahead, classes, most):
-    """Fill most : float64[n, depth + 1] with G_r(d) of the rows of one class (see the module); 0 where there is none."""
+def list_cubes(n, depth, family, base, ahead, classes, setting, most):
+    """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the module); 0 where there is none."""
     bits, same, kind, heavy, words = ahead
     literals = base[-1]
     test, arity = np.zeros(literals, np.int64), np.zeros(literals)
-    number = 0
+    number, lighter = 0, setting[SHARE] > 0.0 or setting[FEW] > 0.0
     for f in range(len(family)):
         each = base[f + 1] - base[f] if family[f] == MULTIWAY else 2
         for first in range(base[f], base[f + 1], max(1, each)):
@@ -89,6 +90,8 @@ def list_cubes(n, depth, family, base, ahead, classes, most):
         if first < 0 or not narrower:
             continue
         product[d + 1] = product[d] * arity[o]
+        if mixed and lighter:
+            mixed = weight_if_light(stack[d + 1], stack[d + 1], words, heavy, setting) < 0.0
         if mixed:
             if d + 1 < depth:
                 at[d] -= 1
@@ -116,7 +119,7 @@ def cube_bound(n, depth, family, base, ahead, classes, form, setting, most):
     """
     kind, heavy = ahead[2], ahead[3]
     most[:n] = 0.0
-    list_cubes(n, depth, family, base, ahead, classes, most)
+    list_cubes(n, depth, family, base, ahead, classes, setting, most)
     arity, least = setting[ARITY], setting[LEAST] if form[PRICED] else 1.0
     if form[MAX]:
         deepest = 1
@@ -135,16 +138,16 @@ def cube_bound(n, depth, family, base, ahead, classes, form, setting, most):
             # a cube of fewer literals may be reached by a longer path
             most[k, d] = max(most[k, d], most[k, d - 1] * arity)
     best, factor, step = 0.0, total / arity**2, 4.0
-    found = length_at(0.0, n, depth, kind, heavy, of_class, arity, most)
+    found = length_at(0.0, n, depth, kind, heavy, of_class, arity, setting[FREE], most)
     best = max(best, found)
     for _ in range(3):  # the bound is concave in λ: climb with a shrinking step
         while True:
-            up = length_at(factor * step, n, depth, kind, heavy, of_class, arity, most)
+            up = length_at(factor * step, n, depth, kind, heavy, of_class, arity, setting[FREE], most)
             if up <= best:
                 break
             best, factor = up, factor * step
         while factor > 1e-9 * total:
-            down = length_at(factor / step, n, depth, kind, heavy, of_class, arity, most)
+            down = length_at(factor / step, n, depth, kind, heavy, of_class, arity, setting[FREE], most)
             if down <= best:
                 break
             best, factor = down, factor / step
@@ -155,7 +158,7 @@ def cube_bound(n, depth, family, base, ahead, classes, form, setting, most):
 
 
 @jit
-def length_at(factor, n, depth, kind, heavy, of_class, arity, most):
+def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
     """Σ w_r min_d (d + λ / G_r(d)) − λ."""
     total = 0.0
     for k in range(n):
@@ -163,7 +166,7 @@ def length_at(factor, n, depth, kind, heavy, of_class, arity, most):
         for d in range(1, depth + 1):
             if most[k, d] > 0.0:
                 best = min(best, d + factor / most[k, d])
-        mass, power = of_class[kind[k]] if kind[k] >= 0 else heavy[k], arity ** (depth + 1.0)
+        mass, power = max(of_class[kind[k]] if kind[k] >= 0 else heavy[k], free), arity ** (depth + 1.0)
         for d in range(depth + 1, BEYOND):
             if d >= best:
                 break

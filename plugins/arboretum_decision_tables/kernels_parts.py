@@ -21,10 +21,11 @@ def jit(function: Callable | None = None, *, inline: bool = False) -> Any:
     return house.jit(function, inline=inline, stamp=OWN_STAMP) if function else lambda f: jit(f, inline=inline)
 
 
-LEAST, ARITY, PLAIN, LIGHT, SLACK, EASE, AHEAD, CUBES = range(8)
-"""Places in ``setting``: cheapest price; most outcomes of a test; whether only the rule "one class" makes leaves; weight of
-the two lightest objects; relative difference of equal values; how far beyond the second best test to go on with the best;
-whether to look ahead (kernels_ahead); from how many objects on to list cubes (kernels_cubes)."""
+LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, CUBES, SHARE, FEW = range(10)
+"""Places in ``setting``: cheapest price; most outcomes of a test; greatest weight of a leaf of several classes (∞: not known); weight
+of the two lightest objects; relative difference of equal values; how far beyond the second best test to go on with the best;
+whether to look ahead (kernels_ahead); from how many objects on to list cubes (kernels_cubes); second and third number of
+``space.Space.light``."""
 
 ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
 """What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times Gini's index; or the
@@ -87,14 +88,15 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
     """A lower bound of ψ for a part that is no leaf, by its class weights.
 
     It is divided, as two of its objects differ in class and so in some code; so one test is asked of all its objects, and it
-    has two branches, each ≥ ψ⁰.  Where only one class makes a leaf, each of its c classes has a leaf: there are at least c
+    has two branches, each ≥ ψ⁰.  Where only one class makes a leaf (for light leaves see ``cap``), each of its c classes has a leaf: there are at least c
     leaves, ⌈(c − 1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least the length
     of Huffman's a-ary code of the classes (see ``bounds.root_bound``), an object that shares a leaf with no other being a
     class.  Where there are such, Shannon's bound of that length is taken: it needs only sums over the objects.
     """
     least = setting[LEAST] if form[PRICED] else 1.0
     one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (1.0 if form[MAX] else 2.0)
-    if not setting[PLAIN]:
+    free = setting[FREE]
+    if np.isinf(free) or (alone > 0 and free > 0.0):
         return one_test
     classes = 0
     for k in range(len(heavy)):
@@ -105,6 +107,8 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
                 j -= 1
             heap[j] = heavy[k]
             classes += 1
+    if free > 0.0:
+        classes = cap(heap, classes, free)
     arity = np.int64(setting[ARITY])
     if classes + alone <= 2:
         return one_test
@@ -127,6 +131,27 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
         return one_test + (longest - 1) * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
     inner = (classes - 1 + arity - 2) // (arity - 1)
     return max(one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least)
+
+
+@jit
+def cap(heap, n, free):
+    """``bounds.capped`` of the ascending weights heap[:n], in place and ascending; returns how many there are."""
+    rest, light = 0.0, 0
+    while light < n and heap[light] <= free:
+        rest += heap[light]
+        light += 1
+    portions = 0
+    while rest > free and portions < light:
+        rest -= free
+        portions += 1
+    left = 1 if rest > 1e-9 * free and portions < light else 0
+    if left:
+        heap[0] = rest
+    for k in range(portions):
+        heap[left + k] = free
+    for k in range(light, n):
+        heap[left + portions + k - light] = heap[k]
+    return left + portions + n - light
 
 
 @jit

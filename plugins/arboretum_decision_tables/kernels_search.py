@@ -260,7 +260,7 @@ def search_tests(
 
     table : codes uint[F, n], family, n_bins, first_test int64[F], price float64[tests], even bool[F], label int32[n],
     purity int32[n] (equal: may share a leaf), group int64[n] (class that bounds may count on), weight, count, words, rule.
-    form : float64[5] as in kernels_values.   setting : float64[6], see kernels_parts.   impurity : address.
+    form : float64[5] as in kernels_values.   setting : float64[10], see kernels_parts.   impurity : address.
     unwind : open nothing any more, take what is known up to the root.
     state : int64[5].   frames : int64[·, 6].   budget : float64[·], per frame.   rows : int32[·].   test : int64[·], floor,
     rank : float64[·], per test of a frame.   slots : uint64[2^k, 2].   low, up : float64[nodes], best : int64[nodes].

@@ -97,7 +97,9 @@ class _Search:
         least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
         light = float(np.sort(merged.weight)[:2].sum())
         self.form = np.array([form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced], np.float64)
-        self.setting = np.array([least, arity, space.plain_rule, light, space.slack, ease, space.plain_rule and ahead, cubes])
+        free, share, few = space.light
+        looks = ahead and math.isfinite(free)
+        self.setting = np.array([least, arity, free, light, space.slack, ease, looks, cubes, share, few])
         self.impurity = impurity_address(space)
         self.state = np.zeros(5, np.int64)
         n, tests = len(merged.weight), max(1, len(space.price))

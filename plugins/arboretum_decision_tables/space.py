@@ -77,9 +77,18 @@ class Space:
         return 0.0 if self.exact else 4 * self.n_objects * float(np.finfo(np.float64).eps)
 
     @property
-    def plain_rule(self) -> bool:
-        """Only nodes of one class are leaves."""
-        return not self.rule_array[[0, 1, 4]].any() and self.rule.delta is None
+    def light(self) -> tuple[float, float, int]:
+        """What is known of leaves of several classes: their weight is at most the first number, and either at most the second
+        or they hold fewer objects than the third.  (0, 0, 0) where only one class makes a leaf; (∞, ∞, 0): nothing is known.
+        """
+        rows, theta, total, delta, objects = self.rule_array.tolist()
+        few = int(max(rows, objects))
+        if not math.isnan(delta) or (few and self.inconsistent):
+            return math.inf, math.inf, 0
+        # sums in another order: the rule itself allows for less rounding
+        share = theta * total * (1 + 1e-9)
+        heaviest = float(np.sort(self.weight)[::-1][: max(0, few - 1)].sum()) * (1 + 1e-9)
+        return max(share, heaviest), share, few
 
     @property
     def compiled_impurity(self) -> bool:

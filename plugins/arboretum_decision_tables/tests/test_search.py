@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import attrs
@@ -122,12 +123,14 @@ def test_the_same_search_finds_the_same_tree_and_count():
 
 
 @settings(max_examples=200, deadline=None)
-@given(problems(max_rows=9, max_features=4, rules=False), st.sampled_from(FORMS), st.integers(1, 4))
+@given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.integers(1, 4))
 def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
     from arboretum_decision_tables.kernels_cubes import cube_bound_of_all
 
     space = space_of(problem)
     whole = frozenset(range(space.n_objects))
+    if math.isinf(space.light[0]):
+        return  # of leaves by an impurity nothing is known
     if slow.is_leaf(space, whole) or not slow.bundles_of(space, whole) or complexity.FORM.combine == "sum" and not complexity.FORM.per_mass:
         return
     walk = searching._Search(space, complexity.FORM, Context(), 0.0, True, 2)

@@ -18,8 +18,9 @@ from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables import slow
-from arboretum_decision_tables.bounds import huffman_length, root_bound
+from arboretum_decision_tables.bounds import capped, huffman_length, root_bound
 from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes
+from arboretum_decision_tables.kernels_parts import cap
 from arboretum_decision_tables.objective import ZeroError
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.solver import Inconsistent, SubtableDP
@@ -286,6 +287,15 @@ def test_the_bound_by_class_weights_alone_is_a_bound(problem, complexity):
     space = space_of(problem)
     best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
     assert root_bound(space, complexity.form()) <= best * (1 + 1e-12)
+
+
+def test_leaves_below_a_weight_are_majorised_by_portions_of_it():
+    assert capped([5.0, 1.0, 1.0, 0.5], 0.0) == [5.0, 1.0, 1.0, 0.5]
+    assert capped([5.0, 1.0, 1.0, 0.5], 1.0) == [5.0, 1.0, 1.0, 0.5]
+    assert capped([5.0, 1.0, 1.0, 0.5], 2.0) == [5.0, 2.0, 0.5]
+    assert capped([5.0, 4.0], 9.0) == [9.0]
+    heap = np.array([0.5, 1.0, 1.0, 5.0])
+    assert cap(heap, 4, 2.0) == 3 and heap[:3].tolist() == [0.5, 2.0, 5.0]
 
 
 def test_huffman_knows_the_textbook():
