@@ -13,6 +13,7 @@ SHOWN_LINES = 40
 SHOWN_CHARACTERS = 3500
 PARTS = ("train", "valid", "test")
 SHOWN_CHILDREN = 30
+RUNNING = "This sweep is running, or was ended before it could say how it went."
 FIRST_COLUMNS = (
     *("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse"),
     *("n_leaves", "depth", "expected_cost", "time_fit"),

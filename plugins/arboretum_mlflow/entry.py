@@ -62,7 +62,7 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Entry:
         end=end,
         params=params,
         metrics=metrics,
-        tags=_tags(run, fingerprint) | _record_tags(record, left_out, files.get("tree.txt", "")),
+        tags=_tags(run, fingerprint, params.get("reproduction", "")) | _record_tags(record, left_out, files.get("tree.txt", "")),
         dataset=_dataset(record),
         files=dict(files),
     )
@@ -152,9 +152,9 @@ def _ended(folder: Path | None) -> int:
         return int(1000 * now)
 
 
-def _tags(run: RunInfo, fingerprint: str) -> dict[str, str]:
+def _tags(run: RunInfo, fingerprint: str, reproduction: str = "") -> dict[str, str]:
     tags = {
-        "mlflow.source.name": "arboretum run",
+        "mlflow.source.name": f"arboretum reproduce {reproduction}" if reproduction else "arboretum run",
         "mlflow.source.type": "LOCAL",
         "mlflow.user": user(),
         "arboretum.role": "run",

@@ -11,6 +11,7 @@ import attrs
 
 from arboretum.api import Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
+from arboretum_mlflow.description import RUNNING
 from arboretum_mlflow.location import Location, locate
 
 LONG = 4.0
@@ -88,10 +89,14 @@ class MLflowTracker:
             "mlflow.source.type": "LOCAL",
             "mlflow.user": entry.user(),
             "arboretum.role": "sweep",
-            "mlflow.note.content": "This sweep is running, or was ended before it could say how it went.",
+            "mlflow.note.content": RUNNING,
         }
         files = {"sweep.json": json.dumps(config, ensure_ascii=False, indent=2, default=str)}
         return self._courier.ask("open_sweep", {"name": name, "tags": tags, "files": files})
+
+    def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
+        """Put words (Markdown) first on the page of an open sweep, and files among its artifacts."""
+        self._courier.ask("annotate", {"sweep_id": sweep_id, "text": text, "files": dict(files)})
 
     def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
         """Keep one finished run and return its id; the same fingerprint in the same folder is kept once.

@@ -17,7 +17,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from arboretum.api import TrackerError
-from arboretum_mlflow.description import describe_sweep
+from arboretum_mlflow.description import RUNNING, describe_sweep
 from arboretum_mlflow.flatten import MAX_TAG, chunks, shorten
 from arboretum_mlflow.location import Location
 from arboretum_mlflow.trouble import WAY_OUT
@@ -173,6 +173,13 @@ class Writer:
         self._write_files(run, files)
         return run.info.run_id
 
+    def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
+        """Files on the parent of a sweep, and the words that its description begins with."""
+        run = self.client.get_run(sweep_id)
+        self._write_files(run, files)
+        if text:
+            self.client.set_tag(sweep_id, "mlflow.note.content", shorten(text, MAX_TAG))
+
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """Put the best metrics on the parent and end it; then the parameters that its runs share, and a summary.
 
@@ -195,7 +202,9 @@ class Writer:
             }
             for r in children
         ]
-        text = describe_sweep(best, shown, varied)
+        said = self.client.get_run(sweep_id).data.tags.get("mlflow.note.content", RUNNING)
+        summary = describe_sweep(best, shown, varied)
+        text = summary if said == RUNNING else f"{said}\n\n{summary}"
         self.client.log_batch(sweep_id, tags=[RunTag("mlflow.note.content", shorten(text, MAX_TAG))])
 
     def _children(self, sweep_id: str) -> list[Run]:

@@ -332,7 +332,7 @@ class TestTracker:
         assert self._track(reproduce).status == 0
         calls = {call["call"]: call for call in self._calls()}
         assert calls["open_sweep"]["name"] == "reproduce coins"
-        assert calls["store"]["sweep"] == "parent" and calls["store"]["name"] == "coins: all coins"
+        assert calls["store"]["sweep"] == "parent" and calls["store"]["name"] == "all coins"
         assert {"coins.csv", "coins.svg", "record.json"} <= set(calls["store"]["files"])
         assert calls["close_sweep"]["best"]["verdicts_PASS"] == 3.0 and calls["close_sweep"]["status"] == "FINISHED"
 
@@ -355,12 +355,21 @@ class TestTracker:
         assert reproduce("coins", "tracker.uri=sqlite:///store.db").status == 0
         with sqlite3.connect("store.db") as store:
             names = dict(store.execute("select name, run_uuid from runs"))
-            tags = dict(store.execute("select key, value from tags where run_uuid = ?", (names["coins: all coins"],)))
-            of_chapter = (names["coins: all coins"],)
+            tags = dict(store.execute("select key, value from tags where run_uuid = ?", (names["all coins"],)))
+            of_chapter = (names["all coins"],)
             metrics = dict(store.execute("select key, value from metrics where run_uuid = ?", of_chapter))
+            of_parent = dict(store.execute("select key, value from tags where run_uuid = ?", (names["reproduce coins"],)))
         store.close()
-        assert set(names) == {"reproduce coins", "coins: all coins"}
+        assert set(names) == {"reproduce coins", "all coins"}
+        assert tags["mlflow.source.name"] == of_parent["mlflow.source.name"] == "arboretum reproduce coins"
         assert tags["mlflow.parentRunId"] == names["reproduce coins"]
         assert metrics["mean"] == float(cells()[0]["ours"])
-        artifacts = {path.name for path in Path("mlruns").rglob("*.*") if names["coins: all coins"] in path.parts}
+        artifacts = {path.name for path in Path("mlruns").rglob("*.*") if names["all coins"] in path.parts}
         assert {"coins.csv", "coins.svg", "record.json"} <= artifacts
+
+        assert of_parent["mlflow.note.content"].startswith("**verdict: PASS**\n\n- 2 cells: 2 PASS")
+        assert "- PASS: coins are fair. it was seen" in of_parent["mlflow.note.content"]
+        beside = {path.name: path for path in Path("mlruns").rglob("*.*") if names["reproduce coins"] in path.parts}
+        assert {"cells.csv", "claims.csv", "reproduction.json", "coins.csv", "verdict.txt"} <= set(beside)
+        assert "coins.svg" not in beside, "it is the chapter's"
+        assert "verdict: PASS" in beside["verdict.txt"].read_text()

@@ -10,6 +10,8 @@ from arboretum.cli import terminal
 from arboretum.interfaces.reproduction import Cell, Claim, Judgement, Verdict
 from arboretum.runs.verdict import Told
 
+MOST_CELLS = 15
+"""Cells that do not pass, on a page: what a page takes is limited, and the whole text lies beside it."""
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 
 
@@ -31,6 +33,24 @@ def judgement_text(told: Told, *, brief: bool = False) -> str:
         blocks.append("\n".join(_wrapped(note, "") for note in judged.notes))
     blocks.append("\n".join(_wrapped(line, "") for line in summary(judged)))
     return "\n\n".join(blocks)
+
+
+def judgement_note(told: Told) -> str:
+    """Markdown for a page of its own: the verdict first, then what does not simply pass."""
+    judged = told.judgement
+    *counts, verdict = summary(judged)
+    blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), f"{told.facts['paper']}."]
+    missed = [cell for cell in judged.cells if cell.verdict is not Verdict.PASS]
+    for table, cells in groupby(missed[:MOST_CELLS], key=lambda cell: cell.table):
+        blocks.append(f"```\n{cell_table(table, list(cells))}\n```")
+    if len(missed) > MOST_CELLS:
+        blocks.append(f"… and {len(missed) - MOST_CELLS} more that do not pass.")
+    blocks += [
+        f"- {claim.verdict.value}: {claim.sentence}. {claim.evidence}{f'. Known: {claim.reason}' if claim.reason else ''}"
+        for claim in judged.claims
+    ]
+    blocks.append("Every number is in the artifacts verdict.txt and cells.csv.")
+    return "\n\n".join(block for block in blocks if block)
 
 
 def cell_table(table: str, cells: Sequence[Cell]) -> str:

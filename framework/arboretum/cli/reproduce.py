@@ -15,7 +15,7 @@ import yaml
 
 from arboretum.cli import terminal
 from arboretum.cli.finding import tracker_from
-from arboretum.cli.judgement import judgement_text
+from arboretum.cli.judgement import judgement_note, judgement_text
 from arboretum.cli.plugins import reference
 from arboretum.cli.progress import QUIET_SECONDS, Line
 from arboretum.cli.terminal import Parser, duration
@@ -276,7 +276,9 @@ def _track(tracker: Any, told: Told, folder: Path) -> str:
     if tracker is None or not (told.judgement.cells or told.judgement.claims):
         return ""
     try:
-        run_id = track_verdict(tracker, told, folder, tracker_fields(tracker))
+        run_id = track_verdict(
+            tracker, told, folder, tracker_fields(tracker), note=judgement_note(told), text=judgement_text(told) + "\n"
+        )
     except TrackerError as error:
         return str(error)
     terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")

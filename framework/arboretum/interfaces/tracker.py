@@ -10,7 +10,8 @@ A tracker observes: it computes nothing, runs after the clock has stopped, and i
     close_sweep(sweep, best, status)   multirun only
 
 A tracker may offer more, which is used where it is there: ``warm()`` starts loading in the background; ``close()`` lets go of
-processes and connections (they are reopened when needed); ``serve(host, port)`` shows the store in a browser until Ctrl-C.
+processes and connections (they are reopened when needed); ``serve(host, port)`` shows the store in a browser until Ctrl-C;
+``annotate(sweep_id, text, files)`` puts words (Markdown) and files (name → text) on the parent of a sweep before it is closed.
 """
 
 from __future__ import annotations

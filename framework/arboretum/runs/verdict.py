@@ -22,6 +22,7 @@ from arboretum.runs.pieces import OUT
 from arboretum.runs.tracking import guarded
 
 SUMMARY, CELLS, CLAIMS = "reproduction.json", "cells.csv", "claims.csv"
+PRINTED = "verdict.txt"
 SENT = "tracked.json"
 
 
@@ -78,10 +79,13 @@ def write_verdict(folder: Path, told: Told) -> None:
     write_files(folder, told.files(), OUT)
 
 
-def track_verdict(tracker: Any, told: Told, folder: Path, fields: Mapping[str, Any]) -> str:
+def track_verdict(
+    tracker: Any, told: Told, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = ""
+) -> str:
     """Give it to the tracker and return the parent's id; "" when that tracker has this very judgement from this folder.
 
-    fields : the tracker's name and values.   Raises TrackerError.
+    fields : the tracker's name and values.   note : Markdown for the parent's page.   text : what was printed; kept on the
+    parent with the tables and with the pictures of no chapter.   Raises TrackerError.
     """
     mark = _mark(told)
     if _sent(folder) == {"tracker": dict(fields), "judgement": mark}:
@@ -91,6 +95,8 @@ def track_verdict(tracker: Any, told: Told, folder: Path, fields: Mapping[str, A
     try:
         for chapter in judged.chapters:
             _track_chapter(tracker, told, chapter, folder, parent)
+        if hasattr(tracker, "annotate"):
+            guarded(tracker, lambda: tracker.annotate(parent, note, _whole(told, text)))
     except TrackerError:
         guarded(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
         raise
@@ -104,6 +110,13 @@ def track_verdict(tracker: Any, told: Told, folder: Path, fields: Mapping[str, A
     except StoreError as error:
         raise TrackerError(f"tracker {tracker.name} has the reproduction as {parent}, but {error}") from error
     return parent
+
+
+def _whole(told: Told, text: str) -> dict[str, str]:
+    """What is kept on the parent: everything but the pictures that a chapter has."""
+    shown = {f"{name}.svg" for chapter in told.judgement.chapters for name in chapter.pictures}
+    files = {name: content for name, content in told.files().items() if name not in shown}
+    return {**files, PRINTED: text} if text else files
 
 
 def _track_chapter(tracker: Any, told: Told, chapter: Chapter, folder: Path, parent: str) -> None:
@@ -132,7 +145,7 @@ def _track_chapter(tracker: Any, told: Told, chapter: Chapter, folder: Path, par
         notes=tuple(told.judgement.notes),
     )
     # one fingerprint and one folder make one run: chapters of one folder differ in their names, and so in the fingerprint
-    info = RunInfo(f"{facts['name']}: {chapter.name}", config, folder, parent, fingerprint)
+    info = RunInfo(chapter.name, config, folder, parent, fingerprint)
     guarded(tracker, lambda: tracker.store(info, record, {**files, "record.json": record.to_json()}))
 
 

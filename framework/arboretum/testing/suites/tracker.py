@@ -133,6 +133,14 @@ class TrackerSuite(ComponentSuite):
         for run_id in found:
             assert "record.json" in tracker.fetch(run_id)
 
+    def test_what_is_put_on_a_sweep_is_found_there_again(self, tracker):
+        if not hasattr(tracker, "annotate"):
+            pytest.skip("this tracker takes no words and files for a sweep")
+        sweep = tracker.open_sweep("a study", {})
+        tracker.annotate(sweep, "**verdict: PASS**", {"cells.csv": "a,b\n1,2\n"})
+        tracker.close_sweep(sweep, {}, "FINISHED")
+        assert tracker.fetch(sweep)["cells.csv"] == "a,b\n1,2\n"
+
     def test_a_sweep_without_a_run_can_be_closed(self, tracker):
         tracker.close_sweep(tracker.open_sweep("nothing", {}), {}, "KILLED")
 
