@@ -156,7 +156,7 @@ class Session:
                 return self._reuse(found, folder, resolved, sweep_id, sweep)
         record = engine.run(request, progress, prepared)
         files = artifacts(record)
-        warnings: list[str] = []
+        warnings = list(filter(None, [engine.kernel_trouble()]))
         if folder is not None:
             asked, folder = folder, free_folder(folder, record.fingerprint)
             if folder != asked:  # another process was faster

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -294,6 +295,15 @@ def warm_up(problem: Problem, seed: int, progress: Progress) -> float:
     if hasattr(problem.parts.method, "warm_up"):
         problem.parts.method.warm_up(problem, Context(seed=seed, progress=progress))
     return time.perf_counter() - start
+
+
+def kernel_trouble() -> str:
+    """What the user should know of the kernels of a run that is done, in a line: "" unless they cannot be kept."""
+    if "numba" not in sys.modules:  # no kernel was needed
+        return ""
+    from arboretum.kernels.jit import cache_trouble
+
+    return cache_trouble()
 
 
 @contextmanager

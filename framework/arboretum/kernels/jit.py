@@ -2,7 +2,8 @@
 
 Every kernel is compiled at first use, without the GIL, with NumPy's rules for division by zero, without fast-math (sums
 must not be reordered: ties depend on them), and kept in numba's disk cache.  numba itself falls back from the package
-folder to a user-wide cache folder when the first is not writable; where neither is, the kernel works uncached.
+folder to a user-wide cache folder when the first is not writable; where neither is, the kernel works uncached, and
+:func:`cache_trouble` says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,24 @@ def house_stamp() -> tuple[tuple[str, int, int], ...]:
     """Modification times and sizes of all kernel modules of the house."""
     folder = Path(__file__).parent
     return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(folder.glob("*.py")))
+
+
+@lru_cache(maxsize=1)
+def cache_trouble() -> str:
+    """Why compiled kernels are not kept for later starts, and the way out; "" where they are."""
+    try:
+        numba.njit(_probe).enable_caching()
+    except RuntimeError:
+        return (
+            f"compiled kernels are not kept, so that every start compiles them anew: neither {Path(__file__).parent} nor numba's "
+            "cache folder of the user can be written; set NUMBA_CACHE_DIR to a folder that can"
+        )
+    return ""
+
+
+def _probe() -> int:
+    """A function that could be a kernel; never called."""
+    return 0
 
 
 def jit(
@@ -51,7 +70,7 @@ def jit(
     dispatcher = numba.njit(**options)(function)
     try:
         dispatcher.enable_caching()
-    except RuntimeError:  # no folder of the cache is writable, or the source is not in a file
+    except RuntimeError:  # no folder of the cache is writable (see cache_trouble), or the source is not in a file
         pass
     else:
         _stamp(dispatcher, house_stamp() if stamp is None else stamp)
@@ -94,7 +113,9 @@ class CompileClock(event.Listener):
         if self._depth == 0:
             self._start = time.perf_counter()
             if self.kernels == 0 and self._announce is not None:
-                self._announce("compiling kernels (once; later runs load them from the cache)")
+                lost = "not kept, for want of a cache folder: set NUMBA_CACHE_DIR"
+                kept = "once; later runs load them from the cache"
+                self._announce(f"compiling kernels ({lost if cache_trouble() else kept})")
         self._depth += 1
         self.kernels += 1
 

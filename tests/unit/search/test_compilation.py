@@ -110,6 +110,43 @@ def test_a_new_process_compiles_nothing_that_an_earlier_one_has_compiled(tmp_pat
     assert second["seconds"] < first["seconds"]
 
 
+@pytest.fixture
+def no_cache_folder(monkeypatch):
+    """As if no folder of numba's cache could be written."""
+    from numba.core.caching import CompileResultCacheImpl
+
+    from arboretum.kernels.jit import cache_trouble
+
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
+    cache_trouble.cache_clear()
+    yield
+    monkeypatch.undo()
+    cache_trouble.cache_clear()
+
+
+def told_by_a_compilation() -> list[str]:
+    from arboretum.kernels.jit import compile_clock, jit
+
+    told = []
+    with compile_clock(told.append):
+        assert jit(lambda x: x + 1)(2) == 3
+    return told
+
+
+def test_where_no_cache_folder_can_be_written_compilation_and_run_say_so_with_the_way_out(no_cache_folder):
+    from arboretum.engine.run import kernel_trouble
+
+    assert told_by_a_compilation() == ["compiling kernels (not kept, for want of a cache folder: set NUMBA_CACHE_DIR)"]
+    assert "every start compiles them anew" in kernel_trouble() and "set NUMBA_CACHE_DIR to a folder" in kernel_trouble()
+
+
+def test_where_kernels_are_kept_nothing_is_said_of_their_cache():
+    from arboretum.engine.run import kernel_trouble
+
+    assert told_by_a_compilation() == ["compiling kernels (once; later runs load them from the cache)"]
+    assert kernel_trouble() == ""
+
+
 def test_parameters_reach_a_kernel_in_the_order_of_declaration():
     import attrs
 
