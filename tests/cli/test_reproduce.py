@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from arboretum.cli.reproduce import command_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.runs.labour import code_of
 
@@ -350,6 +351,24 @@ class TestTracker:
         assert len(cells()) == 2
         again = self._track(reproduce)
         assert again.status == 0 and "tracked: lines parent" in again.out
+
+    def test_sync_names_the_command_that_sends_a_reproduction_and_it_does(self, reproduce, call):
+        fields = ("--sides", "2", "--fraction", "0.5", "--out", "outputs/my coins")
+        assert self._track(reproduce, *fields, "tracker.fails=store").status == 3
+        told = call("sync")
+        assert told.status == 1 and "1 not sent" in told.out
+        command = told.err.partition("by its own command: ")[2].strip()
+        assert command == "arboretum reproduce coins --fraction 0.5 --out 'outputs/my coins'", "its plugin is not loaded"
+        assert self._track(reproduce, *fields).status == 0
+        assert call("sync").out == "0 sent, 0 there already, 0 not sent\n"
+        assert reproduce("coins", "tracker=none", "--fresh").status == 0
+        assert call("sync").status == 0, "who wanted no tracker is not asked"
+
+    def test_the_command_of_a_reproduction_has_every_option_that_is_no_default(self, reproduce, here):
+        assert reproduce("coins", "tracker=none", "--sides", "2,4", "--seed", "3").status == 0
+        facts = json.loads((OUT / "reproduction.json").read_text())
+        command = command_of(facts, OUT, load_registry([here / "coins.py"]))
+        assert command == f"arboretum reproduce coins --sides 2,4 --seed 3 --out {OUT}"
 
     def test_mlflow_has_one_parent_and_one_run_per_chapter(self, reproduce):
         assert reproduce("coins", "tracker.uri=sqlite:///store.db").status == 0

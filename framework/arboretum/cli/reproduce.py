@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     line.clear()
     judged = component.judge([(dict(done.key), done.value) for done in work.done])
     facts = _facts(entry, component, registry, job, arguments.fraction, work, workers)
+    facts["tracker"] = None if tracker is None else tracker.name
     told = Told(facts, judged, {name: _draw(picture) for name, picture in judged.pictures.items()})
     terminal.say(judgement_text(told, brief=arguments.brief))
     write_verdict(folder, told)
@@ -185,6 +187,19 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     if work.failures or judged.verdict is Verdict.FAIL:
         return FAILED
     return TRACKER_FAILED if trouble else 0
+
+
+def command_of(facts: Mapping[str, Any], folder: Path, registry: Registry) -> str:
+    """The command that did what ``reproduction.json`` tells of, for the same folder; it repeats no finished piece."""
+    words = ["arboretum", "reproduce", str(facts["name"])]
+    if facts["name"] in registry.names("reproduction"):
+        for field in attrs.fields(registry.get("reproduction", facts["name"]).cls):
+            value = facts["fields"].get(field.alias, _default(field))
+            if _shown(value) != _shown(_default(field)):
+                words += [f"--{field.alias.replace('_', '-')}", _shown(value)]
+    words += ["--fraction", f"{facts['fraction']:g}"] if facts["fraction"] != 1.0 else []
+    words += ["--seed", str(facts["seed"])] if facts["seed"] else []
+    return shlex.join([*words, "--out", str(folder)])
 
 
 def cores() -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from arboretum.cli import terminal
 from arboretum.cli.finding import OVERRIDES_HELP, tracker_from
+from arboretum.cli.reproduce import command_of
 from arboretum.cli.terminal import Parser
 from arboretum.config.execute import tracker_fields
 from arboretum.errors import ArboretumError, StoreError, TrackerError
@@ -16,11 +17,13 @@ from arboretum.plugin.registry import NONE, Registry
 from arboretum.runs.folder import TRACKED, read_run, run_folders
 from arboretum.runs.names import run_name
 from arboretum.runs.tracking import guarded, track_folder
+from arboretum.runs.verdict import unsent
 
 DESCRIPTION = """\
 Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default: outputs and multirun
 here).  Each run goes to the tracker it was meant for, or to the one named here; what a tracker has is not sent again.
-Runs that asked for no tracker (tracker=none) are left alone unless a tracker is named here."""
+Runs that asked for no tracker (tracker=none) are left alone unless a tracker is named here.  A reproduction that reached
+no tracker is named with the command that sends it: it is judged anew from its finished pieces."""
 
 DEFAULT_FOLDERS = ("outputs", "multirun")
 
@@ -58,6 +61,9 @@ def main(argv: list[str]) -> int:
         except ArboretumError as error:
             terminal.report_error(error)
             failures += 1
+    for folder, facts in (one for root in _roots(named) for one in unsent(root)):
+        failures += 1
+        terminal.tell(f"a reproduction is sent by its own command: {command_of(facts, folder, registry)}")
     untouched = f", {alone} asked for no tracker (name one: tracker=mlflow)" if alone else ""
     terminal.say(f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}")
     return 1 if failures else 0

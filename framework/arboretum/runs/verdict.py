@@ -149,6 +149,19 @@ def _track_chapter(tracker: Any, told: Told, chapter: Chapter, folder: Path, par
     guarded(tracker, lambda: tracker.store(info, record, {**files, "record.json": record.to_json()}))
 
 
+def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """(folder, facts) of every finished reproduction at or below ``root`` that wanted a tracker and reached none."""
+    found = []
+    for path in sorted(root.rglob(SUMMARY)):
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path} cannot be read ({error})") from error
+        if isinstance(facts, dict) and facts.get("tracker") and not _sent(path.parent):
+            found.append((path.parent, facts))
+    return found
+
+
 def _mark(told: Told) -> str:
     """Content hash of what is judged: times and counts of reused pieces left out."""
     files = {name: text for name, text in told.files().items() if name != SUMMARY}
