@@ -50,9 +50,20 @@ class StoreError(ArboretumError):
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most similar to ``name``, or None when nothing comes near."""
-    found = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.5)
-    return found[0] if found else None
+    """Return the candidate most similar to ``name``, or None when nothing comes near; capitals count for little."""
+    names = list(candidates)
+    if name in names:
+        return name
+    folded: dict[str, str] = {}
+    for candidate in names:
+        folded.setdefault(candidate.casefold(), candidate)
+    if name.casefold() in folded:
+        return folded[name.casefold()]
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if found:
+        return found[0]
+    found = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.5)
+    return folded[found[0]] if found else None
 
 
 MOST_NAMES = 24

@@ -81,14 +81,15 @@ class OpenMLDataset:
         return table if self.positive is None else one_against_rest(table, self.positive)
 
 
-def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None) -> Fetched:
-    """One data set by ``data_id`` or by ``name`` (and ``version``).
+def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named: str = "NAME") -> Fetched:
+    """One data set by ``data_id`` or by ``name`` (and ``version``).   named : what it is called in a data home.
 
     Raises DataError when OpenML cannot be reached, does not have it, or answers something else than a data set.
     """
     from sklearn.datasets import fetch_openml
 
     what = " ".join(f"{key}={value}" for key, value in asked.items())
+    way_out = f"put {named}{SUFFIX} into {home}, point ARBORETUM_DATA to a folder that has it, or use dataset=file"
     folder = writable(home)
     known = _cached(folder)
     try:
@@ -104,11 +105,11 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None) -> Fe
                 delay=0.1,
             )
     except HTTPError as error:
-        msg = f"OpenML does not give {what}: it answers {error.code} {error.reason}; put NAME{SUFFIX} into {home} or use dataset=file"
+        msg = f"OpenML does not give {what}: it answers {error.code} {error.reason}; {way_out}"
         raise DataError(msg) from error
     except OSError as error:  # no route, no name server, time out, HTTP status
         reason = getattr(error, "reason", error)
-        msg = f"OpenML cannot be reached for {what} ({reason}); put NAME{SUFFIX} into {home} or use dataset=file"
+        msg = f"OpenML cannot be reached for {what} ({reason}); {way_out}"
         raise DataError(msg) from error
     except Exception as error:  # the client and its parsers raise a dozen unrelated families
         fresh = _cached(folder) - known
@@ -190,7 +191,7 @@ def fetch_named(entry: Entry, home: Path) -> Table:
     decides whether that was right, so a wrong guess is refused, never returned.
     """
     try:
-        fetched = fetch({"data_id": entry.openml}, home)
+        fetched = fetch({"data_id": entry.openml}, home, named=entry.name)
     except DataError as error:
         msg = f"data set {entry.name!r} is not in the data home {home}, and {error}"
         raise DataError(msg) from error

@@ -205,8 +205,9 @@ def test_without_a_network_the_error_says_so(monkeypatch, no_home):
     monkeypatch.setattr(_openml.time, "sleep", lambda seconds: None)
     with pytest.raises(DataError, match=r"^OpenML cannot be reached for data_id=61 \([^\n]+\); put NAME.csv.gz into"):
         OpenMLDataset(id=61).load(0)
-    with pytest.raises(DataError, match="data set 'letter' is not in the data home .*, and OpenML cannot be reached"):
+    with pytest.raises(DataError, match="data set 'letter' is not in the data home .*, and OpenML cannot be reached") as told:
         component_of("letter")().load(0)
+    assert f"put letter.csv.gz into {no_home}, point ARBORETUM_DATA to a folder that has it, or use" in str(told.value)
 
 
 def test_downloads_go_to_the_users_cache_where_the_data_home_cannot_be_written(tmp_path, monkeypatch):
