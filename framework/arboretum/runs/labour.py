@@ -27,6 +27,8 @@ from arboretum.runs.worker import first_line
 
 LOOK_SECONDS = 0.5
 """Between two looks at the clock while no piece ends."""
+LEAST_SECONDS = 2.0
+"""Of work on pieces, before what is left is estimated from it."""
 DIED = (
     "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
     "say the same again, perhaps with fewer --workers"
@@ -35,7 +37,12 @@ DIED = (
 
 @attrs.define
 class Standing:
-    """How the work stands.   cost, total_cost : of what was to be done in this call, as the pieces state it."""
+    """How the work stands.
+
+    cost, total_cost : of what was to be done in this call, as the pieces state it.   seconds : since the call.
+    begun : seconds after the call when the first piece that has ended was begun; before, processes were started and kernels
+    compiled, which tells nothing of the pieces to come.
+    """
 
     total: int
     reused: int = 0
@@ -44,11 +51,14 @@ class Standing:
     cost: float = 0.0
     total_cost: float = 0.0
     seconds: float = 0.0
+    begun: float | None = None
 
     @property
     def left(self) -> float | None:
-        """Seconds that are probably left; None before the first piece has ended."""
-        return self.seconds / self.cost * (self.total_cost - self.cost) if self.cost > 0 else None
+        """Seconds that are probably left; None before pieces were done for ``LEAST_SECONDS``."""
+        if self.begun is None or self.cost <= 0 or self.seconds - self.begun < LEAST_SECONDS:
+            return None
+        return (self.seconds - self.begun) / self.cost * (self.total_cost - self.cost)
 
 
 @attrs.frozen
@@ -102,6 +112,8 @@ def perform(
         else:
             found[i] = Done(pieces[i].key, result, seconds)
             store.keep(found[i])
+        if standing.begun is None:
+            standing.begun = max(time.perf_counter() - start - seconds, 0.0)
         standing.done += 1
         standing.cost += pieces[i].cost
         tick()
