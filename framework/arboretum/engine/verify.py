@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from arboretum.engine import verify_shares
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.solution import Solution, Status
-from arboretum.model.table import ColumnKind, Table, Task
+from arboretum.model.table import Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
 
 ROWS_IN_PYTHON = 1000
@@ -42,6 +43,8 @@ def verify(
         check_complexities(tree, objects, at, metrics)
         check_train_error(tree, train, at, metrics)
         check_covering_cost(tree, problem, at, metrics)
+    elif "covering_cost" in metrics:
+        verify_shares.check_covering_cost(tree, problem, train, metrics["covering_cost"])
     check_prices(tree, objects, prices)
     check_solution(tree, problem, solution)
 
@@ -88,7 +91,7 @@ def check_sample(tree: Tree, table: Table, at: np.ndarray) -> None:
     columns = [column for column in table.columns if column.name in used]
     children = [tree.children(node).tolist() for node in range(tree.n_nodes)]
     for row in rows.tolist():
-        values = {column.name: _plain(column, row) for column in columns}
+        values = {column.name: verify_shares.plain(column, row) for column in columns}
         node = 0
         while tree.test[node] != LEAF:
             outcome = tree.rule(node).outcome_of(values)
@@ -100,13 +103,6 @@ def check_sample(tree: Tree, table: Table, at: np.ndarray) -> None:
             node = child
         if node != at[row]:
             _fail(f"row {row} comes to rest at the same node in both walks", node, int(at[row]))
-
-
-def _plain(column: Any, row: int) -> Any:
-    if column.kind is ColumnKind.continuous:
-        return float(column.values[row])
-    code = int(column.values[row])
-    return column.categories[code] if code >= 0 else None
 
 
 def check_objects(tree: Tree, objects: Encoded, at: np.ndarray) -> None:
@@ -210,9 +206,6 @@ def check_train_error(tree: Tree, train: Table, at: np.ndarray, metrics: Mapping
         _fail("reported train_error", metrics["train_error"], wrong)
 
 
-COVERED = 1e-12
-"""An f_i that misses 1 by no more counts as 1 (the contract of a coverage)."""
-
 NODES_UNBOUND = 8
 """Nodes at which a coverage bound to its root is compared with the component itself, which may be slow."""
 
@@ -248,7 +241,7 @@ def check_covering_cost(tree: Tree, problem: Problem, at: np.ndarray, metrics: M
                 if off.max() > 1e-9:
                     i, rule = int(off.argmax()), f"node {node}: coverage {part.name} answers alike, bound to its root or not"
                     _fail(rule, float(found[i]), float(itself[i]))
-            covered[rows[found >= 1.0 - COVERED]] = True
+            covered[rows[found >= 1.0 - verify_shares.COVERED]] = True
         if tree.test[node] != LEAF:
             paid[rows[~covered[rows]]] += float(tree.price[node])
     value = float((paid * objects.weight).sum() / objects.weight.sum())

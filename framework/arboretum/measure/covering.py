@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -28,6 +28,36 @@ def covering_cost(
         rows = order[start[low[v]] : start[high[v]]]
         if len(rows) and tree.price[v] != 0.0:
             paid += float(tree.price[v]) * float(weight[rows][left(rows) > 0.0].sum())
+    return paid / float(weight.sum())
+
+
+def covering_cost_of_shares(
+    tree: Tree,
+    resting: Iterable[tuple[int, np.ndarray, np.ndarray]],
+    weight: np.ndarray,
+    left: Callable[[np.ndarray], np.ndarray],
+) -> float:
+    """c(T, F) where a missing value splits objects over branches: every share of an object pays along its own path.
+
+    resting : (node, int64[m] objects, float64[m] shares) as :meth:`Tree.flow` yields them.   weight, left : as above.
+    An object is told apart from those of which no share is with it: its share at a node pays for the node's test unless the
+    objects that have any share there leave nothing to cover.
+    """
+    here: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(tree.n_nodes)]
+    for node, objects, shares in resting:
+        here[node].append((objects, shares))
+    paid, parent = 0.0, tree.parent
+    for v in range(tree.n_nodes - 1, -1, -1):  # children come after their parent
+        if not here[v]:
+            continue
+        who, place = np.unique(np.concatenate([objects for objects, _ in here[v]]), return_inverse=True)
+        share = np.bincount(place, np.concatenate([shares for _, shares in here[v]]))
+        here[v] = []
+        if v > 0:
+            here[parent[v]].append((who, share))
+        if not tree.is_leaf[v] and tree.price[v] != 0.0:
+            open_ = left(who) > 0.0
+            paid += float(tree.price[v]) * float((weight[who] * share)[open_].sum())
     return paid / float(weight.sum())
 
 

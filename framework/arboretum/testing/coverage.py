@@ -33,7 +33,13 @@ def coverage_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) 
 
 
 def covering_cost_of(coverage: Sequence[Any], objects: Encoded, tree: Tree) -> float:
-    """c(T, F), object by object: each walks down alone and pays until the objects that came along with it cover it."""
+    """c(T, F), object by object: each walks down alone and pays until the objects that came along with it cover it.
+
+    Where a missing value splits it over branches, each share walks and pays on its own; along with it came the objects of
+    which any share did.
+    """
+    if (tree.missing_child == -2).any():
+        return _covering_cost_of_shares(coverage, objects, tree)
     row_of = {int(i): row for row, i in enumerate(objects.object_of_row)}
     paths = []
     for i in range(objects.n_objects):
@@ -53,6 +59,35 @@ def covering_cost_of(coverage: Sequence[Any], objects: Encoded, tree: Tree) -> f
             if left_of(coverage, objects, together)[i] == 0.0:
                 break
             total += float(objects.weight[i]) * float(tree.price[v])
+    return total / float(objects.weight.sum())
+
+
+def _covering_cost_of_shares(coverage: Sequence[Any], objects: Encoded, tree: Tree) -> float:
+    visits: list[dict[int, float]] = []
+    row_of = {int(i): row for row, i in enumerate(objects.object_of_row)}
+    for i in range(objects.n_objects):
+        row, waiting, shares = objects.table.take(np.array([row_of[i]])), [(0, 1.0)], {}
+        while waiting:
+            v, share = waiting.pop()
+            shares[v] = share
+            if tree.test[v] < 0:
+                continue
+            outcome = int(tree.rule(v).outcomes(row, np.array([0]))[0])
+            child = {k: int(c) for k, c in enumerate(tree.children(v)) if c >= 0}
+            heavy = {c: float(tree.mass[c]) for c in child.values() if tree.mass[c] > 0}
+            if outcome < 0 and tree.missing_child[v] == -2:
+                waiting += [(c, share * mass / sum(heavy.values())) for c, mass in heavy.items()]
+                continue
+            outcome = int(tree.missing_child[v]) if outcome < 0 else outcome
+            waiting += [(child[outcome], share)] if outcome in child else []
+        visits.append(shares)
+    total = 0.0
+    for v in range(tree.n_nodes):
+        together = [i for i, shares in enumerate(visits) if v in shares]
+        if tree.test[v] < 0 or not together:
+            continue
+        left = left_of(coverage, objects, together)
+        total += float(tree.price[v]) * sum(float(objects.weight[i]) * visits[i][v] for i in together if left[i] > 0.0)
     return total / float(objects.weight.sum())
 
 

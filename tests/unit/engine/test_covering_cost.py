@@ -10,6 +10,7 @@ from arboretum.api import Context, Parts, Problem, VerificationError, grow
 from arboretum.engine.search.covering import covering_cost_of
 from arboretum.engine.verify import verify
 from arboretum.measure import better, complexities
+from arboretum.model.tree import MISSING_SPLITS
 from arboretum.testing.coverage import covering_cost_of as slow_cost
 from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
 from arboretum.testing.toys import ToyExcluded, ToyReduction
@@ -45,6 +46,28 @@ def test_it_is_the_sum_over_objects_of_what_each_pays_until_it_is_covered(seed, 
     assert found["covering_cost"] == pytest.approx(slow_cost(coverage, problem.objects, solution.tree), abs=1e-12)
     assert found["covering_cost"] <= complexities(solution.tree)["expected_cost"] + 1e-12
     verify(solution.tree, problem, table, found, solution)
+
+
+@pytest.mark.parametrize("seed", range(1, 12, 2))
+@pytest.mark.parametrize("coverage", [(ToyExcluded(),), (HalfWay(),), (ToyExcluded(), HalfWay())], ids=len)
+def test_shares_of_a_row_with_missing_values_pay_along_their_own_paths(seed, coverage):
+    problem, solution, table = grown(seed, *coverage)
+    tree = attrs.evolve(solution.tree, missing_child=np.where(solution.tree.is_leaf, -1, MISSING_SPLITS))
+    assert (tree.rest(table) == -1).any(), "some row is split"
+    found = covering_cost_of(tree, problem, table)
+    assert found["covering_cost"] == pytest.approx(slow_cost(coverage, problem.objects, tree), rel=1e-12)
+    weight = table.row_weights()
+    assert found["covering_cost"] <= (weight * tree.prices_paid(table)).sum() / weight.sum() + 1e-12
+    verify(tree, problem, table, found, solution)
+    with pytest.raises(VerificationError, match="covering_cost"):
+        verify(tree, problem, table, {"covering_cost": found["covering_cost"] + 1e-6}, solution)
+
+
+def test_where_nothing_is_split_shares_and_rows_pay_alike():
+    problem, solution, table = grown(2, ToyExcluded())
+    rows = covering_cost_of(solution.tree, problem, table)
+    split = attrs.evolve(solution.tree, missing_child=np.where(solution.tree.is_leaf, -1, MISSING_SPLITS))
+    assert covering_cost_of(split, problem, table)["covering_cost"] == pytest.approx(rows["covering_cost"], rel=1e-13)
 
 
 def test_objects_covered_at_an_inner_node_pay_no_further():

@@ -135,12 +135,16 @@ def _checked(values: Any, n: int, what: str) -> np.ndarray:
 
 
 def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, float]:
-    """The metric ``covering_cost`` of a run with coverages; nothing without any, and where the tree splits rows."""
-    covering = Covering.of(problem.parts.coverage, problem.objects)
-    if covering is None or (tree.missing_child == MISSING_SPLITS).any():
+    """The metric ``covering_cost`` of a run with coverages; nothing without any."""
+    objects = problem.objects
+    covering = Covering.of(problem.parts.coverage, objects)
+    if covering is None:
         return {}
-    from arboretum.measure import covering_cost
+    from arboretum.measure import covering_cost, covering_cost_of_shares
 
+    if (tree.missing_child == MISSING_SPLITS).any():
+        _, row = np.unique(objects.object_of_row, return_index=True)  # rows of an object are alike
+        return {"covering_cost": covering_cost_of_shares(tree, tree.flow(train.take(row)), objects.weight, covering.left)}
     rest = np.zeros(problem.objects.n_objects, np.int64)
     rest[problem.objects.object_of_row] = tree.apply(train)
     return {"covering_cost": covering_cost(tree, rest, problem.objects.weight, covering.left)}
