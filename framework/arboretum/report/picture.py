@@ -34,6 +34,10 @@ from arboretum.report.text import percentage
 
 MARGIN = 24.0
 BOX_WIDTH = (84.0, 216.0)
+WIDEST_BOX = 300.0
+"""Where what a test compares with takes half of the usual width: an interval between two long numbers."""
+COLUMN_ROOM = 64.0
+"""Of a column's name so much stays readable; the rest gives way to what it is compared with."""
 BOX_HEIGHT = 52.0
 MARK_WIDTH = 130.0
 PADDING = 9.0
@@ -100,7 +104,16 @@ def _lines(tree: Tree, item: Item) -> tuple[str, str]:
 def _width(tree: Tree, item: Item) -> float:
     upper, lower = _lines(tree, item)
     wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
-    return min(max(wanted, BOX_WIDTH[0]), BOX_WIDTH[1])
+    compared = text_width(_compared(tree, item, upper), 12, bold=True)
+    return min(max(wanted, BOX_WIDTH[0]), WIDEST_BOX if compared > BOX_WIDTH[1] / 2 else BOX_WIDTH[1])
+
+
+def _compared(tree: Tree, item: Item, text: str) -> str:
+    """What a question compares its one column with (" ≤ 2.45"); "" at a leaf and for tests of several columns."""
+    if not item.children or len(tree.rule(item.node).columns) != 1:
+        return ""
+    rest = text.removeprefix(tree.rule(item.node).columns[0])
+    return rest if rest != text else ""
 
 
 def _downwards(tree: Tree, root: Item) -> dict[int, _Place]:
@@ -201,15 +214,11 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
 
 def _fit_upper(tree: Tree, item: Item, text: str, room: float) -> str:
     """The upper line in ``room`` pixels; of a question the column's name is cut, never what it is compared with."""
-    whole = text_width(text, 12, bold=True) <= room + 0.01
-    if whole or not item.children or len(tree.rule(item.node).columns) != 1:
-        return fit_text(text, room, 12, bold=True)
-    column = tree.rule(item.node).columns[0]
-    rest = text.removeprefix(column)
+    rest = _compared(tree, item, text)
     left = room - text_width(rest, 12, bold=True)
-    if rest == text or left < 0.3 * room:
+    if not rest or text_width(text, 12, bold=True) <= room + 0.01 or left < COLUMN_ROOM - 0.01:
         return fit_text(text, room, 12, bold=True)
-    return fit_text(column, left, 12, bold=True) + rest
+    return fit_text(text.removesuffix(rest), left, 12, bold=True) + rest
 
 
 def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:

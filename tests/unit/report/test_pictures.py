@@ -9,14 +9,14 @@ import xml.etree.ElementTree as ET
 import attrs
 import numpy as np
 import pytest
-from arboretum.model.rules import Threshold
+from arboretum.model.rules import Interval, Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import ColumnSpec, Tree
 from arboretum.report.layout import tidy
 from arboretum.report.outline import leaves_below, outline
-from arboretum.report.picture import BOX_HEIGHT, tree_scene
+from arboretum.report.picture import BOX_HEIGHT, PADDING, tree_scene
 from arboretum.report.png import tree_png
-from arboretum.report.scene import Box, fit_text, text_width
+from arboretum.report.scene import Box, Label, fit_text, text_width
 from arboretum.testing.strategies import tables, trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -126,6 +126,16 @@ def test_the_number_a_test_compares_with_is_never_cut():
     svg = chain(2, "a very long column name that no box can hold in full width").to_svg()
     assert "… ≤ 0" in svg
     assert "… ≤ 1" in svg
+
+
+@pytest.mark.parametrize("column", ["petal_width", "a very long column name that no box can hold in full width"])
+def test_both_ends_of_an_interval_stand_in_its_box(column):
+    scene = tree_scene(attrs.evolve(chain(1, column), rules=(Interval(column, -1000.66633, 1.2527913),)))
+    words = [shape.text for shape in scene.shapes if isinstance(shape, Label)]
+    asked = next(text for text in words if " in (" in text)
+    assert asked.endswith(" in (-1000.67, 1.25279]") and asked.startswith(column[:4])
+    root = next(box for box in node_boxes(scene) if " in (" in box.hint)
+    assert text_width(asked, 12, bold=True) <= root.width - 2 * PADDING + 0.01, "it stays within the box"
 
 
 def test_the_legend_names_the_heaviest_of_many_classes():
