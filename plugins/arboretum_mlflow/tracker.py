@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -92,7 +93,9 @@ class MLflowTracker:
             "mlflow.note.content": RUNNING,
         }
         files = {"sweep.json": json.dumps(config, ensure_ascii=False, indent=2, default=str)}
-        return self._courier.ask("open_sweep", {"name": name, "tags": tags, "files": files})
+        took = config.get("seconds")
+        seconds = float(took) if isinstance(took, int | float) and not isinstance(took, bool) and 0.0 <= took < math.inf else 0.0
+        return self._courier.ask("open_sweep", {"name": name, "tags": tags, "files": files, "seconds": seconds})
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
         """Put words (Markdown) first on the page of an open sweep, and files among its artifacts."""

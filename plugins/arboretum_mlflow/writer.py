@@ -32,8 +32,9 @@ COLUMNS = (
     *("metrics.`valid_error`", "metrics.`test_error`", "metrics.`n_leaves`", "metrics.`depth`"),
 )
 """What the list of runs shows besides name and time, under the address that ``arboretum ui`` prints."""
-KEPT = "kept_"
-"""How the metrics begin that tell what a tuner or a pruner kept (``kept_lam``)."""
+SHOWN_TOO = ("kept_", "verdicts_")
+"""How the metrics begin that are columns where there are any: what a tuner or a pruner kept (``kept_lam``), and how many
+cells and claims of a reproduction pass."""
 NEWEST = 200
 """Runs that are looked at for such metrics."""
 MAX_PARAMS = 100
@@ -80,14 +81,14 @@ class Writer:
         """
         if self.client.get_experiment_by_name(self.experiment) is None:
             return "#/experiments"
-        chosen = {"selectedColumns": ["attributes.`Created`", "attributes.`Duration`", *COLUMNS, *self._kept()]}
+        chosen = {"selectedColumns": ["attributes.`Created`", "attributes.`Duration`", *COLUMNS, *self._further()]}
         self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", json.dumps(chosen))
         return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
-    def _kept(self) -> list[str]:
-        """Columns of what tuners and pruners kept, where the newest runs have any."""
+    def _further(self) -> list[str]:
+        """Columns that not every store needs, where the newest runs have any."""
         newest = self.client.search_runs([self.experiment_id], max_results=NEWEST)
-        names = {name for run in newest for name in run.data.metrics if name.startswith(KEPT)}
+        names = {name for run in newest for name in run.data.metrics if name.startswith(SHOWN_TOO)}
         return [f"metrics.`{name}`" for name in sorted(names)]
 
     # -- runs --------------------------------------------------------------------------------------------------------
@@ -166,9 +167,10 @@ class Writer:
 
     # -- sweeps --------------------------------------------------------------------------------------------------------
 
-    def open_sweep(self, name: str, tags: Mapping[str, str], files: Mapping[str, str]) -> str:
-        """Create the parent of a multirun."""
-        run = self.client.create_run(self.experiment_id, int(1000 * time.time()), dict(tags), name)
+    def open_sweep(self, name: str, tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0) -> str:
+        """Create the parent of a multirun.   seconds : how long ago it began."""
+        start = int(1000 * (time.time() - seconds))
+        run = self.client.create_run(self.experiment_id, start, dict(tags), name)
         self.client.set_tag(run.info.run_id, "arboretum.sweep", run.info.run_id)
         self._write_files(run, files)
         return run.info.run_id

@@ -45,7 +45,11 @@ class Tracker(Component, Protocol):
         ...
 
     def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
-        """Open the parent of a multirun and return its id."""
+        """Open the parent of a multirun and return its id.
+
+        config : what was asked.  A number ``seconds`` in it says that the work is done and took so long before this call
+        (a reproduction is judged before it is sent).
+        """
         ...
 
     def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:

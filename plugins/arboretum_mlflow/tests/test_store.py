@@ -195,7 +195,7 @@ def test_children_name_their_parent_and_the_parent_shows_the_best_and_what_is_co
     assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
 
 
-def test_kept_values_are_columns_of_the_list_of_runs_and_of_a_sweeps_summary(fresh_store, tmp_path):
+def test_kept_values_and_verdicts_are_columns_of_the_list_of_runs_and_of_a_sweeps_summary(fresh_store, tmp_path):
     tracker = MLflowTracker(uri=fresh_store)
 
     def ask(sql, *values):
@@ -211,12 +211,29 @@ def test_kept_values_are_columns_of_the_list_of_runs_and_of_a_sweeps_summary(fre
     head, *lines = [line.split() for line in tags_of(ask, sweep)["mlflow.note.content"].splitlines() if "  " in line]
     assert head[-1] == "kept_lam"
     assert {float(line[-1]) for line in lines} == {10.0, 0.1}
+    tracker.close_sweep(tracker.open_sweep("reproduce coins", {}), {"verdicts_PASS": 3.0, "verdicts_FAIL": 0.0}, "FINISHED")
     try:
         tracker._courier.ask("share_view")
     finally:
         tracker.close()
     ((view,),) = ask("SELECT value FROM experiment_tags WHERE key LIKE 'mlflow.sharedViewState.%'")
-    assert json.loads(view)["selectedColumns"][-1] == "metrics.`kept_lam`"
+    further = ["metrics.`kept_lam`", "metrics.`verdicts_FAIL`", "metrics.`verdicts_PASS`"]
+    assert json.loads(view)["selectedColumns"][-3:] == further
+
+
+def test_words_and_files_of_a_study_come_first_on_its_page_and_its_time_is_that_of_the_work(mlflow_tracker, query):
+    study = mlflow_tracker.open_sweep("reproduce coins", {"seconds": 3600.0})
+    mlflow_tracker.annotate(study, "**verdict: PASS**", {"verdict.txt": "all is well"})
+    mlflow_tracker.close_sweep(study, {"cells": 2.0}, "FINISHED")
+    text = tags_of(query, study)["mlflow.note.content"]
+    assert text.startswith("**verdict: PASS**\n\n**0 runs**")
+    assert mlflow_tracker.fetch(study)["verdict.txt"] == "all is well"
+    ((start, end),) = query("SELECT start_time, end_time FROM runs WHERE run_uuid = ?", study)
+    assert 3600 <= (end - start) / 1000 < 3700
+    for odd in (math.nan, "long", None, -5, True):
+        other = mlflow_tracker.open_sweep("reproduce coins", {"seconds": odd})
+        ((start,),) = query("SELECT start_time FROM runs WHERE run_uuid = ?", other)
+        assert start >= end, "no number of seconds: it begins now"
 
 
 def test_an_interrupted_sweep_is_killed_and_keeps_its_runs(mlflow_tracker, query, tmp_path):
