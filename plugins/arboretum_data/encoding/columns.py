@@ -23,6 +23,8 @@ class Numeric(enum.Enum):
     midpoints = "midpoints"
     bucketised = "bucketised"
     kmeans = "kmeans"
+    kmeans_elkan = "kmeans_elkan"
+    """Values half-way between two first centres go where scikit-learn's default before 1.1 put them."""
     quantile = "quantile"
     equal_width_floor = "equal_width_floor"
     equal_width_round = "equal_width_round"
@@ -123,6 +125,7 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
         Numeric.midpoints: lambda: cuts.all_midpoints(seen.values),
         Numeric.bucketised: lambda: cuts.bucketised(seen.values, seen.class_counts),
         Numeric.kmeans: lambda: kmeans(seen.values, seen.counts, seen.rows, n_bins),
+        Numeric.kmeans_elkan: lambda: kmeans(seen.values, seen.counts, seen.rows, n_bins, elkan=True),
         Numeric.quantile: lambda: cuts.quantile(seen.values, seen.counts, n_bins),
         Numeric.equal_width_floor: lambda: cuts.equal_width_floor(seen.values, n_bins),
         Numeric.equal_width_round: lambda: cuts.equal_width_round(seen.values, n_bins),

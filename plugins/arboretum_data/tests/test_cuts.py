@@ -87,6 +87,24 @@ def test_kmeans_bins_are_those_of_scikit_learn(draw):
         assert codes(kmeans(distinct, counts, values, 5), distinct) == wanted, (draw, seed)
 
 
+@pytest.mark.parametrize("algorithm", ["lloyd", "elkan"])
+def test_whole_numbers_half_way_between_two_bins_go_where_scikit_learns_algorithm_puts_them(algorithm):
+    from sklearn.cluster import KMeans
+
+    differ = 0
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        values = np.round(generator.normal(8, 3, size=600)).clip(0, 15)
+        distinct, counts = counted(values)
+        first = np.linspace(values.min(), values.max(), 6)
+        oracle = KMeans(5, init=((first[1:] + first[:-1]) / 2)[:, None], n_init=1, algorithm=algorithm).fit(values[:, None])
+        wanted = renumbered(oracle.predict(distinct[:, None]))
+        bins = {rule: codes(kmeans(distinct, counts, values, 5, elkan=rule == "elkan"), distinct) for rule in ("lloyd", "elkan")}
+        assert bins[algorithm] == wanted, seed
+        differ += bins["lloyd"] != bins["elkan"]
+    assert differ > 5
+
+
 def test_kmeans_keeps_every_value_apart_when_there_are_no_more_than_bins():
     distinct, counts = counted([1, 1, 2, 50])
     assert codes(kmeans(distinct, counts, np.array([1.0, 50, 1, 2]), 5), distinct) == [0, 1, 2]

@@ -17,7 +17,7 @@ from arboretum.api import Context, Problem, VerificationError
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.house import RegistryHouse
 from arboretum_regularized.measuring import Measured, area, rests
-from arboretum_regularized.protocol import ENCODER, TOLERANCE, coded, columns_of_table_1, lesson, price_list, theta_of
+from arboretum_regularized.protocol import BINS, ENCODER, TOLERANCE, coded, columns_of_table_1, lesson, price_list, theta_of
 from arboretum_regularized.published import published
 from arboretum_regularized.study import preset, study
 
@@ -70,7 +70,7 @@ def test_the_objects_of_a_split_are_what_the_encoder_makes_of_its_rows(house, na
     taught = lesson(house, name, 3)
     table = taught.coded.table
     division = house.component("split", "holdout").divide(table, 3)
-    own = house.component("encoder", ENCODER).encode(table.take(division.train), table, raw_thresholds=False, seed=3)
+    own = house.component("encoder", ENCODER, BINS).encode(table.take(division.train), table, raw_thresholds=False, seed=3)
     for field in ("codes", "label", "weight", "count", "object_of_row"):
         assert np.array_equal(getattr(taught.objects, field), getattr(own, field)), field
     assert taught.objects.features == own.features
