@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Problem, Tables, param
-from arboretum_regularized.guarantee import guarantee_of
+from arboretum_regularized.guarantee import Guarantee, guarantee_of
 from arboretum_regularized.kernels_column import heavy_objects
 from arboretum_regularized.known import written_out
 
@@ -172,15 +172,37 @@ class Regularized:
             return "no guarantee: lam=inf leaves out what bounds the expected cost"
         if self.theta > 0 and not any(_stops_at(rule, self.theta) for rule in problem.parts.stopping):
             return f"no guarantee: nodes of at most theta={self.theta:g} are divided further; choose stopping=[mass]"
-        found = guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
-        authors = self.d_term is Discrimination.authors and self.lam > 0
-        return f"{found} (proved for d_term=paper)" if authors else str(found)
+        found, unlike = self._guarantee(problem), self._unlike_the_theorem(problem)
+        return f"{found} (proved for {unlike})" if unlike and not found.reason else str(found)
+
+    def promises(self, problem: Problem) -> dict[str, float]:
+        """Theorem 1's factor for the expected cost; empty where it says nothing of this run."""
+        divided = self.theta > 0 and not any(_stops_at(rule, self.theta) for rule in problem.parts.stopping)
+        if self.lam == math.inf or divided or self._unlike_the_theorem(problem):
+            return {}
+        found = self._guarantee(problem)
+        return {} if found.reason else {"expected_cost": found.ratio}
+
+    def _guarantee(self, problem: Problem) -> Guarantee:
+        return guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
+
+    def _unlike_the_theorem(self, problem: Problem) -> str:
+        """What the theorem is proved for, where this run does otherwise."""
+        if self.d_term is Discrimination.authors and self.lam > 0:
+            return "d_term=paper"
+        rules = [rule.name for rule in problem.parts.stopping if not _is_of_the_paper(rule)]
+        return f"leaves of one class or at most theta; {rules[0]} makes others" if rules else ""
 
 
 def _stops_at(rule: Any, theta: float) -> bool:
     """Whether a leaf rule makes every node of at most θ a leaf."""
     name = getattr(rule, "name", "")
     return name == "covered" or (name == "mass" and rule.theta >= theta)
+
+
+def _is_of_the_paper(rule: Any) -> bool:
+    """Whether a rule makes no leaves but those of the paper: all are covered, or too light."""
+    return getattr(rule, "name", "") in ("mass", "covered", "pure")
 
 
 def _family(coverage: Sequence[Any]) -> str | None:

@@ -27,6 +27,7 @@ class Guarantee:
     """What the theorem promises; NaN and a reason where it promises nothing that is known.
 
     delta : lower bound of Δ.   eps_h : upper bound of ε_h (0 where λ = 0 leaves it out).   n : objects.
+    p_min : probability of the lightest object.
     """
 
     delta: float
@@ -34,6 +35,7 @@ class Guarantee:
     n: int
     lam: float
     reason: str = ""
+    p_min: float = math.nan
 
     @property
     def gamma(self) -> float:
@@ -52,7 +54,7 @@ class Guarantee:
         impurity = f", ε_h ≤ {self.eps_h:.4g}" if self.lam else ""
         return (
             f"guarantee: expected cost at most 20γ = {self.ratio:,.0f} times the least "
-            f"(Theorem 1; Δ ≥ {self.delta:.3g}, n = {self.n}{impurity})"
+            f"(Theorem 1; n = {self.n}, p_min = {self.p_min:.3g}, Δ ≥ {self.delta:.3g}{impurity})"
         )
 
 
@@ -76,7 +78,7 @@ def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: f
     if math.isnan(eps_h):
         name = getattr(impurity, "name", "none")
         return nothing(f"impurity {name} is not known to be decomposable; entropy, gini and subclasses of Decomposable are")
-    return Guarantee(delta, eps_h, n, lam)
+    return Guarantee(delta, eps_h, n, lam, p_min=float(objects.weight.min() / objects.weight.sum()))
 
 
 def conflicting(objects: Encoded) -> int:

@@ -20,6 +20,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, verify
+from arboretum.engine.search.judge import blaming, component_name
 from arboretum.errors import BudgetError, CapabilityError, DataError, VerificationError
 from arboretum.interfaces.complexity import counterexample_to_monotony, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
@@ -63,8 +64,9 @@ def certify(
     except (BudgetError, MemoryError) as error:
         why = str(error) or "out of memory"
         return None, (f"certify: nothing is proven within the budget: {why}; raise budget.seconds or budget.memory_mb",)
+    promised = _promised(problem)
     bounds = {
-        complexity.name: certified(complexity, tree, answer, problem, rule, metrics)
+        complexity.name: certified(complexity, tree, answer, problem, rule, metrics, promised.get(complexity.name))
         for complexity, answer in zip(kept, found, strict=True)
     }
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
@@ -138,9 +140,13 @@ def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree
 
 
 def certified(
-    complexity: Any, tree: Tree, answer: Solution, problem: Problem, rule: LeafRule, metrics: Mapping[str, float]
-) -> Certified:
-    """Check what is claimed of one complexity, and put it beside the tree's value.  Raises VerificationError."""
+    complexity: Any, tree: Tree, answer: Solution, problem: Problem, rule: LeafRule, metrics: Mapping[str, float],
+    promised: float | None = None,
+) -> Certified:  # fmt: skip
+    """Check what is claimed of one complexity, and put it beside the tree's value.  Raises VerificationError.
+
+    promised : factor of the minimum that the run's criterion says the value does not exceed.
+    """
     name, slack = complexity.name, _slack(problem.objects, tree)
     value = value_of(complexity, tree)
     _same(f"the tree's {name}", metrics.get(name, value), value, slack)
@@ -159,7 +165,9 @@ def certified(
     if answer.status is Status.optimal:
         _same(f"the minimum of {name}, said to be optimal", bound, best, slack)
         bound = best  # equal up to rounding
-    return Certified(value, min(bound, best), best)
+    if promised is not None:
+        _at_most(f"the tree's {name} is at most {promised:g} times the minimum, as the criterion promises", value, promised * best, slack)
+    return Certified(value, min(bound, best), best, promised)
 
 
 def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
@@ -210,6 +218,15 @@ def _divides(objects: Encoded, rows: np.ndarray) -> str:
         if feature.n_tests and len(np.unique(codes[codes < feature.n_bins] if feature.has_missing else codes)) > 1:
             return feature.column
     return ""
+
+
+def _promised(problem: Problem) -> Mapping[str, float]:
+    """What the run's criterion promises of its trees."""
+    criterion = problem.parts.criterion
+    if problem.parts.solver is not None or not hasattr(criterion, "promises"):
+        return {}
+    with blaming(f"criterion {component_name(criterion)!r}: promises"):
+        return {name: float(factor) for name, factor in criterion.promises(problem).items()}
 
 
 def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:

@@ -133,6 +133,15 @@ class CriterionSeed(Protocol):
         ...
 
 
+class CriterionPromises(Protocol):
+    """Optional: a proven bound of the greedy tree, put beside what ``certify=true`` finds."""
+
+    def promises(self, problem: Any) -> Mapping[str, float]:
+        """Name of a complexity → factor: the tree's value is at most that many times the minimum over trees with the same
+        leaf rule.  A promise that a certificate refutes fails the run.  Called once per certificate."""
+        ...
+
+
 class CriterionNotes(Protocol):
     """Optional: what can be said about a run before its result is looked at, such as a proven bound."""
 

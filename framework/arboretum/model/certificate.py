@@ -14,6 +14,7 @@ class Certified:
     """One complexity of a tree, beside what is proven of all trees on the same objects and tests with the same leaf rule.
 
     value : of the run's tree.   lower_bound : no such tree is below it (proven); ≥ 0 and ≤ ``best_known``.
+    promised : factor of the minimum that the method's theorem says ``value`` does not exceed; None without one.
     best_known : the smallest value of such a tree that was found, the run's own included; the minimum when it equals
         ``lower_bound``.
     """
@@ -21,6 +22,7 @@ class Certified:
     value: float
     lower_bound: float
     best_known: float
+    promised: float | None = None
 
     @property
     def proven(self) -> bool:
@@ -55,6 +57,7 @@ class Certified:
             "this tree": _spell(self.value),
             "minimum": _spell(self.lower_bound) if self.proven else f"≥ {_spell(self.lower_bound)}",
             "ratio": f"≤ {ratio}" if self.ratio_is == "at most" else ratio,
+            "promised": "" if self.promised is None else f"≤ {self.promised:,.0f}" if self.promised >= 100 else f"≤ {self.promised:.3f}",
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -67,16 +70,18 @@ class Certified:
             "ratio": self.ratio,
             "ratio_is": self.ratio_is,
             "status": "optimal" if self.proven else "feasible",
+            **({} if self.promised is None else {"promised": self.promised}),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Certified:
         """Rebuild it; raises KeyError, TypeError or ValueError when the mapping is none."""
         numbers = [float(data[name]) for name in ("value", "lower_bound", "best_known")]
-        if not all(map(math.isfinite, numbers)):
+        promised = None if data.get("promised") is None else float(data["promised"])
+        if not all(map(math.isfinite, [*numbers, promised or 0.0])):
             msg = f"a certificate's numbers are finite; got {numbers}"
             raise ValueError(msg)
-        return Certified(*numbers)
+        return Certified(*numbers, promised)
 
 
 @attrs.frozen(eq=False)
@@ -93,9 +98,13 @@ class Certificate:
     complexities: Mapping[str, Certified]
 
     def rows(self) -> list[dict[str, str]]:
-        """A table for readers: complexity, this tree, minimum, ratio; every column but the first flush right."""
+        """A table for readers: complexity, this tree, minimum, ratio, and what is promised of it, if anything is; every
+        column but the first flush right.
+        """
         table = [{"complexity": name, **found.cells()} for name, found in self.complexities.items()]
-        for column in ("this tree", "minimum", "ratio"):
+        if all(found.promised is None for found in self.complexities.values()):
+            table = [{name: cell for name, cell in row.items() if name != "promised"} for row in table]
+        for column in list(table[0])[1:] if table else []:
             widest = max((len(row[column]) for row in table), default=0)
             table = [{**row, column: row[column].rjust(max(widest, len(column)))} for row in table]
         return table

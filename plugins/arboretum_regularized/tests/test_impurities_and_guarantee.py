@@ -146,7 +146,7 @@ def test_the_sentence_gives_the_numbers():
     objects = two_classes([1.0] * 10, [0, 1] * 5)
     text = str(guarantee_of(objects, BOTH, 0.0, 2.0, Gini()))
     assert text == (
-        "guarantee: expected cost at most 20γ = 3,461 times the least (Theorem 1; Δ ≥ 0.00444, n = 10, ε_h ≤ 0.9)"
+        "guarantee: expected cost at most 20γ = 3,461 times the least (Theorem 1; n = 10, p_min = 0.1, Δ ≥ 0.00444, ε_h ≤ 0.9)"
     )
 
 

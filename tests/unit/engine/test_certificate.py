@@ -6,6 +6,7 @@ import math
 import re
 import threading
 import time
+from typing import Any
 
 import attrs
 import numpy as np
@@ -276,6 +277,40 @@ def test_a_bound_above_the_tree_fails_the_run():
         run(request(BruteForce(slack=5.0)))
     with pytest.raises(VerificationError, match="at most the value of the solver's own tree"):
         run(attrs.evolve(request(BruteForce(slack=0.001), dataset="random_table", values=SMALL), seed=SEED))
+
+
+@attrs.frozen
+class Promising:
+    """ID3's criterion, with a theorem."""
+
+    base: Any
+    factor: float
+
+    def __getattr__(self, name):
+        return getattr(self.base, name)
+
+    def promises(self, problem):
+        assert problem.objects.n_objects > 0
+        return {"n_leaves": self.factor}
+
+
+def promising(factor: float) -> Request:
+    asked = attrs.evolve(request(dataset="random_table", values=SMALL), seed=SEED)
+    return attrs.evolve(asked, parts=attrs.evolve(asked.parts, criterion=Promising(asked.parts.criterion, factor)))
+
+
+def test_what_the_criterion_promises_stands_beside_the_ratio_of_its_complexity():
+    certificate = run(promising(123456.7)).certificate
+    assert {name: one.promised for name, one in certificate.complexities.items()} == {"average_depth": None, "n_leaves": 123456.7}
+    assert [row["promised"].strip() for row in certificate.rows()] == ["", "≤ 123,457"]
+    assert attrs.asdict(type(certificate).from_json(certificate.to_json())) == attrs.asdict(certificate)
+    assert all("promised" not in row for row in run(request()).certificate.rows())
+
+
+def test_a_promise_that_the_certificate_refutes_fails_the_run():
+    assert run(promising(2.0)).certificate.complexities["n_leaves"].ratio > 1
+    with pytest.raises(VerificationError, match="n_leaves is at most 1 times the minimum, as the criterion promises"):
+        run(promising(1.0))
 
 
 def test_a_complexity_that_is_not_monotone_is_left_out_with_its_counterexample():
