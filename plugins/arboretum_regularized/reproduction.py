@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from arboretum.api import ConfigError, House, Judgement, Piece, param, unknown
-from arboretum_regularized.published import PRICES, VARIANTS, published
+from arboretum_regularized.published import AUTHORS, PRICES, UNIT, VARIANTS, published
 
 COST = {
     "iris": 5, "breast-w": 6, "tic-tac-toe": 7, "ilpd": 8, "phoneme": 10, "firewall": 11, "electricity": 21, "obesity": 22,
@@ -47,6 +47,12 @@ class Regularized:
     seeds_small: int = param(
         20, "splits of data sets whose pieces take a quarter of a second at most: their noise is the largest", ge=1
     )
+    seeds_judged: int = param(
+        20,
+        "splits of every data set for unit prices as the program reads the score, the part held against the published means: a "
+        "pruned tree's cost falls in steps, and five splits may all miss one",
+        ge=1,
+    )
     prices: tuple[str, ...] = param(PRICES, "price settings: unit, random", converter=_chosen)
     variants: tuple[str, ...] = param(VARIANTS, "readings of the score: authors, paper", converter=_chosen)
     times: bool = param(True, "measure the seconds of each growth, too")
@@ -67,11 +73,17 @@ class Regularized:
         found = [
             Piece({"dataset": name, "seed": seed, "prices": prices, "variant": variant, "times": self.times}, float(COST[name]))
             for name in sorted(names, key=COST.__getitem__)
-            for seed in range(self.seeds_small if COST[name] <= QUICK else self.seeds)
+            for seed in range(max(self.seeds, self.seeds_small, self.seeds_judged))
             for prices in PRICES if prices in self.prices
-            for variant in VARIANTS if variant in self.variants
+            for variant in VARIANTS if variant in self.variants and seed < self.splits(name, prices, variant)
         ]  # fmt: skip
         return found[: max(1, round(fraction * len(found)))]
+
+    def splits(self, name: str, prices: str, variant: str) -> int:
+        """How many splits of a data set there are in a part."""
+        if COST[name] <= QUICK:
+            return self.seeds_small
+        return self.seeds_judged if (prices, variant) == (UNIT, AUTHORS) else self.seeds
 
     def warm_up(self, house: House) -> None:
         """Compile and load, on iris."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 
 import attrs
 import numpy as np
@@ -43,9 +44,14 @@ class TestContract(ReproductionSuite):
 
 
 def test_the_whole_study_is_every_data_set_price_setting_reading_and_split():
-    keys = [piece.key for piece in Regularized(seeds_small=5).pieces(1.0)]
+    keys = [piece.key for piece in Regularized(seeds_small=5, seeds_judged=5).pieces(1.0)]
     assert len(keys) == 20 * 5 * 2 * 2
     assert {key["dataset"] for key in keys} == set(published().datasets) == set(COST)
+
+
+def test_the_part_held_against_the_published_means_has_more_splits_on_the_slow_data_sets_too():
+    counts = Counter((p.key["prices"], p.key["variant"]) for p in Regularized(datasets=("musk",)).pieces(1.0))
+    assert counts == {("unit", "authors"): 20, ("unit", "paper"): 5, ("random", "authors"): 5, ("random", "paper"): 5}
 
 
 def test_pieces_of_a_data_set_stay_together_so_that_it_is_encoded_once():
@@ -55,7 +61,7 @@ def test_pieces_of_a_data_set_stay_together_so_that_it_is_encoded_once():
 
 
 def test_a_fraction_takes_whole_cells_of_the_quickest_data_sets():
-    pieces = Regularized(seeds_small=5).pieces(0.1)
+    pieces = Regularized(seeds_small=5, seeds_judged=5).pieces(0.1)
     assert {piece.key["dataset"] for piece in pieces} == {"iris", "breast-w"} and len(pieces) == 40
 
 
