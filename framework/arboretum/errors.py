@@ -49,8 +49,15 @@ class StoreError(ArboretumError):
     """A run folder or a store cannot be read or written."""
 
 
+SHORTEST_PART = 3
+"""Letters of a name that is looked for within longer ones."""
+
+
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most similar to ``name``, or None when nothing comes near; capitals count for little."""
+    """Return the candidate most similar to ``name``, or None when nothing comes near; capitals count for little.
+
+    Where nothing is alike, the shortest candidate that holds the name as a part ("ec45" in "regularized_ec45").
+    """
     names = list(candidates)
     if name in names:
         return name
@@ -63,7 +70,10 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     if found:
         return found[0]
     found = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.5)
-    return folded[found[0]] if found else None
+    if found:
+        return folded[found[0]]
+    holding = [one for one in folded if len(name) >= SHORTEST_PART and name.casefold() in one]
+    return folded[min(holding, key=len)] if holding else None
 
 
 MOST_NAMES = 24
