@@ -1,6 +1,6 @@
 """Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious twins.
 
-Sums are written out: a kernel must not allocate.
+Sums are written out here or in ``arboretum.kernels.parts``: a kernel must not allocate.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from arboretum.kernels import criterion_kernel, impurity_kernel, prefix_kernel
+from arboretum.kernels.parts import entropy_after, gini_after
 
 
 @impurity_kernel
@@ -60,33 +61,14 @@ def variance(weights):
 
 @criterion_kernel
 def reduction_gini(weights, counts, price, extra, node):
-    """Impurity reduction with gini: mass × gini of an outcome is m − Σ w_k² / m."""
-    after = 0.0
-    for o in range(weights.shape[0]):
-        mass = 0.0
-        squares = 0.0
-        for k in range(weights.shape[1]):
-            w = weights[o, k]
-            mass += w
-            squares += w * w
-        if mass > 0.0:
-            after += mass - squares / mass
-    return (node.mass * node.impurity - after) / node.total_mass
+    """Impurity reduction with gini."""
+    return (node.mass * node.impurity - gini_after(weights)) / node.total_mass
 
 
 @criterion_kernel
 def reduction_entropy(weights, counts, price, extra, node):
-    """Impurity reduction with entropy: mass × entropy of an outcome is m log2 m − Σ w_k log2 w_k."""
-    after = 0.0
-    for o in range(weights.shape[0]):
-        mass = 0.0
-        for k in range(weights.shape[1]):
-            mass += weights[o, k]
-        for k in range(weights.shape[1]):
-            w = weights[o, k]
-            if w > 0.0:
-                after -= w * math.log2(w / mass)
-    return (node.mass * node.impurity - after) / node.total_mass
+    """Impurity reduction with entropy."""
+    return (node.mass * node.impurity - entropy_after(weights)) / node.total_mass
 
 
 @criterion_kernel

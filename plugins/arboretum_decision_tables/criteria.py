@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arboretum.api import Capability, Node, Tables, param
+from arboretum.kernels import known_impurity
 from arboretum_decision_tables import kernels
 
-TRIAL_VECTORS = ((1.0, 1.0, 2.0), (3.0, 1.0, 0.0), (0.5, 0.25, 0.25))
-TRIAL_VALUES = {
-    "entropy": (1.5, 2.0 - 0.75 * 1.584962500721156, 1.5),
-    "gini": (0.625, 0.375, 0.625),
-    "me": (2.0, 1.0, 0.5),
-    "rt": (5.0, 3.0, 0.3125),
-}
-"""The measures with a kernel of their own: their values of the trial vectors, by hand."""
+OWN_VALUES = (("me", (2.0, 1.0, 0.5)), ("rt", (5.0, 3.0, 0.3125)))
+"""The measures with a kernel of their own besides the classical ones: their values of the trial vectors, by hand."""
 
 
 _MEANING = "how the impurities of the outcomes become one number"
@@ -67,7 +61,8 @@ class Aggregated:
         """The kernel for this impurity; None if the impurity is written in NumPy only."""
         if getattr(impurity, "kernel", None) is None:
             return None
-        return _written_out(getattr(impurity, "name", ""), impurity.kernel) or kernels.aggregated
+        known = known_impurity(getattr(impurity, "name", ""), impurity.kernel, OWN_VALUES)
+        return getattr(kernels, f"aggregated_{known}") if known else kernels.aggregated
 
     def bounded_by_corners(self, impurity: Any) -> bool:
         """With a concave mean impurity w_sum is, but for constants, the impurity reduction: convex in every outcome."""
@@ -90,19 +85,6 @@ class Aggregated:
             "w_max": weighted.max(axis=-1),
         }
         return {**found, "score": -found[self.aggregation.name]}
-
-
-@lru_cache(maxsize=64)
-def _written_out(name: str, kernel: Callable) -> Callable | None:
-    """The kernel that has this very impurity written out.
-
-    Entropy and gini are another plugin's: a name is not enough, the impurity must be what the name says on some vectors.
-    """
-    if name not in TRIAL_VALUES:
-        return None
-    found = [float(kernel(np.array(vector))) for vector in TRIAL_VECTORS]
-    same = np.allclose(found, TRIAL_VALUES[name], rtol=1e-12, atol=0.0)
-    return getattr(kernels, f"aggregated_{name}") if same else None
 
 
 @attrs.frozen

@@ -26,9 +26,9 @@ import attrs
 import numpy as np
 
 from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Problem, Tables, param
+from arboretum.kernels import known_impurity
 from arboretum_regularized.guarantee import Guarantee, guarantee_of
 from arboretum_regularized.kernels_column import heavy_objects
-from arboretum_regularized.known import written_out
 
 CLASSES = (
     Capability.classification, Capability.multiclass, Capability.weights, Capability.missing, Capability.multiway,
@@ -42,6 +42,14 @@ class Discrimination(enum.IntEnum):
 
     paper = 0
     authors = 1
+
+
+def written_out(impurity: Any) -> str | None:
+    """The word in a kernel's name: "entropy", "gini", "mean" or "total" (any other with a kernel); None without a kernel."""
+    kernel = getattr(impurity, "kernel", None)
+    if kernel is None:
+        return None
+    return known_impurity(getattr(impurity, "name", ""), kernel) or impurity.scale
 
 
 def kernel_named(*words: str) -> Callable | None:

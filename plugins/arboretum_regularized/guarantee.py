@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import Encoded
+from arboretum.kernels import known_impurity
 from arboretum_regularized.coverages import others_of, pairs_of
-from arboretum_regularized.known import named
 
 _WHOLE = 1e-9
 """θ · n counts as a whole number within this: θ = 0.05 of 100 objects is five of them."""
@@ -141,6 +141,6 @@ def largest_part(impurity: Any, objects: Encoded) -> float:
     lightest = float(objects.weight.min() / objects.weight.sum())
     if hasattr(impurity, "largest_part"):
         return float(impurity.largest_part(lightest, objects.n_classes))
-    form = named(getattr(impurity, "name", ""), impurity.value) if hasattr(impurity, "value") else None
+    form = known_impurity(getattr(impurity, "name", ""), impurity.value) if hasattr(impurity, "value") else None
     known = {"entropy": -math.log2(lightest), "gini": 1.0 - lightest}
     return known.get(form, math.nan) if form else math.nan

@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels import criterion_kernel
+from arboretum.kernels.parts import entropy_after, gini_after
 from arboretum_regularized.kernels_parts import (
     balance_term,
     efficiency_term,
-    entropy_after,
-    gini_after,
     joined,
     joined_total,
     mean_after,
@@ -108,56 +107,56 @@ def regularized_gini_both(weights, counts, price, extra, node):
 def regularized_mean_none(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; no coverage."""
     regular = balance_term(weights, counts, node)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_mean_probability(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; f^p."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, False)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_mean_pairs(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; f^φ."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, False, True)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_mean_both(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; f^p or f^φ."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_total_none(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; no coverage."""
     regular = balance_term(weights, counts, node)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_total_probability(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; f^p."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, False)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_total_pairs(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; f^φ."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, False, True)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_total_both(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; f^p or f^φ."""
     regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
@@ -175,13 +174,13 @@ def cost_benefit_gini(weights, counts, price, extra, node):
 @criterion_kernel
 def cost_benefit_mean(weights, counts, price, extra, node):
     """D / c: any mean impurity that has a kernel."""
-    return reduction_term(mean_after(weights, node), node) / price
+    return reduction_term(mean_after(weights, node.impurity_of), node) / price
 
 
 @criterion_kernel
 def cost_benefit_total(weights, counts, price, extra, node):
     """D / c: any total impurity that has a kernel."""
-    return (node.impurity - total_after(weights, node)) / node.total_mass / price
+    return (node.impurity - total_after(weights, node.impurity_of)) / node.total_mass / price
 
 
 @criterion_kernel

@@ -6,12 +6,11 @@ Names end in ``excluded``, ``probability_excluded``, ``pairs_excluded`` and ``al
 from __future__ import annotations
 
 from arboretum.kernels import criterion_kernel
+from arboretum.kernels.parts import entropy_after, gini_after
 from arboretum_regularized.kernels_parts import (
     balance_term,
-    entropy_after,
     excluded_term,
     exclusive_term,
-    gini_after,
     joined,
     joined_total,
     mean_after,
@@ -103,53 +102,53 @@ def regularized_gini_all(weights, counts, price, extra, node):
 def regularized_mean_excluded(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; objects of other classes excluded."""
     regular = balance_term(weights, counts, node) + excluded_term(weights, counts, node)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel(column_by_class=True)
 def regularized_mean_probability_excluded(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; f^p or others excluded."""
     regular = balance_term(weights, counts, node) + exclusive_term(weights, counts, extra, node, True, False)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_mean_pairs_excluded(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; f^φ or others excluded."""
     regular = balance_term(weights, counts, node) + exclusive_term(weights, counts, extra, node, False, True)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel(column_by_class=True)
 def regularized_mean_all(weights, counts, price, extra, node):
     """Z: any mean impurity that has a kernel; f^p, f^φ or others excluded."""
     regular = balance_term(weights, counts, node) + exclusive_term(weights, counts, extra, node, True, True)
-    return joined(regular, mean_after(weights, node), price, node)
+    return joined(regular, mean_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_total_excluded(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; objects of other classes excluded."""
     regular = balance_term(weights, counts, node) + excluded_term(weights, counts, node)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel(column_by_class=True)
 def regularized_total_probability_excluded(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; f^p or others excluded."""
     regular = balance_term(weights, counts, node) + exclusive_term(weights, counts, extra, node, True, False)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel
 def regularized_total_pairs_excluded(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; f^φ or others excluded."""
     regular = balance_term(weights, counts, node) + exclusive_term(weights, counts, extra, node, False, True)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
 
 
 @criterion_kernel(column_by_class=True)
 def regularized_total_all(weights, counts, price, extra, node):
     """Z: any total impurity that has a kernel; f^p, f^φ or others excluded."""
     regular = balance_term(weights, counts, node) + exclusive_term(weights, counts, extra, node, True, True)
-    return joined_total(regular, total_after(weights, node), price, node)
+    return joined_total(regular, total_after(weights, node.impurity_of), price, node)

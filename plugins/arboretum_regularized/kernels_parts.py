@@ -6,61 +6,29 @@ form of D (0 paper, 1 authors).
 
 from __future__ import annotations
 
-import math
-
+from arboretum.kernels import kernel_part
 from arboretum.kernels.jit import jit
 
 
-@jit(inline=True)
-def entropy_after(weights):
-    """Σ_v m(S_v) h(S_v), h the entropy in bits."""
-    found = 0.0
-    for o in range(weights.shape[0]):
-        mass = 0.0
-        for k in range(weights.shape[1]):
-            mass += weights[o, k]
-        for k in range(weights.shape[1]):
-            w = weights[o, k]
-            if 0.0 < w < mass:
-                found -= w * math.log2(w / mass)
-    return found
-
-
-@jit(inline=True)
-def gini_after(weights):
-    """Σ_v m(S_v) h(S_v), h Gini's index: m − Σ w_k² / m of each outcome."""
-    found = 0.0
-    for o in range(weights.shape[0]):
-        mass = 0.0
-        squares = 0.0
-        for k in range(weights.shape[1]):
-            w = weights[o, k]
-            mass += w
-            squares += w * w
-        if mass > 0.0:
-            found += mass - squares / mass
-    return found
-
-
-@jit(inline=True)
-def mean_after(weights, node):
-    """Σ_v m(S_v) h(S_v), h the run's impurity, a mean."""
+@kernel_part
+def mean_after(weights, impurity_of):
+    """Σ_v m(S_v) h(S_v), h a mean; ``impurity_of`` as in ``node``."""
     found = 0.0
     for o in range(weights.shape[0]):
         mass = 0.0
         for k in range(weights.shape[1]):
             mass += weights[o, k]
         if mass > 0.0:
-            found += mass * node.impurity_of(weights[o])
+            found += mass * impurity_of(weights[o])
     return found
 
 
-@jit(inline=True)
-def total_after(weights, node):
-    """Σ_v h(S_v), h the run's impurity, a total."""
+@kernel_part
+def total_after(weights, impurity_of):
+    """Σ_v h(S_v), h a total; ``impurity_of`` as in ``node``."""
     found = 0.0
     for o in range(weights.shape[0]):
-        found += node.impurity_of(weights[o])
+        found += impurity_of(weights[o])
     return found
 
 

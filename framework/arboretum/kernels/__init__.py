@@ -1,5 +1,6 @@
 """Where do the cycles go?  numba and NumPy only; arrays in, arrays out.  Importing this package loads no numba."""
 
+from arboretum.kernels.known import known_impurity
 from arboretum.kernels.marks import (
     KernelNode,
     adds_by_class,
@@ -7,6 +8,7 @@ from arboretum.kernels.marks import (
     complexity_kernel,
     criterion_kernel,
     impurity_kernel,
+    kernel_part,
     mark_of,
     prefix_kernel,
 )
@@ -18,6 +20,8 @@ __all__ = [
     "complexity_kernel",
     "criterion_kernel",
     "impurity_kernel",
+    "kernel_part",
+    "known_impurity",
     "mark_of",
     "prefix_kernel",
 ]

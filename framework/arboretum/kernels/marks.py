@@ -79,11 +79,20 @@ def complexity_kernel(function: F) -> F:
     return function
 
 
+def kernel_part(function: F) -> F:
+    """Mark a function that kernels call, one of :mod:`arboretum.kernels.parts`: it is compiled together with each of them.
+
+    Unlike a helper under ``arboretum.kernels.jit.jit`` it can be imported where numba must not be loaded yet.
+    """
+    setattr(function, MARK, "part")
+    return function
+
+
 def adds_by_class(kernel: object) -> bool:
     """Whether a criterion kernel wants the criterion's ``column`` summed per class."""
     return bool(getattr(kernel, BY_CLASS, False))
 
 
 def mark_of(function: object) -> str | None:
-    """"criterion", "column", "impurity", "prefix", "complexity", or None for a function that carries no mark."""
+    """"criterion", "column", "impurity", "prefix", "complexity", "part", or None for a function that carries no mark."""
     return getattr(function, MARK, None)

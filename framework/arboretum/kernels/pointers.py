@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -21,7 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from arboretum.kernels.jit import house_stamp, jit, merged
-from arboretum.kernels.marks import KernelNode
+from arboretum.kernels.marks import KernelNode, mark_of
 
 _F1 = types.Array(types.float64, 1, "C")
 IMPURITY_SIGNATURE = types.float64(_F1)
@@ -135,8 +136,7 @@ def compiled(
     the plugin changes; a change of the loop itself changes its name.
     """
     python = getattr(kernel, "py_func", kernel)
-    # inlined by force: as a call, passing a dozen words per array costs five times what the kernel itself does
-    inner = merged(python) if signature is None else numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
+    inner = _with_parts(python, merged if signature is None else _inlined)
     # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and imported by its test
     tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[:8]
     name = f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"
@@ -150,6 +150,24 @@ def compiled(
     above = "\n" * (python.__code__.co_firstlineno - 2)
     exec(compile(above + template.format(name=name), file, "exec"), scope)  # noqa: S102 — our own template
     return jit(scope[name], signature=signature, stamp=(_folder_stamp(file), house_stamp()))
+
+
+def _inlined(python: Callable) -> Any:
+    """By force: as a call, passing a dozen words per array costs five times what a kernel itself does."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
+
+
+@lru_cache(maxsize=None)
+def _with_parts(python: Callable, decorate: Callable[[Callable], Any]) -> Any:
+    """The decorated function, with functions under the mark ``part`` that it calls decorated, too."""
+    known = python.__globals__
+    parts = {name: known[name] for name in python.__code__.co_names if mark_of(known.get(name)) == "part"}
+    if not parts:
+        return decorate(python)
+    scope = {**known, **{name: _with_parts(part, decorate) for name, part in parts.items()}}
+    copy = FunctionType(python.__code__, scope, python.__name__, python.__defaults__, python.__closure__)
+    copy.__qualname__, copy.__module__ = python.__qualname__, python.__module__
+    return decorate(copy)
 
 
 def _folder_stamp(file: str) -> Any:
