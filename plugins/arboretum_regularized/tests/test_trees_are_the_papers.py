@@ -269,7 +269,7 @@ def test_prices_that_a_score_cannot_divide_by_are_refused_before_work(criterion)
     x = Instance([Fraction(1, 2)] * 2, [0, 1], [[0, 1], [0, 1]], [1, 1])
     asked = problem(x, parts_of(criterion, Gini(), 0, ()))
     free = attrs.evolve(asked, prices=Prices(np.array([1.0, 0.0]), np.empty(0)))
-    with pytest.raises(CapabilityError, match=r"divides by the price of a test, which must be > 0; got 0"):
+    with pytest.raises(CapabilityError, match=r"divides by the price of a test, which must be > 0; got 0 for column '.+': raise it"):
         grow(free, Context())
     again = attrs.evolve(asked, prices=attrs.evolve(asked.prices, once_per_column=True))
     with pytest.raises(CapabilityError, match="a column that was asked before is free; choose cost=table"):

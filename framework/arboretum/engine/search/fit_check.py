@@ -47,9 +47,16 @@ def _check_prices(problem: Problem, judge: Judge) -> None:
     if not getattr(judge.criterion, "divides_by_price", False):
         return
     name, prices = component_name(judge.criterion), problem.prices
-    least = min((float(p.min()) for p in (prices.tests, prices.raw) if len(p)), default=1.0)
+    objects = problem.objects
+    owner = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
+    asked = [*zip(owner, prices.tests.tolist(), strict=True)]
+    asked += zip((feature.column for feature in objects.raw_features), prices.raw.tolist(), strict=True)
+    column, least = min(asked, key=lambda pair: pair[1], default=("", 1.0))
     if not least > 0.0:
-        msg = f"criterion {name!r} divides by the price of a test, which must be > 0; got {least:g}: raise it, or leave the column out"
+        msg = (
+            f"criterion {name!r} divides by the price of a test, which must be > 0; got {least:g} for column {column!r}: "
+            "raise it, or leave the column out"
+        )
         raise CapabilityError(msg)
     if prices.once_per_column:
         msg = f"criterion {name!r} divides by the price of a test, and a column that was asked before is free; choose cost=table"
