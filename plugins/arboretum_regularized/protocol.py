@@ -11,7 +11,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from arboretum.api import Encoded, Equals, Family, House, Prices, Table, TestRule
+from arboretum.api import ColumnKind, Encoded, Equals, Family, House, Prices, Table, TestRule
 from arboretum_regularized.published import UNIT, published
 
 ENCODER = "onehot_kmeans5"
@@ -77,10 +77,19 @@ def read(house: House, name: str) -> Table:
     return house.component("dataset", name, published().adjusted.get(name, {})).load(0)
 
 
+def filled(table: Table) -> Table:
+    """The table with 0 for a missing number, as the program's stored trees of breast-w have it (to the row)."""
+    columns = (
+        attrs.evolve(column, values=np.where(column.missing, 0.0, column.values)) if column.kind is ColumnKind.continuous else column
+        for column in table.columns
+    )
+    return attrs.evolve(table, columns=tuple(columns))
+
+
 @lru_cache(maxsize=2)
 def coded(house: House, name: str) -> Coded:
     """The data set, read and encoded; kept, for the next pieces of this process are of the same one.  Raises DataError."""
-    table = read(house, name)
+    table = filled(read(house, name))
     whole = house.component("encoder", ENCODER, BINS).encode(table, table, raw_thresholds=False, seed=0)
     whole = attrs.evolve(whole, codes=np.ascontiguousarray(whole.codes))
     place = {feature.rule(i): (f, i) for f, feature in enumerate(whole.features) for i in range(feature.n_tests)}

@@ -168,3 +168,14 @@ def test_a_cut_tree_is_measured_without_walking_again(grown):
     moved = attrs.evolve(whole, rest=tree.heirs(cut)[whole.rest])
     assert moved.auc(taught.valid) == walked.auc(taught.valid)
     assert moved.auc(taught.test) != whole.auc(taught.test)
+
+
+@pytest.mark.skipif(not (PAPERS_HOME / "manifest.json").exists(), reason="ARBORETUM_DATA names no home with the papers' data")
+def test_a_missing_number_lies_in_the_lowest_bin(house, monkeypatch):
+    monkeypatch.setenv("ARBORETUM_DATA", str(PAPERS_HOME))
+    data = coded.__wrapped__(house, "breast-w")
+    missing = np.flatnonzero(house.component("dataset", "breast-w").load(0).column("bare_nuclei").missing)
+    place = [at for at, feature in enumerate(data.whole.features) if feature.column == "bare_nuclei"]
+    (at,) = place
+    codes = data.whole.codes[data.whole.object_of_row, at]
+    assert len(missing) == 16 and set(codes[missing]) == {codes.min()} and data.whole.features[at].n_tests == 5
