@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import signal
@@ -372,13 +373,12 @@ class TestTracker:
 
     def test_mlflow_has_one_parent_and_one_run_per_chapter(self, reproduce):
         assert reproduce("coins", "tracker.uri=sqlite:///store.db").status == 0
-        with sqlite3.connect("store.db") as store:
+        with contextlib.closing(sqlite3.connect("store.db")) as store:
             names = dict(store.execute("select name, run_uuid from runs"))
             tags = dict(store.execute("select key, value from tags where run_uuid = ?", (names["all coins"],)))
             of_chapter = (names["all coins"],)
             metrics = dict(store.execute("select key, value from metrics where run_uuid = ?", of_chapter))
             of_parent = dict(store.execute("select key, value from tags where run_uuid = ?", (names["reproduce coins"],)))
-        store.close()
         assert set(names) == {"reproduce coins", "all coins"}
         assert tags["mlflow.source.name"] == of_parent["mlflow.source.name"] == "arboretum reproduce coins"
         assert tags["mlflow.parentRunId"] == names["reproduce coins"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 import attrs
@@ -24,12 +25,11 @@ def test_sqlite_predicts_as_the_tree_does(data):
     table = data.draw(tables())
     tree, rows = data.draw(trees(table, splits=False)), data.draw(rows_like(table))
     names = [f'"{column.name}"' for column in rows.columns]
-    with sqlite3.connect(":memory:") as base:
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.execute(f"CREATE TABLE given ({', '.join(names)})")
         cells = [tuple(row_of(rows, r).values()) for r in range(rows.n_rows)]
         base.executemany(f"INSERT INTO given VALUES ({', '.join('?' * len(names))})", cells)
         found = [answer for (answer,) in base.execute(f"SELECT {tree.to_sql()} FROM given ORDER BY rowid")]
-    base.close()
     predicted = tree.predict(rows)
     if tree.task is Task.classification:
         assert found == [tree.classes[code] for code in predicted]
@@ -40,11 +40,10 @@ def test_sqlite_predicts_as_the_tree_does(data):
 def test_quotes_in_names_and_values_are_doubled():
     categories = ("it's", "b")
     tree = one_test(Values('say "x"', categories), ColumnSpec('say "x"', ColumnKind.categorical, categories))
-    with sqlite3.connect(":memory:") as base:
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
         given_row = 'SELECT \'it\'\'s\' AS "say ""x"""'
         query = f"SELECT {tree.to_sql()} FROM ({given_row})"
         assert base.execute(query).fetchone() == ("no",)
-    base.close()
 
 
 def one_test(rule, column, **changes) -> Tree:

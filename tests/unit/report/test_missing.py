@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 import attrs
@@ -108,12 +109,12 @@ def test_the_knowledge_of_missing_values_is_stored_with_the_tree():
 )
 def test_sql_decides_as_the_tree_does_and_names_the_branch_of_missing_values(rule, follows):
     tree, data = split(rule, follows), table()
-    rows = sqlite3.connect(":memory:")
-    rows.execute("CREATE TABLE rows (age REAL, job TEXT)")
     jobs = [data.column("job").categories[k] if k >= 0 else None for k in JOB]
     ages = [None if np.isnan(a) else float(a) for a in AGE]
-    rows.executemany("INSERT INTO rows VALUES (?, ?)", list(zip(ages, jobs, strict=True)))
-    found = [answer for (answer,) in rows.execute(f"SELECT {tree_sql(tree)} FROM rows ORDER BY rowid")]
+    with contextlib.closing(sqlite3.connect(":memory:")) as rows:
+        rows.execute("CREATE TABLE rows (age REAL, job TEXT)")
+        rows.executemany("INSERT INTO rows VALUES (?, ?)", list(zip(ages, jobs, strict=True)))
+        found = [answer for (answer,) in rows.execute(f"SELECT {tree_sql(tree)} FROM rows ORDER BY rowid")]
     assert found == [tree.classes[k] for k in tree.predict(data)]
     assert ("or missing */" in tree_sql(tree)) == (follows >= 0)
 
