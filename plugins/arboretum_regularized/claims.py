@@ -251,7 +251,8 @@ def slower(found: Results, part: Part, base: str) -> Answer | None:
     if not ratios:
         return None
     middle = float(np.exp(np.mean(np.log(ratios))))
-    return Answer(3.0 <= middle <= 4.0, f"geometric mean {middle:.2f} over {len(ratios)} data sets, from {min(ratios):.2f} to {max(ratios):.2f}")
+    over = "one data set" if len(ratios) == 1 else f"{len(ratios)} data sets, from {min(ratios):.2f} to {max(ratios):.2f}"
+    return Answer(3.0 <= middle <= 4.0, f"geometric mean {middle:.2f} over {over}")
 
 
 def no_saving(found: Results, part: Part, base: str) -> Answer | None:

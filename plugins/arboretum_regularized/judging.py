@@ -116,7 +116,7 @@ def chapter(
         metrics |= {f"cells_{verdict.value}": float(sum(c.verdict is verdict for c in made)) for verdict in Verdict}
     mine = {name: text for name, text in tables.items() if part.slug in name or name == "results.csv"}
     shown = tuple(name for name in pictures if part.slug in name)
-    return Chapter(part.words, {"prices": part.prices, "variant": part.variant}, metrics, mine, shown)
+    return Chapter(f"{part.variant} variant, {part.prices} prices", {"prices": part.prices, "variant": part.variant}, metrics, mine, shown)
 
 
 def notes(found: Results, made: Sequence[Cell]) -> list[str]:
@@ -128,7 +128,7 @@ def notes(found: Results, made: Sequence[Cell]) -> list[str]:
     ]
     missing = [name for name in published().datasets if name not in found.datasets()]
     if missing:
-        told.append(f"Without results: {', '.join(missing)}.")
+        told.append(f"Without results, not asked for or not to be had: {', '.join(missing)}.")
     for measure in MEASURES:
         z = np.array([abs(c.deviation) for c in made if c.table == WORDS[measure][0] and c.error > 0])
         if len(z):

@@ -58,7 +58,8 @@ def pareto_chart(
         raise DataError("no data set has results of all methods by both measures; leave a method out by Scores.only")
     means = np.column_stack([scores.values[whole].mean(axis=0) for scores in (x, y)])
     left_out = [name for name, kept in zip(x.datasets, whole, strict=True) if not kept]
-    told = [f"Means over {int(whole.sum())} data sets" + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
+    over = "One data set" if whole.sum() == 1 else f"Means over {int(whole.sum())} data sets"
+    told = [over + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
     points = [Point(name, float(a), float(b), colour=m) for m, (name, (a, b)) in enumerate(zip(x.methods, means, strict=True))]
     front = pareto_front(means, (x.higher_is_better, y.higher_is_better)).tolist()
     axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, log_y, y.higher_is_better)

@@ -91,7 +91,7 @@ def test_a_data_set_that_cannot_be_read_stops_its_own_pieces_only(tmp_path, monk
     with pytest.raises(DataError, match="letter"):
         study(Unplugged(), key, 0)
     found = judge([({**key, "dataset": "iris"}, study(house, {**key, "dataset": "iris"}, 0))])
-    assert any("Without results:" in note and "letter" in note for note in found.notes)
+    assert any("Without results" in note and "letter" in note for note in found.notes)
 
 
 # -- one piece ---------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_few_data_sets_judge_no_sentence_about_twenty(results):
 def test_chapters_hold_the_means_tables_and_pictures_of_their_part(results):
     found = judge(results)
     assert [chapter.name for chapter in found.chapters] == [
-        f"{prices} prices, {variant} variant" for prices in (UNIT, RANDOM) for variant in (AUTHORS, PAPER)
+        f"{variant} variant, {prices} prices" for prices in (UNIT, RANDOM) for variant in (AUTHORS, PAPER)
     ]
     first = found.chapters[0]
     assert first.metrics["datasets"] == 2.0 and 0.5 < first.metrics["roc_auc/pEC4.5"] <= 1.0
