@@ -91,11 +91,11 @@ def test_a_certificate_comes_back_as_it_was_and_is_absent_where_there_is_none():
 @pytest.mark.parametrize(
     ("numbers", "minimum", "ratio", "says", "cells"),
     [
-        ((3.0, 2.0, 2.0), 2.0, 1.5, "exact", ("3", "2", "1.500")),
-        ((3.0, 3.0, 3.0), 3.0, 1.0, "exact", ("3", "3", "1")),
-        ((3.0, 2.0, 2.5), None, 1.5, "at most", ("3", "≥ 2", "≤ 1.500")),
-        ((3.0, 0.0, 0.0), 0.0, None, "undefined", ("3", "0", "–")),
-        ((3.0, 0.0, 2.0), None, None, "unknown", ("3", "≥ 0", "–")),
+        ((3.0, 2.0, 2.0), 2.0, 1.5, "exact", ("3", "2", "1.500", "")),
+        ((3.0, 3.0, 3.0), 3.0, 1.0, "exact", ("3", "3", "1", "")),
+        ((3.0, 2.0, 2.5), None, 1.5, "at most", ("3", "≥ 2", "≤ 1.500", "")),
+        ((3.0, 0.0, 0.0), 0.0, None, "undefined", ("3", "0", "–", "")),
+        ((3.0, 0.0, 2.0), None, None, "unknown", ("3", "≥ 0", "–", "")),
     ],
 )
 def test_a_ratio_says_what_it_is(numbers, minimum, ratio, says, cells):
