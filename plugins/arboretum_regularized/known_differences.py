@@ -24,7 +24,6 @@ TUNING: dict[str, str] = {
 }
 """Data set → how λ was tuned otherwise than by the protocol as printed."""
 TIES = "BAL has many equally balanced tests, useless ones among them; which comes first depends on the order of columns and on rounding"
-CHOSEN = {"alpha": "α", "lam": "λ"}
 REACH = 0.01
 """What the paper's own rule calls no drop of a validation AUC."""
 DRIFT = (
@@ -48,16 +47,20 @@ def known(found: Results, dataset: str, algorithm: str, measure: str, published:
     """The reason for a difference in this cell, "" where none is known."""
     if algorithm == "BAL":
         return TIES
-    tuned = algorithm.removeprefix("p")  # a pruned tree is cut from the tuned one, and inherits its λ
-    choices = [(algorithm, "alpha")] * (tuned != algorithm) + [(tuned, "lam")] * tuned.startswith("E")
+    tuned = algorithm.removeprefix("p")
+    choices = [(algorithm, "tried", f"α of {algorithm}")] * (tuned != algorithm)
+    if tuned.startswith("E"):  # a pruned tree is cut from the tuned one, and inherits its λ
+        choices.append((algorithm, "tried" if tuned == algorithm else "lams", f"λ of {tuned}"))
     if tuned.startswith("E") and dataset in TUNING:
         return TUNING[dataset]
-    reasons = (_of_choice(found, dataset, name, field, measure, published) for name, field in choices)
+    reasons = (_of_choice(found, dataset, *choice, measure, published) for choice in choices)
     return next((reason for reason in reasons if reason), DATA.get(dataset, ""))
 
 
-def _of_choice(found: Results, dataset: str, algorithm: str, field: str, measure: str, published: float) -> str:
+def _of_choice(found: Results, dataset: str, algorithm: str, noted: str, what: str, measure: str, published: float) -> str:
     """λ and α are chosen by the AUC of few validation rows, so that another split keeps another value.
+
+    noted : where the numbers of each value stand in what is noted of the algorithm's tree.   what : the choice, in words.
 
     The reason holds where the published mean lies within what the values in reach give here, as means over our splits, up to
     the error of a cell; a value is in reach when on one split its validation AUC is within :data:`REACH` of the best.
@@ -65,8 +68,9 @@ def _of_choice(found: Results, dataset: str, algorithm: str, field: str, measure
     by_value: dict[float, list[float]] = {}
     in_reach: set[float] = set()
     for one in found.found.get((Part(UNIT, AUTHORS), dataset, algorithm), ()):
-        known_areas = [valid for _, valid, _, _ in one["tried"] if valid is not None]
-        for value, valid, area, cost in one["tried"]:
+        numbers = one.get(noted, ())
+        known_areas = [valid for _, valid, _, _ in numbers if valid is not None]
+        for value, valid, area, cost in numbers:
             number = area if measure == "roc_auc" else cost
             if valid is not None and number is not None:
                 by_value.setdefault(value, []).append(number)
@@ -77,7 +81,6 @@ def _of_choice(found: Results, dataset: str, algorithm: str, field: str, measure
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     if not means[low] - _slack(by_value[low]) <= published <= means[high] + _slack(by_value[high]):
         return ""
-    what = f"{CHOSEN[field]} of {algorithm}"
     return f"{what} is chosen on few rows and changes with the split: {low:g} gives {means[low]:.4g} here, {high:g} {means[high]:.4g}"
 
 

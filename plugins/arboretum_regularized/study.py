@@ -80,25 +80,36 @@ class Piece:
         seconds = time.perf_counter() - start
         return Measured.of(tree, self.lesson, self.price), seconds
 
-    def grown(self, algorithm: str) -> tuple[Measured, dict[str, Any]]:
-        """The algorithm's tree, λ tuned where it has one, and what is noted of it."""
+    def grown(self, algorithm: str) -> tuple[dict[float | None, Measured], dict[str, Any]]:
+        """The algorithm's tree, λ tuned where it has one, and what is noted of it.
+
+        By λ, None where there is none: the tree kept, then the others that were tried.
+        """
         if algorithm not in IMPURITY or algorithm in BASES:
             found, seconds = self.grow(algorithm)
-            return found, self.noted(found, seconds)
+            return {None: found}, self.noted(found, seconds)
         rule = Descending()
-        kept, best, tried = None, -math.inf, []
+        kept, best, tried, trees = None, -math.inf, [], {}
         for lam in published().lambdas:
             found, seconds = self.grow(algorithm, lam)
+            trees[lam] = found
             auc = self.auc(found, self.lesson.valid)
             tried.append([lam, *self.numbers(found)])
             if kept is not None and rule.drops(auc, best):
                 break
             kept, best = (lam, found, seconds), max(best, auc)
         lam, found, seconds = kept
-        return found, self.noted(found, seconds) | {"lam": lam, "tried": tried}
+        return {lam: found} | trees, self.noted(found, seconds) | {"lam": lam, "tried": tried}
 
-    def pruned(self, found: Measured, algorithm: str) -> dict[str, Any]:
-        """The tree cut back by the α that ranks validation rows best, the smallest of equal ones."""
+    def pruned(self, trees: Mapping[float | None, Measured]) -> dict[str, Any]:
+        """The first of these trees cut back; of the others, those of other values of λ, what they give."""
+        cuts = {lam: self.cut(found) for lam, found in trees.items()}
+        cut, alpha, tried = next(iter(cuts.values()))
+        beside = {"lams": [[lam, *self.numbers(other)] for lam, (other, _, _) in cuts.items()]} if len(cuts) > 1 else {}
+        return self.noted(cut, None) | {"alpha": alpha, "tried": tried} | beside
+
+    def cut(self, found: Measured) -> tuple[Measured, float, list[list[float | None]]]:
+        """The tree cut back by the α that ranks validation rows best, the smallest of equal ones; α; numbers of each α."""
         chosen, best, auc = None, math.nan, -math.inf
         subtrees, tried = Subtrees.of(found.tree, "impurity"), []
         for alpha in published().alphas:
@@ -111,8 +122,7 @@ class Piece:
             score = self.auc(now, self.lesson.valid)
             if chosen is None or score > auc:
                 chosen, best, auc = nodes, alpha, score
-        cut = Measured.of(found.tree.cut(chosen), self.lesson, self.price) if len(chosen) else found
-        return self.noted(cut, None) | {"alpha": best, "tried": tried}
+        return Measured.of(found.tree.cut(chosen), self.lesson, self.price) if len(chosen) else found, best, tried
 
     def auc(self, found: Measured, tally: np.ndarray) -> float:
         """Area under the ROC curve, over the classes that the reading counts."""
@@ -145,9 +155,9 @@ def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
     for algorithm in (*GROWN, *beside):
         if piece.variant == AUTHORS and (key["dataset"], algorithm) in TOO_SLOW:
             continue
-        tree, found[algorithm] = piece.grown(algorithm)
+        trees, found[algorithm] = piece.grown(algorithm)
         if algorithm in IMPURITY:
-            found[f"p{algorithm}"] = piece.pruned(tree, algorithm)
+            found[f"p{algorithm}"] = piece.pruned(trees)
     objects = piece.lesson.objects
     facts = {
         "rows": objects.table.n_rows,

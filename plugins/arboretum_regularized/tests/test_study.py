@@ -135,6 +135,12 @@ def test_alpha_is_the_smallest_of_the_best_and_its_numbers_are_those_of_the_cut_
             assert noted["alpha"] == kept[0]
             assert (noted["valid_auc"], noted["roc_auc"]) == tuple(kept[1:3])
             assert noted["expected_cost"] == pytest.approx(kept[3], rel=1e-12)
+            grown = result["algorithms"][algorithm.removeprefix("p")]
+            if algorithm in ("pEC4.5", "pECART") and len(grown["tried"]) > 1:  # the trees of the other λ are cut, too
+                assert sorted(row[0] for row in noted["lams"]) == sorted(row[0] for row in grown["tried"])
+                assert noted["lams"][0] == [grown["lam"], noted["valid_auc"], noted["roc_auc"], noted["expected_cost"]]
+            else:
+                assert "lams" not in noted
 
 
 @pytest.mark.parametrize("algorithm", ["C4.5", "EC4.5", "ASR", "IP", "BAL"])
@@ -231,6 +237,19 @@ def test_a_difference_in_a_tuned_tree_is_known_only_within_what_could_have_been_
     cell = next(c for c in judge(doctored).cells if (c.column, c.table) == ("pC4.5", "expected cost"))
     assert cell.verdict is verdict
     assert cell.reason.startswith("α of pC4.5 is chosen on few rows") is (verdict is Verdict.KNOWN)
+
+
+def test_a_pruned_tree_inherits_the_choice_of_lambda_with_its_own_numbers(results):
+    """A published pruned tree may be cut from the tree of another λ: what counts is what that one gives once it is cut."""
+    doctored = json.loads(json.dumps([(k, r) for k, r in results if k["dataset"] == "iris" and k["variant"] == AUTHORS]))
+    target = published().results["iris", "pEC4.5", "expected_cost"]
+    for i, (_, result) in enumerate(doctored):
+        noted = result["algorithms"]["pEC4.5"]
+        noted["expected_cost"] = 9.0 + 0.01 * i
+        noted["tried"] = [[1e-5, 0.9, 0.9, 9.0]]
+        noted["lams"] = [[10.0, 0.9, 0.9, 9.0], [100.0, 0.9, 0.9, target - 0.5]]
+    cell = next(c for c in judge(doctored).cells if (c.column, c.table) == ("pEC4.5", "expected cost"))
+    assert cell.verdict is Verdict.KNOWN and cell.reason.startswith("λ of EC4.5 is chosen on few rows")
 
 
 def test_few_data_sets_judge_no_sentence_about_twenty(results):
