@@ -49,12 +49,18 @@ def known(found: Results, dataset: str, algorithm: str, measure: str, published:
         return TIES
     tuned = algorithm.removeprefix("p")
     choices = [(algorithm, "tried", f"α of {algorithm}")] * (tuned != algorithm)
-    if tuned.startswith("E"):  # a pruned tree is cut from the tuned one, and inherits its λ
+    if tuned.startswith("E") and not _grew_as_without(dataset, tuned):  # a pruned tree inherits the λ of the one it is cut from
         choices.append((algorithm, "tried" if tuned == algorithm else "lams", f"λ of {tuned}"))
     if tuned.startswith("E") and dataset in TUNING:
         return TUNING[dataset]
     reasons = (_of_choice(found, dataset, *choice, measure, published) for choice in choices)
     return next((reason for reason in reasons if reason), DATA.get(dataset, ""))
+
+
+def _grew_as_without(dataset: str, algorithm: str) -> bool:
+    """Whether the published trees are those of ASR: then the λ that was kept is so small that it chose nothing."""
+    cost = printed().results
+    return cost[dataset, algorithm, "expected_cost"] == cost[dataset, "ASR", "expected_cost"]
 
 
 def _of_choice(found: Results, dataset: str, algorithm: str, noted: str, what: str, measure: str, published: float) -> str:

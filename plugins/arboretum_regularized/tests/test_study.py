@@ -252,6 +252,17 @@ def test_a_pruned_tree_inherits_the_choice_of_lambda_with_its_own_numbers(result
     assert cell.verdict is Verdict.KNOWN and cell.reason.startswith("λ of EC4.5 is chosen on few rows")
 
 
+def test_no_other_lambda_explains_a_published_tree_that_is_that_of_asr():
+    """On electricity EC4.5, ECART and ASR have one published cost: λ was so small that it chose nothing."""
+    made = printed(deviation=5.0)
+    for key, result in made:
+        if (key["dataset"], key["variant"]) == ("electricity", AUTHORS):
+            cost = published().results["electricity", "EC4.5", "expected_cost"]
+            result["algorithms"]["EC4.5"]["tried"] = [[100.0, 0.9, 0.8, cost + 1.0], [10.0, 0.9, 0.8, cost - 1.0]]
+    cell = next(c for c in cells(Results.of(made)) if (c.row, c.column, c.table) == ("electricity", "EC4.5", "expected cost"))
+    assert cell.verdict is Verdict.FAIL
+
+
 def test_few_data_sets_judge_no_sentence_about_twenty(results):
     found = judge(results)
     assert found.cells and not any("Figures 3 and 4" in claim.sentence for claim in found.claims)
