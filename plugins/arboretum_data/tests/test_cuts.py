@@ -105,6 +105,24 @@ def test_whole_numbers_half_way_between_two_bins_go_where_scikit_learns_algorith
     assert differ > 5
 
 
+@pytest.mark.parametrize("seed", [10937, 20056, 21060, 35636])
+def test_elkan_looks_at_the_upper_bin_only_beyond_half_the_way_between_the_centres(seed):
+    """Columns on which the comparison of the two distances alone would send a tie elsewhere.
+
+    Few whole numbers: their sums are exact, so that the oracle's answer hangs on no order of summation.
+    """
+    from sklearn.cluster import KMeans
+
+    generator = np.random.default_rng(seed)
+    values = generator.integers(0, int(generator.integers(8, 40)), int(generator.integers(40, 250))).astype(float)
+    distinct, counts = counted(values)
+    first = np.linspace(values.min(), values.max(), 6)
+    oracle = KMeans(5, init=((first[1:] + first[:-1]) / 2)[:, None], n_init=1, algorithm="elkan").fit(values[:, None])
+    centres = np.sort(oracle.cluster_centers_[:, 0])
+    wanted = np.searchsorted((centres[1:] + centres[:-1]) * 0.5, distinct, side="right")  # as KBinsDiscretizer bins
+    assert codes(kmeans(distinct, counts, values, 5, elkan=True), distinct) == renumbered(wanted)
+
+
 def test_kmeans_keeps_every_value_apart_when_there_are_no_more_than_bins():
     distinct, counts = counted([1, 1, 2, 50])
     assert codes(kmeans(distinct, counts, np.array([1.0, 50, 1, 2]), 5), distinct) == [0, 1, 2]
