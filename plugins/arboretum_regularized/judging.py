@@ -43,8 +43,8 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
 def cells(found: Results) -> list[Cell]:
     """One per published mean of five runs, with the results of the paper's reading in words.
 
-    The error is s·√(1/r + 1/5), s the standard deviation of our r splits.  No cell where fewer than two splits, or splits
-    that all agree, leave s unknown.
+    The error is s·√(1/r + 1/5), s the standard deviation of our r splits.  No cell where fewer splits than the paper's five
+    (``fraction`` may cut a data set off after two), or splits that all agree, say nothing of s.
     """
     ours, printed, runs = Part(UNIT, AUTHORS), Part(UNIT, PAPER), published().runs
     made = []
@@ -53,7 +53,7 @@ def cells(found: Results) -> list[Cell]:
             for algorithm in ALGORITHMS:
                 value = published().results.get((dataset, algorithm, measure))
                 values = found.values(ours, dataset, algorithm, measure)
-                spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+                spread = float(values.std(ddof=1)) if len(values) >= runs else 0.0
                 if value is None or spread <= 0.0:
                     continue
                 error = spread * math.sqrt(1.0 / len(values) + 1.0 / runs)
@@ -129,6 +129,10 @@ def notes(found: Results, made: Sequence[Cell]) -> list[str]:
     missing = [name for name in published().datasets if name not in found.datasets()]
     if missing:
         told.append(f"Without results, not asked for or not to be had: {', '.join(missing)}.")
+    ours, runs = Part(UNIT, AUTHORS), published().runs
+    few = [n for n in found.datasets(ours) if 0 < max(len(found.found.get((ours, n, a), ())) for a in ALGORITHMS) < runs]
+    if few:
+        told.append(f"Not held against the published means, for they have fewer than {runs} splits here: {', '.join(few)}.")
     for measure in MEASURES:
         z = np.array([abs(c.deviation) for c in made if c.table == WORDS[measure][0] and c.error > 0])
         if len(z):

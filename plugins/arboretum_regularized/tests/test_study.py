@@ -22,7 +22,7 @@ from arboretum_regularized.reproduction import COST, Regularized
 from arboretum_regularized.results import Part, Results
 from arboretum_regularized.study import Piece, recipe, study
 
-SMALL = Regularized(datasets=("iris", "tic-tac-toe"), seeds=2, seeds_small=2, times=False)
+SMALL = Regularized(datasets=("iris", "tic-tac-toe"), seeds=5, seeds_small=5, times=False)
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +200,14 @@ def test_a_cell_passes_within_four_standard_errors(deviation, passes):
     assert all((cell.verdict is Verdict.PASS) is passes for cell in found)
     assert all(abs(cell.deviation - deviation) < 1e-6 and cell.n == 5 for cell in found)
     assert all(cell.aside.startswith("paper variant ") for cell in found)
+
+
+def test_fewer_splits_than_the_papers_judge_nothing_and_say_so():
+    """Two splits may agree by chance: their standard deviation would fail a cell that is right."""
+    found = judge(printed(deviation=5.0, splits=4))
+    assert not found.cells
+    assert any("fewer than 5 splits here: iris, " in note for note in found.notes)
+    assert not any("fewer than" in note for note in judge(printed()).notes)
 
 
 def test_the_papers_own_numbers_bear_out_its_sentences_but_one():
