@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.caches
+
 HEAVY = ("numba", "mlflow", "sklearn", "hydra", "omegaconf", "pandas", "scipy", "matplotlib")
 LIGHT_MODULES = "arboretum, arboretum.api, arboretum.interfaces.hooks, arboretum.testing, arboretum.plugin.discovery"
 

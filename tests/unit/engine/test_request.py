@@ -173,6 +173,7 @@ class Slow:
         return Solution(None, 0.0, 0.0, Status.feasible)
 
 
+@pytest.mark.caches
 def test_loading_kernels_is_no_part_of_the_fit_clock():
     registry = load_registry()
     chosen = assemble(registry, {"dataset": "iris", "method": "greedy", "split": "none", "tracker": "none"})

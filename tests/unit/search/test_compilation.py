@@ -18,6 +18,8 @@ from arboretum_classic.impurities import Gini
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of  # noqa: E402
 
+pytestmark = pytest.mark.caches
+
 PLUGIN = '''
 import attrs
 from arboretum.kernels import criterion_kernel, impurity_kernel
@@ -140,10 +142,12 @@ def test_where_no_cache_folder_can_be_written_compilation_and_run_say_so_with_th
     assert "every start compiles them anew" in kernel_trouble() and "set NUMBA_CACHE_DIR to a folder" in kernel_trouble()
 
 
-def test_where_kernels_are_kept_nothing_is_said_of_their_cache():
+def test_where_kernels_are_kept_nothing_is_said_of_their_cache(monkeypatch, tmp_path):
     from arboretum.engine.run import kernel_trouble
 
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))  # an earlier run left the kernel in the usual one
     assert told_by_a_compilation() == ["compiling kernels (once; later runs load them from the cache)"]
+    assert told_by_a_compilation() == []
     assert kernel_trouble() == ""
 
 
