@@ -24,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
-	@$(BIN)/arboretum run -m dataset=iris,wine,wdbc method=cart,id3,random seed=1,2 hydra.sweep.dir=$(DEMO)
+	@$(BIN)/arboretum run -m dataset=iris,wine,wdbc method=cart,id3,random seed=1,2,3 hydra.sweep.dir=$(DEMO)
 	@echo
 	@$(BIN)/arboretum show $(DEMO)/0
 	@echo

@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from arboretum.cli import terminal
-from arboretum.cli.showing import comparison
+from arboretum.cli.comparison import Comparison
 from arboretum.model.record import Record
+from arboretum.report.charts import chart_svg
 
 
 def record(method: str, criterion: str, seed: int, error: float, depth: int | None = None) -> Record:
@@ -21,29 +21,82 @@ def record(method: str, criterion: str, seed: int, error: float, depth: int | No
                   None, True, None)  # fmt: skip
 
 
+def comparison(records: list[Record], width: int | None = None) -> str:
+    return Comparison.of(records).text(width)
+
+
 def rows_of(table: str) -> list[list[str]]:
     return [line.split() for line in table.splitlines() if line.startswith(("cart", "id3"))]
 
 
 def test_two_criteria_have_a_row_each():
     table = comparison([record("cart", c, s, e) for c, e in (("gain_ratio", 0.5), ("reduction", 0.25)) for s in (1, 2)])
-    assert table.splitlines()[0].split()[:4] == ["method", "dataset", "criterion", "runs"]
-    assert [row[:5] for row in rows_of(table)] == [
-        ["cart", "iris", "gain_ratio", "2", "0.5000"],
-        ["cart", "iris", "reduction", "2", "0.7500"],
+    assert table.splitlines()[0].split()[:6] == ["method", "dataset", "criterion", "best", "test", "error"]
+    assert [row[:7] for row in rows_of(table)] == [
+        ["cart", "iris", "reduction", "best", "0.2500", "±", "0"],
+        ["cart", "iris", "gain_ratio", "0.5000", "±", "0", "–"],
     ]
 
 
 def test_a_choice_that_follows_from_the_method_needs_no_column():
     table = comparison([record("cart", "reduction", 1, 0.1), record("id3", "gain_ratio", 1, 0.2)])
     assert "criterion" not in table
-    assert [row[:3] for row in rows_of(table)] == [["cart", "iris", "1"], ["id3", "iris", "1"]]
+    assert [row[:3] for row in rows_of(table)] == [["cart", "iris", "best"], ["id3", "iris", "0.2000"]]
 
 
 def test_a_parameter_that_differs_has_a_column_and_seeds_are_averaged():
     table = comparison([record("cart", "reduction", s, 0.1 * s, depth=d) for d in (2, 3) for s in (1, 3)])
     assert table.splitlines()[0].split()[2] == "max_depth"
-    assert [row[2:6] for row in rows_of(table)] == [["2", "2", "0.8000", "0.2000"], ["3", "2", "0.8000", "0.2000"]]
+    # the standard error of 0.1 and 0.3: s / sqrt(2) = 0.1414 / 1.414
+    assert [row[2:7] for row in rows_of(table)] == [[d, p, "0.2000", "±", "0.1000"] for d, p in (("2", "best"), ("3", "tied"))]
+
+
+def test_values_that_look_alike_are_not_averaged():
+    base = record("cart", "reduction", 1, 0.25)
+    table = comparison([changed(base, criterion={"lam": lam}) for lam in (0.123456, 0.123457)])
+    assert [row[2] for row in rows_of(table)] == ["0.123456", "0.123457"]
+
+
+def test_the_best_setting_has_the_best_mean_and_not_the_luckiest_run():
+    errors = {"lucky": (0.0, 0.5, 0.4), "steady": (0.2, 0.2, 0.2), "worse": (0.21, 0.22, 0.23)}
+    found = Comparison.of([record("cart", name, seed, e) for name, es in errors.items() for seed, e in enumerate(es)])
+    placed = [(setting.names["criterion"], setting.place) for setting in found.settings]
+    assert placed == [("steady", "best"), ("worse", "tied"), ("lucky", "tied")]
+    assert found.best[0].metrics()["test_error"] == pytest.approx(0.2)
+    assert "tied: not worse at 95%" in found.text()
+
+
+def test_one_run_per_setting_ties_nothing_and_the_table_says_so():
+    table = comparison([record("cart", c, 1, e) for c, e in (("a", 0.1), ("b", 0.2))])
+    assert "tied" not in table and "fewer than 3 runs per setting" in table
+
+
+def test_each_data_set_has_its_own_best_and_a_high_goal_is_good():
+    runs = [changed(record("cart", c, s, e + s / 100), choices={"dataset": d})
+            for d, c, e in (("iris", "a", 0.1), ("iris", "b", 0.2), ("wine", "a", 0.4), ("wine", "b", 0.3)) for s in (1, 2)]  # fmt: skip
+    found = Comparison.of(runs, "test_accuracy")
+    assert [(s.dataset, s.names["criterion"], s.place) for s in found.settings] == [
+        ("iris", "a", "best"), ("iris", "b", ""), ("wine", "b", "best"), ("wine", "a", ""),
+    ]  # fmt: skip
+
+
+def test_the_csv_has_every_number_in_full_and_the_error_in_a_column_of_its_own():
+    found = Comparison.of([record("cart", c, s, e * s) for c, e in (("a", 0.1), ("b", 0.2)) for s in (1, 2)])
+    head, first, _ = found.csv().splitlines()
+    assert head.startswith("method,dataset,criterion,best,test error,standard error,expected cost")
+    assert first.split(",")[:5] == ["cart", "iris", "a", "best", "0.15000000000000002"]
+    assert float(first.split(",")[5]) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "marks"),
+    [((1, 2, 3), "LineChart", 1), ((1, 2), "Panels", 1), (("a", "b", "c"), "Panels", 1)],
+)
+def test_a_numeric_parameter_is_drawn_as_a_curve_and_other_settings_as_rows(values, kind, marks):
+    base = record("cart", "reduction", 1, 0.25)
+    chart = Comparison.of([changed(base, criterion={"lam": lam}) for lam in values]).chart("sweep")
+    assert type(chart).__name__ == kind
+    assert chart_svg(chart).startswith("<svg") and len(getattr(chart, "lines", None) or chart.charts) == marks
 
 
 def changed(one: Record, data: str = "iris", **groups: dict) -> Record:
@@ -55,7 +108,7 @@ def changed(one: Record, data: str = "iris", **groups: dict) -> Record:
 def test_a_parameter_of_the_method_has_a_column():
     base = record("cart", "reduction", 1, 0.25)
     table = comparison([changed(base, method={"name": "greedy", "order": order}) for order in ("best", "breadth", "depth")])
-    assert table.splitlines()[0].split()[:4] == ["method", "dataset", "order", "runs"]
+    assert table.splitlines()[0].split()[:4] == ["method", "dataset", "order", "best"]
     assert [row[2] for row in rows_of(table)] == ["best", "breadth", "depth"]
 
 
@@ -69,8 +122,8 @@ def test_tables_from_files_are_named_and_those_of_one_name_are_told_apart_by_the
             for name, path in zip(names, paths, strict=True)
         ]))  # fmt: skip
 
-    assert [row[:3] for row in of("a.csv", "b.csv")] == [["cart", "a", "1"], ["cart", "b", "1"]]
-    assert [row[:4] for row in of("x/a.csv", "y/a.csv")] == [["cart", "a", "x/a.csv", "1"], ["cart", "a", "y/a.csv", "1"]]
+    assert [row[:3] for row in of("a.csv", "b.csv")] == [["cart", "a", "0.2500"], ["cart", "b", "0.2500"]]
+    assert [row[:4] for row in of("x/a.csv", "y/a.csv")] == [["cart", "a", "x/a.csv", "best"], ["cart", "a", "y/a.csv", "tied"]]
 
 
 def test_a_parameter_of_a_named_data_set_has_a_column():
@@ -89,16 +142,14 @@ def test_lists_of_rules_are_spelled_with_a_plus():
 LONG = [f"a_long_common_beginning_of_a_name_{end}" for end in ("one", "two")]
 
 
-@pytest.mark.parametrize("somebody_looks", [True, False])
-def test_what_tells_rows_apart_is_never_cut(somebody_looks, monkeypatch):
-    monkeypatch.setattr(terminal, "width", lambda: 80)
-    monkeypatch.setattr(terminal, "is_terminal", lambda: somebody_looks)
+@pytest.mark.parametrize("width", [80, None])
+def test_what_tells_rows_apart_is_never_cut(width):
     base = record("cart", "reduction", 1, 0.25)
-    table = comparison([changed(base, choices={"criterion": name}) for name in LONG])
+    table = comparison([changed(base, choices={"criterion": name}) for name in LONG], width)
     seen = [row[2] for row in rows_of(table)]
     assert len(set(seen)) == 2
-    assert all(long in table for long in LONG) or somebody_looks
-    assert ("test accuracy" in table) is not somebody_looks, "headings of numbers give way first"
+    assert all(long in table for long in LONG) or width
+    assert ("expected cost" in table) is not bool(width), "headings of numbers give way first"
 
 
 def test_values_that_tuners_and_pruners_kept_have_columns_and_are_not_averaged():
@@ -108,8 +159,10 @@ def test_values_that_tuners_and_pruners_kept_have_columns_and_are_not_averaged()
     table = comparison([*tuned, record("id3", "reduction", 1, 0.25)])
     head, _, *rows = [line.split("  ") for line in table.splitlines() if line.strip()]
     names = [cell.strip() for cell in head if cell.strip()]
-    assert names[2:5] == ["runs", "kept alpha", "kept lam"]
-    assert [[cell.strip() for cell in row if cell.strip()][2:5] for row in rows] == [["4", "1e-05", "10, 0.01, 1"], ["1", "–", "–"]]
+    assert names[2:6] == ["best", "test error", "kept alpha", "kept lam"]
+    assert [[cell.strip() for cell in row if cell.strip()][3:6] for row in rows[:2]] == [
+        ["0.2500 ± 0", "1e-05", "10, 0.01, 1"], ["0.2500", "–", "–"],
+    ]  # fmt: skip
 
 
 def test_many_kept_values_are_cut_short():

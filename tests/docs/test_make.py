@@ -63,8 +63,8 @@ def test_the_demo_compares_three_methods_on_three_data_sets_and_says_how_to_open
 @pytest.mark.slow
 def test_the_demo_keeps_every_run_and_logs_it(demo):
     _, folder, _ = demo
-    assert len(list(folder.glob("runs/demo/*/record.json"))) == 18
-    assert len(list(folder.glob("runs/demo/*/tracked.json"))) == 18
+    assert len(list(folder.glob("runs/demo/*/record.json"))) == 27
+    assert len(list(folder.glob("runs/demo/*/tracked.json"))) == 27
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli.goal import goal_of, worst
-from arboretum.cli.showing import data_set_of
 from arboretum.cli.terminal import DEBUG, error_text
+from arboretum.cli.varied import data_set_of
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
 from arboretum.engine.check import check_goal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,15 +17,16 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from arboretum.cli import terminal
+from arboretum.cli.comparison import Comparison, Setting, uncertified
 from arboretum.cli.job import Job
 from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, waiting
-from arboretum.cli.showing import comparison, uncertified
 from arboretum.cli.signals import status_of, word_of
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, StoreError
+from arboretum.model.record import Record
 from arboretum.runs.folder import RECORD, make_ready, read_run
 from arboretum.runs.index import default_root
 from arboretum.runs.notes import FAILED, Note, Notes
@@ -37,7 +39,7 @@ FAILED_STATUS, TRACKER_FAILED = 1, 3
 SHOWN_FAILURES = 20
 CHECKING_SECONDS = 2.0
 CHIEF = ("test_error", "test_mse")
-"""What the parent of a sweep over several data sets shows of the best run of each, besides the goal."""
+"""What the parent of a sweep over several data sets shows of the best setting of each, besides the goal."""
 MULTIRUN = "multirun.yaml"
 """What Hydra notes of a sweep in its folder."""
 
@@ -78,10 +80,16 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         loader.checked = _quiet
         notes.close()
     done = notes.read()
-    trouble = parent.close(done, "KILLED" if ended else "FAILED" if broken else "FINISHED")
+    records = _records(done)
+    compared = Comparison.of(records, str(base.goal))
+    trouble = parent.close(compared, "KILLED" if ended else "FAILED" if broken else "FINISHED")
     if broken is not None and not done:
         _remove_leftovers(folder)
         raise broken
+    if records:
+        terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
+        for line in uncertified(records):
+            terminal.say(line)
     _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
     if ended is not None:
         kept = sum(note.status != FAILED for note in done)
@@ -205,53 +213,46 @@ class Parent:
             terminal.warn(f"{found.trouble}; the sweep goes on, its runs are kept for arboretum sync")
         return found
 
-    def close(self, notes: Sequence[Note], status: str) -> str:
-        """Put the best metrics on the parent and end it; returns what went wrong so far, or "".
-
-        One data set: the best run's metrics.  Several: the mean over the data sets' best runs, and goal and test error of
-        each, as "valid_error.iris".
-        """
+    def close(self, compared: Comparison, status: str) -> str:
+        """Put the metrics of the best setting on the parent and end it; returns what went wrong so far, or ""."""
         if not self.id:
             return self.trouble
         try:
             with waiting(f"closing the sweep in tracker {self.tracker.name}"):
-                metrics = _best_metrics(Standing.of(notes).best)
-                guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, metrics, status))
+                guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, best_metrics(compared.best), status))
         except ArboretumError as error:
             self.trouble = str(error)
         return self.trouble
 
 
-def _best_metrics(best: Sequence[Note]) -> dict[str, float]:
-    if len(best) == 1:
-        return dict(read_run(Path(best[0].folder)).metrics)
-    runs = [read_run(Path(note.folder)).metrics for note in best]
-    shared = [name for name in (runs[0] if runs else {}) if all(name in metrics for metrics in runs)]
-    found = {name: sum(metrics[name] for metrics in runs) / len(runs) for name in shared}
-    for note, metrics in zip(best, runs, strict=True):
-        chief = [name for name in dict.fromkeys((note.goal, *CHIEF)) if name in metrics]
-        found |= {f"{name}.{note.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
+def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
+    """Means over the runs of the best setting.
+
+    Several data sets: the mean over their best settings, and goal and test error of each, as "valid_error.iris".
+    """
+    means = [setting.metrics() for setting in best]
+    shared = [name for name in (means[0] if means else {}) if all(name in metrics for metrics in means)]
+    found = {name: math.fsum(metrics[name] for metrics in means) / len(means) for name in shared}
+    for setting, metrics in zip(best, means, strict=True) if len(best) > 1 else ():
+        chief = [name for name in dict.fromkeys((setting.goal, *CHIEF)) if name in metrics]
+        found |= {f"{name}.{setting.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
+    return found
+
+
+def _records(notes: Sequence[Note]) -> list[Record]:
+    """What the jobs that did not fail have kept."""
+    found = []
+    for note in notes:
+        if note.status != FAILED:
+            try:
+                found.append(read_run(Path(note.folder)))
+            except StoreError as error:
+                terminal.warn(str(error))
     return found
 
 
 def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
-    records = []
-    for note in notes:
-        if note.status != FAILED:
-            try:
-                records.append(read_run(Path(note.folder)))
-            except StoreError as error:
-                terminal.warn(str(error))
-    if records:
-        terminal.say(comparison(records))
-        for line in uncertified(records):
-            terminal.say(line)
-    standing = Standing.of(notes)
-    several = len(standing.best) > 1
-    count = (attrs.evolve(standing, best=()) if several else standing).text(max(total, len(notes)))
-    if several:
-        rows = [(note.dataset, terminal.number(note.value), _without_dataset(note.label)) for note in standing.best]
-        terminal.say(terminal.columns(rows, ("dataset", f"best {standing.best[0].goal}", "run"), right=(1,)) + "\n")
+    count = attrs.evolve(Standing.of(notes), best=()).text(max(total, len(notes)))
     terminal.say(f"{count}; {terminal.duration(seconds)}; kept in {folder}")
     failures = [note for note in notes if note.status == FAILED]
     for note in failures[:SHOWN_FAILURES]:
@@ -265,10 +266,6 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
         count = f"{len(untracked)} runs are kept, but not tracked" if untracked else "the sweep's parent run is not tracked"
         reason = untracked[0].tracker_error if untracked else trouble
         terminal.warn(f"{count}: {reason} (arboretum sync {folder} sends them later)")
-
-
-def _without_dataset(label: str) -> str:
-    return " ".join(word for word in label.split() if not word.startswith("dataset="))
 
 
 def _status(notes: Sequence[Note], trouble: str) -> int:
