@@ -105,6 +105,70 @@ def test_a_folder_of_choices_cannot_name_code_either(call, here):
     assert not (here / "victim").exists()
 
 
+CLASS = "hydra.experimental.callbacks.logging.FileHandler"
+IN_FOLDERS = {  # what a folder of choices says → what is refused; each made, or emptied, the file "victim" or a link to it
+    f"callbacks: {{x: {{_target_: {CLASS}, filename: victim, mode: w}}}}": f"hydra.callbacks.x._target_='{CLASS}' is refused",
+    "callbacks: {x: {_target_: hydra.experimental.callbacks.logging.os.symlink, src: /, dst: victim}}": "is refused",
+    f"callbacks: {{x: '${{oc.create:\"{{_target_: {CLASS}, filename: victim, mode: w}}\"}}'}}": "hydra.callbacks.x=",
+    f"callbacks: {{x: '${{oc.decode:\"{{_target_: {CLASS}, filename: victim, mode: w}}\"}}'}}": "it must be written out",
+    f"callbacks: '${{oc.create:\"{{x: {{_target_: {CLASS}, filename: victim, mode: w}}}}\"}}'": "is refused",
+    "job_logging: {root: {handlers: [f]}, handlers: {f: {class: logging.FileHandler, filename: victim, mode: w}}}": "log handlers",
+    "hydra_logging: {root: {handlers: [f]}, handlers: {f: {class: logging.FileHandler, filename: victim, mode: w}}}": "log handlers",
+    "job_logging: {root: {level: 'ext://antigravity.x'}}": "hydra.job_logging=",
+    "job_logging: {root: '${oc.decode:\"{level: INFO}\"}'}": "hydra.job_logging=",
+    "output_subdir: ../victim": "hydra.output_subdir='../victim' is refused",
+    "job: {env_set: {LD_PRELOAD: victim}}": "hydra.job.env_set={'LD_PRELOAD': 'victim'} is refused",
+}
+
+
+@pytest.mark.parametrize("text", IN_FOLDERS)
+@pytest.mark.parametrize("words", [(), ("-m", "seed=1,2")], ids=["run", "sweep"])
+def test_what_a_folder_of_choices_says_of_hydra_makes_no_file(text, words, call, here):
+    (here / "conf" / "experiment").mkdir(parents=True)
+    (here / "conf" / "experiment" / "evil.yaml").write_text(f"# @package _global_\nhydra: {{{text}}}\n")
+    (here / "victim").write_text("kept")
+    before = sorted(here.rglob("*"))
+    result = call("run", "--plugin", "toy.py", "--config-dir", "conf", "+experiment=evil", "dataset=toy", "tracker=none", *words)
+    assert result.status == 1
+    assert IN_FOLDERS[text] in result.error
+    assert (sorted(here.rglob("*")), (here / "victim").read_text()) == (before, "kept")
+
+
+BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+LAUNCHERS = {  # an option that a folder brings
+    f"_target_: {CLASS}\nfilename: victim\nmode: w": f"hydra.launcher._target_='{CLASS}' is refused",
+    "_target_: [a]": "hydra.launcher._target_=['a'] is refused",
+    f"_target_: {BASIC}\nextra: {{_target_: {CLASS}, filename: victim, mode: w}}": "hydra.launcher.extra._target_=",
+    f"_target_: {BASIC}\nextra: [{{_target_: {CLASS}, filename: victim, mode: w}}]": "hydra.launcher.extra[0]._target_=",
+    f"_target_: {BASIC}\nextra: ['${{oc.decode:\"{{_target_: {CLASS}, filename: victim, mode: w}}\"}}']": "hydra.launcher.extra.0=",
+    f"_target_: {BASIC}\nextra: ${{nosuch:1}}": "hydra.launcher.extra='${nosuch:1}' is refused: it must be written out",
+    f"_target_: {BASIC}\nsetup: [touch victim]": "hydra.launcher.setup=['touch victim'] is refused",
+}
+
+
+@pytest.mark.parametrize("text", LAUNCHERS)
+def test_an_option_of_hydra_that_a_folder_of_choices_brings_names_no_code(text, call, here):
+    (here / "conf" / "hydra" / "launcher").mkdir(parents=True)
+    (here / "conf" / "hydra" / "launcher" / "mine.yaml").write_text(f"{text}\n")
+    (here / "victim").write_text("kept")
+    result = call("run", "--config-dir", "conf", "-m", "hydra/launcher=mine", "dataset=iris", "seed=1,2", "tracker=none")
+    assert LAUNCHERS[text] in result.error
+    assert (here / "victim").read_text() == "kept"
+
+
+def test_a_folder_of_choices_cannot_stand_for_the_primary_configuration(call, here):
+    """There, and only there, Hydra would import the packages of hydra.searchpath."""
+    (here / "conf").mkdir()
+    (here / "conf" / "arboretum.yaml").write_text("hydra: {searchpath: ['pkg://antigravity']}\n")
+    assert "holds arboretum.yaml" in call("run", "--config-dir", "conf", "dataset=iris").error
+
+
+def test_the_command_line_may_set_the_environment_of_its_jobs(toy, here):
+    for words in ([], ["-m", "seed=1,2"]):
+        result = toy("+hydra.job.env_set.OMP_NUM_THREADS=1", *words)
+        assert result.status == 0, result.err
+
+
 def test_a_run_without_a_data_set_says_how_to_name_one(call):
     result = call("run")
     assert "a run needs a dataset; say dataset=iris (or dataset=file dataset.path=PATH" in result.error

@@ -238,13 +238,13 @@ from omegaconf import open_dict
 
 @dataclass
 class FreshConf:
-    _target_: str = "hydra_plugins.fresh_launcher.FreshLauncher"
+    _target_: str = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
 
 
 ConfigStore.instance().store(group="hydra/launcher", name="fresh", node=FreshConf, provider="fresh")
 
 
-class FreshLauncher(Launcher):
+class JoblibLauncher(Launcher):  # a name that configurations may give
     def setup(self, *, hydra_context, task_function, config):
         self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
 
@@ -254,7 +254,7 @@ class FreshLauncher(Launcher):
             job = (self.hydra_context, self.task_function, self.config, list(overrides), initial_job_idx + i, Singleton.get_state())
             with tempfile.TemporaryDirectory() as folder:
                 Path(folder, "job").write_bytes(pickle.dumps(job))
-                subprocess.run([sys.executable, "-c", f"from hydra_plugins.fresh_launcher import work; work({folder!r})"], check=True)
+                subprocess.run([sys.executable, "-c", f"from {__name__} import work; work({folder!r})"], check=True)
                 value = pickle.loads(Path(folder, "value").read_bytes())
             done = JobReturn(status=JobStatus.COMPLETED)
             done.return_value = value
@@ -276,9 +276,10 @@ def work(folder):
 
 
 def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(command, here):
-    package = here / "path" / "hydra_plugins"
+    package = here / "path" / "hydra_plugins" / "hydra_joblib_launcher"
     package.mkdir(parents=True)
-    (package / "fresh_launcher.py").write_text(LAUNCHER)
+    (package / "__init__.py").touch()
+    (package / "joblib_launcher.py").write_text(LAUNCHER)
     result = command.run(
         "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=1,2",
         "dataset.fails_at=2", "hydra/launcher=fresh", "hydra.sweep.dir=s", env={"PYTHONPATH": str(here / "path")},

@@ -67,6 +67,7 @@ class Loader(ConfigLoaderImpl):
         self._structures: dict[tuple[str, ...], DictConfig] = {}
         self._base: dict[tuple[tuple[str, ...], RunMode], DictConfig] = {}
         self._n_checked = 0
+        self._said: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
         return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_structures": {}, "_base": {}}
@@ -94,7 +95,8 @@ class Loader(ConfigLoaderImpl):
             )
         except Exception as error:
             raise translate(error, overrides, self.registry) from error
-        refuse_code(config)
+        self._said = tuple(overrides)
+        refuse_code(config, self._said)
         return config
 
     def compose_once(self, config_name: str, overrides: list[str], run_mode: RunMode) -> DictConfig:
@@ -148,7 +150,7 @@ class Loader(ConfigLoaderImpl):
         dirname = get_overrides_dirname(parsed, words.exclude_keys, words.item_sep, words.kv_sep)
         config.hydra.overrides.task, config.hydra.job.override_dirname = overrides, dirname
         OmegaConf.copy_cache(from_config=master, to_config=config)
-        refuse_code(config)
+        refuse_code(config, self._said)
         return config
 
 
@@ -163,6 +165,9 @@ def search_path(config_dir: str | None = None) -> ConfigSearchPath:
         folder = os.path.abspath(config_dir)
         if not os.path.isdir(folder):
             msg = f"configuration folder {config_dir!r} does not exist"
+            raise ConfigError(msg)
+        if os.path.exists(os.path.join(folder, f"{PRIMARY}.yaml")):  # it would stand for ours, and import what it searches
+            msg = f"configuration folder {config_dir!r} holds {PRIMARY}.yaml, the name of the primary configuration; rename it"
             raise ConfigError(msg)
         path.prepend(provider="command-line", path=f"file://{folder}", anchor=SearchPathQuery(provider="schema"))
     return path

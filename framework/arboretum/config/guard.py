@@ -7,32 +7,85 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.registry import NONE
 
-ALLOWED = ("hydra._internal.core_plugins.", "hydra.experimental.callbacks.", "hydra_plugins.", "arboretum.config.callbacks.")
-"""Where a ``_target_`` may point: Hydra's own launchers, sweepers and callbacks.  Narrower than "hydra" and "arboretum":
-``hydra.utils`` and the plugin loader can fetch anything by name."""
+TARGETS = {
+    "hydra.launcher": frozenset(
+        {
+            "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
+            "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher",
+            "hydra_plugins.hydra_submitit_launcher.submitit_launcher.LocalLauncher",
+            "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher",
+        }
+    ),
+    "hydra.sweeper": frozenset({"hydra._internal.core_plugins.basic_sweeper.BasicSweeper"}),
+}
+"""Key → the classes that its ``_target_`` may name; nobody else has a ``_target_``.  Whole names: what a prefix covers
+(``hydra.experimental.callbacks.logging.os.symlink``) is all that those modules import."""
+
+INSTANTIATED = (*TARGETS, "hydra.callbacks")
+"""What Hydra makes objects of."""
+
+QUIET = frozenset({"version", "root", "disable_existing_loggers"})
+"""Keys of Hydra's logging options that make no handler (``none``)."""
+
+COMMANDS = (
+    "hydra.job.env_set",
+    *(f"hydra.launcher.{name}" for name in ("setup", "python", "srun_args", "additional_parameters")),
+)
+"""What runs programs, or decides which (LD_PRELOAD): taken from the command line, not from a folder of choices."""
 
 _GROUP = re.compile(r"^(?P<mark>[+~]{0,2})(?P<group>[a-z]+)=(?P<value>.*)$", re.DOTALL)
 
 _HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
 
 
-def refuse_code(config: DictConfig) -> None:
-    """Raise ConfigError when any ``_target_`` (or logging factory) names code outside Hydra's own plugins."""
-    for path, key, value in _walk(OmegaConf.to_container(config, resolve=False), ""):
-        if key == "_target_" and not (isinstance(value, str) and value.startswith(ALLOWED)):
-            msg = (
-                f"{path}={value!r} is refused: a configuration selects registered components and names no code; "
-                "write a plugin (arboretum new NAME) and select it by name"
-            )
-            raise ConfigError(msg)
-        if "logging" in path and key in ("()", "class") and not str(value).startswith("logging."):
-            msg = f"{path}={value!r} is refused: logging handlers come from Python's logging module only"
-            raise ConfigError(msg)
+def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
+    """Raise ConfigError when a configuration names code, a log file, or a folder of Hydra's own notes.
+
+    said : overrides of the command line, which alone may give what :data:`COMMANDS` lists.
+    """
+    raw = OmegaConf.to_container(config, resolve=False)
+    for path, key, value in _walk(raw, ""):
+        if key == "_target_" and str(value) not in TARGETS.get(path.removesuffix("._target_"), ()):
+            what = "a configuration selects registered components and names no code"
+            raise _refused(path, value, f"{what}; write a plugin (arboretum new NAME) and select it by name")
+    for path in INSTANTIATED:
+        _refuse_hidden(config.hydra, path.removeprefix("hydra."), path)
+    hydra = raw["hydra"]
+    for name in ("job_logging", "hydra_logging"):
+        node = hydra[name]
+        if node is not None and not (isinstance(node, dict) and node.keys() <= QUIET and node.get("root") is None):
+            raise _refused(f"hydra.{name}", node, f"log handlers write files; leave it at hydra/{name}=none")
+    if hydra["output_subdir"] is not None:
+        raise _refused("hydra.output_subdir", hydra["output_subdir"], "record.json holds the configuration; leave it at null")
+    for path in COMMANDS:
+        _, group, name = path.split(".")
+        value = hydra[group].get(name) if isinstance(hydra[group], dict) else None
+        if value and not any(text.lstrip("+").startswith((f"{path}.", f"{path}=")) for text in said):
+            raise _refused(path, value, f"it decides which programs run; if you want it, say {path}=… on the command line")
+
+
+def _refused(path: str, value: Any, why: str) -> ConfigError:
+    return ConfigError(f"{path}={value!r} is refused: {why}")
+
+
+def _refuse_hidden(parent: Any, key: Any, path: str) -> None:
+    """Raise ConfigError for an interpolation at or below a key that is no plain value: it may hide a ``_target_``."""
+    if OmegaConf.is_interpolation(parent, key):
+        try:
+            value = parent[key]
+        except OmegaConfBaseException:
+            value = parent
+        if not isinstance(value, str | int | float | None):
+            raise _refused(path, OmegaConf.to_container(parent, resolve=False)[key], "it must be written out")
+    elif not OmegaConf.is_missing(parent, key) and OmegaConf.is_config(inner := parent[key]):
+        for below in inner if OmegaConf.is_dict(inner) else range(len(inner)):
+            _refuse_hidden(inner, below, f"{path}.{below}")
 
 
 def _walk(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
