@@ -10,10 +10,12 @@ knows of the tree is in ``tree_``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from numbers import Integral
 from typing import Any
 
+import attrs
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -29,8 +31,9 @@ from sklearn.utils.validation import (
 from arboretum.engine import check
 from arboretum.engine.run import Fit, measure
 from arboretum.engine.run import fit as grow_tree
-from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
+from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError, unknown
 from arboretum.interfaces.capability import Capability
+from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.split import Division
 from arboretum.model.frame import (
@@ -45,7 +48,7 @@ from arboretum.model.frame import (
 from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
-from arboretum.plugin.overrides import assembled
+from arboretum.plugin.overrides import as_mapping, assembled
 
 class RefusedDataError(DataError, ValueError):
     """A DataError that scikit-learn's tools know as ValueError."""
@@ -59,6 +62,14 @@ class RefusedCapabilityError(CapabilityError, ValueError):
     """A CapabilityError that scikit-learn's tools know as ValueError."""
 
 
+_LIMITS = {
+    "max_depth": "max_depth",
+    "max_leaf_nodes": "max_leaves",
+    "min_samples_leaf": "min_leaf",
+    "min_weight_fraction_leaf": "min_mass",
+}
+"""Parameters by scikit-learn's names → fields of ``stopping.standard``."""
+
 _REFUSALS = {DataError: RefusedDataError, ConfigError: RefusedConfigError, CapabilityError: RefusedCapabilityError}
 
 
@@ -66,27 +77,62 @@ class _BaseTree(BaseEstimator):
     """What both estimators share."""
 
     _task: Task
+    _fields: Mapping[str, Any] = {}
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
+    def _keep(self, given: dict[str, Any]) -> None:
+        """Keep the constructor's arguments as they are, scikit-learn's rule; ``fields`` are those written kind__field."""
+        fields = given.pop("fields")
+        vars(self).update({name: value for name, value in given.items() if name not in ("self", "__class__")})
+        self._refuse_unknown(fields, TypeError)
+        self._fields = fields
+
+    def _refuse_unknown(self, names: Iterable[str], error: type[Exception]) -> None:
+        """Raise ``error`` for a name that no parameter has; whether a component has the field, fit knows."""
+        known = [*self._get_param_names(), "fields"]  # scikit-learn's checks hand in the name of **fields: fit refuses it
+        for name in names:
+            kind, nested, _ = name.partition("__")
+            if kind not in known or (nested and kind not in KINDS):
+                raise error(f"{type(self).__name__}: " + unknown("parameter", name, self.get_params()))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters and their values; the fields that were given, or with ``deep`` those of all components, as kind__field."""
+        found = super().get_params(deep=False)
+        if deep:
+            try:
+                found.update(_fields_of(self._parts()))
+            except ArboretumError:  # a wrong parameter is reported by fit, not by looking at the estimator
+                pass
+        return {**found, **self._fields}
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, and fields of components as kind__field; raises ValueError (a ConfigError) for an unknown name."""
+        self._refuse_unknown(params, RefusedConfigError)
+        own = self._get_param_names()
+        vars(self).update({name: value for name, value in params.items() if name in own})
+        self._fields = {**self._fields, **{name: value for name, value in params.items() if name not in own}}
+        return self
+
     def _parts(self) -> Parts:
         """The components of the method, with the estimator's own parameters put in."""
+        limits = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
+        asked = [(f"stopping.standard.{_LIMITS[name]}", value) for name, value in limits.items()]
+        if self.max_leaf_nodes is not None:
+            asked.append(("method.order", "best"))
+        asked += [(kind, getattr(self, kind)) for kind in KINDS if getattr(self, kind, None) is not None]
+        asked += [(name.replace("__", "."), value) for name, value in self._fields.items()]
         values: dict[str, Any] = {}
-        if self.max_depth is not None:
-            values["stopping.standard.max_depth"] = self.max_depth
-        if self.min_samples_leaf is not None:
-            values["stopping.standard.min_leaf"] = self.min_samples_leaf
-        if self.min_weight_fraction_leaf != 0.0:
-            values["stopping.standard.min_mass"] = self.min_weight_fraction_leaf
-        overrides = self.overrides
-        if overrides is None:
-            overrides = {}
-        elif isinstance(overrides, str) or not isinstance(overrides, Mapping | Sequence):
-            msg = f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}"
-            raise ConfigError(msg)
-        if isinstance(overrides, Mapping):
-            return assembled(self.method, {**values, **overrides})
-        return assembled(self.method, [*(f"{key}={value}" for key, value in values.items()), *overrides])
+        for key, value in [*asked, *as_mapping(self.overrides).items()]:
+            value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+            if key in values and values[key] != value:
+                msg = f"{key} is asked for twice, as {values[key]!r} and as {value!r}; leave one out"
+                raise ConfigError(f"{msg}{_meaning(limits, key)}")
+            values[key] = value
+        try:
+            return assembled(values)
+        except ConfigError as error:
+            raise ConfigError(f"{error}{_meaning(limits, str(error))}") from error
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,12 +316,17 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     """A classification tree, grown by any method of the laboratory that handles classes.
 
     method : a preset or recipe (``arboretum plugins`` lists them).   max_depth : tests on a path, at most.
+    max_leaf_nodes : leaves, at most, spent best-first; methods that grow in no order refuse it.
     min_samples_leaf : rows per branch, at least.   min_weight_fraction_leaf : share of the total weight per branch, at
     least (0 … 0.5; up to the rounding of sums of weights).   class_weight : None, "balanced", or {class: weight}.
-    random_state : seed of methods that draw.   overrides : further choices and fields, as on the command line, a
-    mapping such as ``{"criterion": "gain_ratio", "cost": "table", "cost.prices": {"x0": 3}}`` or a list of "key=value";
-    ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed, budget) are refused.
-    verify : replay the tree by the slow reference after growing (VerificationError on a mismatch).
+    random_state : seed of methods that draw.   verify : replay the tree by the slow reference after growing
+    (VerificationError on a mismatch).
+    encoder, …, tuner : the option of that kind, by name or as a component (``Regularized(lam=10)``); a list for
+    ``stopping`` and ``coverage``; None: the method's choice; "none": none.   kind__field : a component's field, as in
+    ``criterion__lam=10`` or ``stopping__standard__min_split=5``; ``get_params()`` lists them.
+    overrides : the same as on the command line, a mapping such as ``{"cost": "table", "cost.prices": {"x0": 3}}`` or a
+    list of "key=value"; ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed,
+    budget) are refused.
 
     Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``,
     ``feature_names_in_``.
@@ -288,23 +339,31 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
 
     def __init__(
         self,
-        method: str = "cart",
+        method: Any = "cart",
         max_depth: int | None = None,
         min_samples_leaf: int | None = None,
         class_weight: Any = None,
         random_state: Any = None,
         overrides: Mapping[str, Any] | Sequence[str] | None = None,
         verify: bool = False,
-        min_weight_fraction_leaf: float = 0.0,
+        min_weight_fraction_leaf: float | None = None,
+        *,
+        max_leaf_nodes: int | None = None,
+        encoder: Any = None,
+        predicate: Any = None,
+        impurity: Any = None,
+        coverage: Any = None,
+        criterion: Any = None,
+        stopping: Any = None,
+        cost: Any = None,
+        complexity: Any = None,
+        objective: Any = None,
+        solver: Any = None,
+        pruner: Any = None,
+        tuner: Any = None,
+        **fields: Any,
     ) -> None:
-        self.method = method
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.overrides = overrides
-        self.verify = verify
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeClassifier:
         """Grow the tree.   X : [n_rows, n_features] array or frame.   y : classes.   sample_weight : float[n_rows] ≥ 0.
@@ -357,21 +416,30 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
     def __init__(
         self,
-        method: str = "cart",
+        method: Any = "cart",
         max_depth: int | None = None,
         min_samples_leaf: int | None = None,
         random_state: Any = None,
         overrides: Mapping[str, Any] | Sequence[str] | None = None,
         verify: bool = False,
-        min_weight_fraction_leaf: float = 0.0,
+        min_weight_fraction_leaf: float | None = None,
+        *,
+        max_leaf_nodes: int | None = None,
+        encoder: Any = None,
+        predicate: Any = None,
+        impurity: Any = None,
+        coverage: Any = None,
+        criterion: Any = None,
+        stopping: Any = None,
+        cost: Any = None,
+        complexity: Any = None,
+        objective: Any = None,
+        solver: Any = None,
+        pruner: Any = None,
+        tuner: Any = None,
+        **fields: Any,
     ) -> None:
-        self.method = method
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.random_state = random_state
-        self.overrides = overrides
-        self.verify = verify
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeRegressor:
         """Grow the tree; arguments and errors as of :meth:`TreeClassifier.fit`, y : numbers."""
@@ -383,6 +451,26 @@ class TreeRegressor(RegressorMixin, _BaseTree):
     def predict(self, X: Any) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""
         return self._refusing(lambda table: self.tree_.predict(table), X)
+
+
+def _fields_of(parts: Parts) -> dict[str, Any]:
+    """kind__field (stopping__rule__field where a kind takes several) → value, of all components."""
+    found = {}
+    for kind in KINDS:
+        held = getattr(parts, kind)
+        for part in held if kind in MANY else [held] if held is not None else []:
+            prefix = f"{kind}__{part.name}" if kind in MANY else kind
+            pairs = [(f.alias, getattr(part, f.name)) for f in attrs.fields(type(part)) if f.init]
+            found.update((f"{prefix}__{name}", value.name if isinstance(value, Enum) else value) for name, value in pairs)
+    return found
+
+
+def _meaning(limits: Mapping[str, Any], message: str) -> str:
+    """What scikit-learn's names for limits stand for, where a message speaks of it by the names of the laboratory."""
+    said = [f"{name} is stopping.standard.{_LIMITS[name]}" for name in limits if "standard" in message]
+    if "max_leaf_nodes" in limits and "order" in message:
+        said.append("max_leaf_nodes grows best-first: method.order=best")
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _without_weightless(table: Table) -> Table:

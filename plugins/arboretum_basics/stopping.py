@@ -18,7 +18,7 @@ class Standard:
 
     max_depth: int | None = param(None, "tests on a path, at most", ge=0, unit="tests")
     min_leaf: int = param(1, "rows in every branch that receives any, at least", ge=1, unit="rows")
-    max_leaves: int | None = param(None, "leaves of the tree, at most", ge=1, unit="leaves")
+    max_leaves: int | None = param(None, "leaves of the tree, at most; method.order=best spends them by gain", ge=1, unit="leaves")
     min_decrease: float | None = param(None, "a test whose score is not above this is refused", ge=0.0)
     min_split: int = param(2, "rows a node needs to be split", ge=2, unit="rows")
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
 from arboretum.plugin.build import build
-from arboretum.plugin.registry import NONE, Registry
+from arboretum.plugin.registry import NONE, Entry, Owner, Registry, check_component
 
 DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
     "dataset": "",
@@ -46,14 +48,15 @@ def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError(unknown("group", wrong[0], KINDS))
     method = choices.get("method", DEFAULT_CHOICES["method"])
     result: dict[str, Any] = {**DEFAULT_CHOICES}
-    preset = registry.find_preset("method", method)
+    preset = registry.find_preset("method", method) if isinstance(method, str) else None
     if preset is not None:
         result.update(preset.select)
     result.update(choices)
     result["method"] = preset.recipe if preset is not None else method
     for group in MANY:
         value = result[group]
-        result[group] = () if value in (NONE, None, "") else (value,) if isinstance(value, str) else tuple(value)
+        one = isinstance(value, str) or not isinstance(value, Sequence)
+        result[group] = () if value in (NONE, None, "") else (value,) if one else tuple(value)
     return result
 
 
@@ -66,7 +69,7 @@ def assemble(
 ) -> Parts:
     """Build the components of a run.
 
-    choices : group → option.   values : "criterion.lam" → 10, or a list ["criterion.lam=10"]; a bare group name
+    choices : group → option, or a component itself.   values : "criterion.lam" → 10, or a list ["criterion.lam=10"]; a bare group name
         ("criterion") chooses an option.   without : groups to leave empty.
     Raises ConfigError naming field, rule and value.
     """
@@ -79,13 +82,28 @@ def assemble(
         if group in without or option in (NONE, "", None):
             continue
         if group in MANY:
-            stray = [key for key in wanted if key not in option]
+            names = [getattr(each, "name", each) for each in option]
+            stray = [key for key in wanted if key not in names]
             if stray:
-                raise ConfigError(unknown(f"{group} rule", stray[0], option))
-            parts[group] = tuple(build(registry.get(group, name), wanted.get(name, {}), shared) for name in option)
+                raise ConfigError(unknown(f"{group} rule", stray[0], names))
+            pairs = zip(option, names, strict=True)
+            parts[group] = tuple(_built(registry, group, each, wanted.get(name, {}), shared) for each, name in pairs)
         else:
-            parts[group] = build(registry.get(group, option), wanted, shared)
+            parts[group] = _built(registry, group, option, wanted, shared)
     return Parts(**parts)
+
+
+def _built(registry: Registry, group: str, option: Any, values: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
+    """The component that an option names; of a component, the same with ``values`` put in, checked as a plugin's is."""
+    if isinstance(option, str):
+        return build(registry.get(group, option), values, shared)
+    cls, owner = type(option), Owner("(given)")
+    if not attrs.has(cls) or (kind := getattr(cls, "kind", group)) != group:
+        what = f"a {kind}" if attrs.has(cls) else repr(option)
+        msg = f"{group} must be a name (arboretum plugins {group} lists them) or a component of that kind; got {what}"
+        raise ConfigError(msg)
+    own = {field.alias: getattr(option, field.name) for field in attrs.fields(cls) if field.init}
+    return build(Entry(*check_component(cls, owner), cls, owner), {**own, **values})
 
 
 def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shared: Mapping[str, Any] | None = None) -> Any:
@@ -119,7 +137,7 @@ def split_values(
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Sort overrides into (choices, nested fields per group, shared top-level values such as theta)."""
     if not isinstance(values, Mapping):
-        values = dict(_read_assignment(text) for text in values)
+        values = dict(read_assignment(text) for text in values)
     chosen, fields, shared = dict(choices), {}, {}
     for key, value in values.items():
         group, *rest = key.split(".")
@@ -140,7 +158,8 @@ def split_values(
     return chosen, fields, shared
 
 
-def _read_assignment(text: str) -> tuple[str, Any]:
+def read_assignment(text: str) -> tuple[str, Any]:
+    """Key and value of an override as the command line takes it; raises ConfigError for what is none."""
     import yaml
 
     key, sign, value = text.partition("=")

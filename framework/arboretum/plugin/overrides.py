@@ -14,7 +14,7 @@ import attrs
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.method import Parts
-from arboretum.plugin.assemble import assemble, split_values
+from arboretum.plugin.assemble import assemble, read_assignment
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
 
@@ -42,39 +42,38 @@ def _registry(files: tuple[str, ...] = ()) -> Any:
     return load_registry(files)
 
 
-def assembled(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
-    """The components of an estimator, kept by their JSON text: they are frozen, and an ensemble asks for the same ones often."""
+def assembled(overrides: Mapping[str, Any]) -> Parts:
+    """The components of an estimator, kept by their JSON text: they are frozen, and an ensemble asks for the same ones often.
+
+    overrides : group → option (its name, or a component), "group.field" → value, "plugins" → files.
+    """
     try:
         text = json.dumps(overrides)
-    except (TypeError, ValueError):  # a value that JSON does not know, such as an enum
-        return _assembled_now(method, overrides)
-    return _assembled_from_text(method, text)
+    except (TypeError, ValueError):  # a value that JSON does not know, such as a component or an enum
+        return _assembled_now(overrides)
+    return _assembled_from_text(text)
 
 
 @functools.lru_cache(maxsize=64)
-def _assembled_from_text(method: str, text: str) -> Parts:
-    return _assembled_now(method, json.loads(text))
+def _assembled_from_text(text: str) -> Parts:
+    return _assembled_now(json.loads(text))
 
 
-def _assembled_now(method: str, overrides: Mapping[str, Any] | Sequence[str]) -> Parts:
-    files, keys, overrides = split_plugins(overrides)
-    registry = _registry(files)
-    refuse_keys(registry, keys)
-    return assemble(registry, {"method": method}, overrides, without=UNUSED)
+def _assembled_now(overrides: Mapping[str, Any]) -> Parts:
+    values = {key: value for key, value in overrides.items() if key != "plugins"}
+    registry = _registry(_files(overrides.get("plugins")))
+    refuse_keys(registry, list(values))
+    return assemble(registry, {}, values, without=UNUSED)
 
 
-def split_plugins(overrides: Mapping[str, Any] | Sequence[str]) -> tuple[tuple[str, ...], list[str], Any]:
-    """Absolute paths of the one-file plugins, the other keys, and the overrides without ``plugins``."""
+def as_mapping(overrides: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
+    """Overrides by key, however they were written; raises ConfigError for what is neither a mapping nor a list of texts."""
     if isinstance(overrides, Mapping):
-        rest = {key: value for key, value in overrides.items() if key != "plugins"}
-        return _files(overrides.get("plugins")), list(rest), rest
-    listed = [text for text in overrides if _key(text) == "plugins"]
-    others = [text for text in overrides if _key(text) != "plugins"]
-    return _files(split_values({}, listed)[2].get("plugins")), [_key(text) for text in others], others
-
-
-def _key(text: str) -> str:
-    return str(text).partition("=")[0].strip().lstrip("+")
+        return overrides
+    if isinstance(overrides, str) or not isinstance(overrides, Sequence | None):
+        msg = f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}"
+        raise ConfigError(msg)
+    return dict(map(read_assignment, overrides or ()))
 
 
 def _files(value: Any) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def grow(
         growth.use_subtrees(order)
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
-    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes())
+    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes(order))
 
 
 @attrs.define(eq=False)
@@ -93,6 +93,7 @@ class Growth:
     expanded: int = 0
     leaves: int = 1
     stopped: bool = False
+    refused: int = 0
     settled: int = 0
     spoke: float = attrs.field(factory=time.monotonic)
 
@@ -217,7 +218,9 @@ class Growth:
         if most is None:
             return True
         outcome = item.candidate.engine.outcomes(item.cell, item.candidate)
-        return self.leaves - 1 + len(np.unique(outcome)) <= most
+        allowed = self.leaves - 1 + len(np.unique(outcome)) <= most
+        self.refused += not allowed
+        return allowed
 
     def divide(self, item: Open) -> list[Open]:
         """Ask the chosen test; return the children."""
@@ -267,11 +270,15 @@ class Growth:
             how = ", scoring by the definition of coverage, which has no kernel here" if self.judge.sums_gain else ""
             self.context.progress(self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}")
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self, order: str) -> tuple[str, ...]:
         """What the reader of the result should know."""
         found = []
         if self.stopped:
             found.append(f"budget.seconds ran out: the tree is cut short after {self.expanded} splits")
+        if self.refused and order != "best":
+            found.append(
+                f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test gains; method.order=best spends them by gain"
+            )
         if self.judge.sums_gain and self.judge.kernel is None:
             parts = self.problem.parts
             coverage, impurity = ", ".join(map(component_name, parts.coverage)), component_name(parts.impurity)
