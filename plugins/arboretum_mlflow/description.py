@@ -36,21 +36,21 @@ def describe_failure(error: str) -> str:
     return f"**Failed**\n\n```\n{error.strip()[:SHOWN_CHARACTERS]}\n```"
 
 
-def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, Any]], varied: Mapping[str, int]) -> str:
-    """The best results and what was varied.
+def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, Any]], varied: Mapping[str, int], listed: bool = True) -> str:
+    """The best results and what was varied.   listed : a table of the runs, too.
 
     children : {"name", "status", "metrics", "dataset"} of each run, oldest first; listed best first per data set, since
     errors on two data sets say nothing about which is better.   varied : parameter → number of values.
     """
     failures = sum(child["status"] == "FAILED" for child in children)
-    pieces = [f"**{len(children)} runs**" + (f", {failures} failed" if failures else "")]
+    pieces = [f"**{len(children)} run{'s' * (len(children) != 1)}**" + (f", {failures} failed" if failures else "")]
     told = {name: count for name, count in varied.items() if name.partition(".")[0] == name or name.partition(".")[0] not in varied}
     if told:
         pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in told.items()))
     known = {name for child in children for name in child["metrics"]}
     columns = [name for name in (*FIRST_COLUMNS, *(n for n in best if n not in FIRST_COLUMNS)) if name in known]
     columns = columns[:MOST_COLUMNS] + sorted(name for name in known if name.startswith("kept_") and name not in columns[:MOST_COLUMNS])
-    if columns:
+    if columns and listed:
         if columns[0] in FIRST_COLUMNS:
             children = sorted(children, key=lambda c: (c.get("dataset", ""), c["metrics"].get(columns[0], math.inf)))
         rows = [["run", *columns]]

@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 
 from arboretum.api import ColumnKind, Record, RunInfo, Tree
-from arboretum_mlflow.description import describe_failure, describe_run
+from arboretum_mlflow.description import RUNNING, describe_failure, describe_run
 from arboretum_mlflow.flatten import MAX_NAME, MAX_TAG, parameters, sanitised, shorten
 
 MAX_DIGEST = 36
@@ -66,6 +66,21 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Entry:
         dataset=_dataset(record),
         files=dict(files),
     )
+
+
+def sweep(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Name, tags and files of a sweep's parent."""
+    tags = {
+        "mlflow.source.name": f"arboretum {name}" if name.startswith("reproduce ") else "arboretum run --multirun",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": user(),
+        "arboretum.role": "sweep",
+        "arboretum.owner": str(config.get("owner", "")),
+        "arboretum.folder": str(config.get("folder", "")),
+        "mlflow.note.content": RUNNING,
+    }
+    files = {"sweep.json": json.dumps(config, ensure_ascii=False, indent=2, default=str)}
+    return {"name": shorten(name, MAX_NAME), "tags": _short(tags), "files": files}
 
 
 def failed(run: RunInfo, error: str) -> Entry:
@@ -160,6 +175,7 @@ def _tags(run: RunInfo, fingerprint: str, reproduction: str = "") -> dict[str, s
         "arboretum.role": "run",
         "arboretum.fingerprint": fingerprint,
         "arboretum.folder": str(Path(run.folder).absolute()) if run.folder else "",
+        "arboretum.copy_of": run.copy_of,
         "arboretum.sweep": run.sweep_id,
         "mlflow.parentRunId": run.sweep_id,
     }

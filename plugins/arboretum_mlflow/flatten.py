@@ -13,7 +13,7 @@ from typing import Any
 MAX_NAME = 250
 MAX_PARAM = 6000
 MAX_TAG = 5000  # SQLite takes 8000; 5000 is what MLflow promises for every store
-MACHINERY = frozenset({"hydra", "tracker", "choices"})
+MACHINERY = frozenset({"hydra", "tracker", "choices", "skip_finished"})
 """Keys that describe how a run was started or kept, not what it computed (a tracker's URI may hold a password)."""
 
 

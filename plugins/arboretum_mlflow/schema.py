@@ -17,7 +17,7 @@ from pathlib import Path
 
 from arboretum.api import TrackerError
 from arboretum_mlflow.location import Location
-from arboretum_mlflow.ready import check_file, check_folder, explain_absent, note_schema
+from arboretum_mlflow.ready import LONG, check_file, check_folder, explain_absent, made_here, note_schema
 from arboretum_mlflow.trouble import WAY_OUT
 
 
@@ -27,15 +27,16 @@ def make_ready(location: Location, seconds: float) -> None:
         return
     if location.database is None:
         sidecar = Path(tempfile.gettempdir()) / f"arboretum-{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.lock"
-        with locked(sidecar, seconds, location.shown):
+        with locked(sidecar, LONG * seconds, location.shown):
             _migrate(location)
         return
     check_folder(location)
-    with locked(location.sidecar, seconds, location.shown):
+    with locked(location.sidecar, LONG * seconds, location.shown):
         if not location.database.exists() or location.database.stat().st_size == 0:
             _make_fresh(location)
+        elif check_file(location, seconds) in made_here(location):  # while this one waited
+            return
         else:
-            check_file(location, seconds)
             _migrate(location)
         note_schema(location.sidecar, _head())
 

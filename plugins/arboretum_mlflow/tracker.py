@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,12 +11,8 @@ import attrs
 
 from arboretum.api import Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
-from arboretum_mlflow.description import RUNNING
 from arboretum_mlflow.location import Location, locate
-
-LONG = 4.0
-"""Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s), and the
-summary of a sweep (3 s per 1,000 runs)."""
+from arboretum_mlflow.ready import LONG
 
 
 @attrs.frozen
@@ -85,17 +80,18 @@ class MLflowTracker:
 
     def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
         """Open the parent of a multirun and return its id; the configuration is its artifact ``sweep.json``."""
-        tags = {
-            "mlflow.source.name": f"arboretum {name}" if name.startswith("reproduce ") else "arboretum run --multirun",
-            "mlflow.source.type": "LOCAL",
-            "mlflow.user": entry.user(),
-            "arboretum.role": "sweep",
-            "mlflow.note.content": RUNNING,
-        }
-        files = {"sweep.json": json.dumps(config, ensure_ascii=False, indent=2, default=str)}
         took = config.get("seconds")
         seconds = float(took) if isinstance(took, int | float) and not isinstance(took, bool) and 0.0 <= took < math.inf else 0.0
-        return self._courier.ask("open_sweep", {"name": name, "tags": tags, "files": files, "seconds": seconds})
+        return self._courier.ask("open_sweep", {**entry.sweep(name, config), "seconds": seconds})
+
+    def reopen_sweep(self, sweep_id: str, name: str, config: Mapping[str, Any]) -> str:
+        """Go on with a parent under the name and configuration of now; returns its id, "" when it is gone."""
+        return self._courier.ask("reopen_sweep", {"sweep_id": sweep_id, **entry.sweep(name, config)})
+
+    def open_sweeps(self) -> list[Mapping[str, str]]:
+        """The parents that nobody closed: id, owner, folder.  Makes no store; raises TrackerError where there is none."""
+        self.look()
+        return self._courier.ask("open_sweeps")
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
         """Put words (Markdown) first on the page of an open sweep, and files among its artifacts."""

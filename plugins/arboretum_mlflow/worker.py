@@ -34,7 +34,7 @@ ENVIRONMENT = {
     "GIT_PYTHON_REFRESH": "quiet",
 }
 """Set before MLflow is imported, here and for the server of ``arboretum ui``."""
-REPEATABLE = frozenset({"open", "prepare", "look", "store", "fetch", "annotate"})
+REPEATABLE = frozenset({"open", "prepare", "look", "store", "fetch", "annotate", "reopen_sweep", "open_sweeps", "close_sweep"})
 """Requests that may be answered twice: what is stored already is found, what is half-written is completed."""
 DEFAULTS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
 """Set unless the user has: MLflow itself would try a dead server for four minutes."""

@@ -175,6 +175,30 @@ class Writer:
         self._write_files(run, files)
         return run.info.run_id
 
+    def reopen_sweep(self, sweep_id: str, name: str, tags: Mapping[str, str], files: Mapping[str, str]) -> str:
+        """Let a parent run again, under another name; "" when it is gone."""
+        try:
+            run = self.client.get_run(sweep_id)
+        except MlflowException as error:
+            if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                raise
+            return ""
+        if run.info.lifecycle_stage != "active" or run.info.experiment_id != self.experiment_id:
+            return ""
+        self.client.update_run(sweep_id, "RUNNING", name)
+        self.client.log_batch(sweep_id, tags=[RunTag(key, value) for key, value in tags.items()])
+        self._write_files(run, files)
+        return sweep_id
+
+    def open_sweeps(self) -> list[dict[str, str]]:
+        """The parents that nobody closed."""
+        if self.client.get_experiment_by_name(self.experiment) is None:
+            return []
+        filtered = "attributes.status = 'RUNNING' and tags.arboretum.role = 'sweep'"
+        found = self.client.search_runs([self.experiment_id], filtered, max_results=PAGE)
+        told = {"owner": "arboretum.owner", "folder": "arboretum.folder"}
+        return [{"id": r.info.run_id, **{name: r.data.tags.get(tag, "") for name, tag in told.items()}} for r in found]
+
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
         """Files on the parent of a sweep, and the words that its description begins with."""
         run = self.client.get_run(sweep_id)
@@ -194,7 +218,9 @@ class Writer:
         children = self._children(sweep_id)
         common, varied = _compare([run.data.params for run in children])
         counts = {"runs": float(len(children)), "runs_failed": float(sum(r.info.status == "FAILED" for r in children))}
-        self._write_batch(sweep_id, common, counts, now)
+        known = self.client.get_run(sweep_id).data.params  # a parent that went on has some; MLflow never changes a parameter
+        self._write_batch(sweep_id, {name: value for name, value in common.items() if name not in known}, counts, now)
+        stale = sorted(name for name in known if common.get(name) != known[name])
         shown = [
             {
                 "name": r.info.run_name,
@@ -205,8 +231,10 @@ class Writer:
             for r in children
         ]
         said = self.client.get_run(sweep_id).data.tags.get("mlflow.note.content", RUNNING)
-        summary = describe_sweep(best, shown, varied)
+        summary = describe_sweep(best, shown, varied, said == RUNNING)
         text = summary if said == RUNNING else f"{said}\n\n{summary}"
+        if stale:
+            text += f"\n\nSince this sweep went on, these parameters are no longer those of all runs: {', '.join(stale)}."
         self.client.log_batch(sweep_id, tags=[RunTag("mlflow.note.content", shorten(text, MAX_TAG))])
 
     def _children(self, sweep_id: str) -> list[Run]:

@@ -61,9 +61,11 @@ class Lines:
 
     file: str = param("lines.jsonl", "where to write")
     fails: str = param("", "the call that fails")
+    heals: bool = param(False, "fails once only")
 
     def _write(self, call, **more):
-        if self.fails == call:
+        if self.fails == call and not (self.heals and Path("healed").exists()):
+            Path("healed").touch()
             raise RuntimeError(f"no {call} today")
         with Path(self.file).open("a") as stream:
             stream.write(json.dumps({"call": call, **more}) + "\\n")
@@ -75,8 +77,16 @@ class Lines:
         self._write("open_sweep", name=name)
         return "parent"
 
+    def reopen_sweep(self, sweep_id, name, config):
+        self._write("reopen_sweep", sweep=sweep_id, name=name)
+        return sweep_id
+
+    def annotate(self, sweep_id, text, files):
+        self._write("annotate", sweep=sweep_id, text=text, files=sorted(files))
+
     def store(self, run, record, files):
-        self._write("store", name=run.name, sweep=run.sweep_id, folder=str(run.folder), files=sorted(files))
+        self._write("store", name=run.name, sweep=run.sweep_id, folder=str(run.folder), copy_of=run.copy_of,
+                    files=sorted(files))
         return f"id-{record.seed}"
 
     def store_failure(self, run, error):

@@ -144,14 +144,18 @@ def test_the_tracker_sees_a_parent_its_children_and_the_best_metrics(call, here)
     )  # fmt: skip
     assert result.status == 1
     seen = lines_of(here)
-    assert [line["call"] for line in seen] == ["prepare", "open_sweep", "store", "store", "store_failure", "close_sweep"]
+    assert [line["call"] for line in seen] == [
+        "prepare", "open_sweep", "store", "store", "store_failure", "annotate", "close_sweep",
+    ]  # fmt: skip
     assert {line["sweep"] for line in seen if "sweep" in line} == {"parent"}
-    assert seen[2]["name"] == "cart toy seed=1"
+    assert seen[2]["name"] == "seed=1 cart toy", "what varies comes first"
+    assert seen[1]["name"] == "seed=1,2,3 dataset=toy dataset.fails_at=3 goal=train_error"
     assert seen[2]["files"] == ["record.json", "tree.json", "tree.svg", "tree.txt"]
     assert seen[4]["error"] == "seed 3 was told to fail"
     errors = [read_run(folder).metrics["train_error"] for folder in run_folders(here / "s")]
-    assert seen[5]["best"]["train_error"] == pytest.approx(sum(errors) / 2), "of the best setting, not of the luckiest run"
-    assert seen[5]["status"] == "FINISHED"
+    assert seen[5]["files"] == ["comparison.csv"] and "0.0" in seen[5]["text"], "one setting is no picture"
+    assert seen[6]["best"]["train_error"] == pytest.approx(sum(errors) / 2), "of the best setting, not of the luckiest run"
+    assert seen[6]["status"] == "FINISHED"
 
 
 def test_best_is_said_per_data_set_and_so_it_is_on_the_parent(call, here):
@@ -176,21 +180,70 @@ def test_runs_that_differ_have_names_that_differ(call, here):
     )  # fmt: skip
     names = [line["name"] for line in lines_of(here) if line["call"] == "store"]
     assert len(set(names)) == len(names) == 16
-    assert "cart toy seed=1" in names and "cart toy impurity=entropy criterion=gain_ratio max_depth=2 seed=2" in names
+    assert "criterion=gain_ratio max_depth=2 impurity=entropy seed=2 cart toy" in names
+    assert "criterion=reduction max_depth=none impurity=auto seed=1 cart toy" in names, "also where it is the default"
 
 
 def test_a_store_that_makes_a_sweep_wait_is_asked_once(call, here):
     source = (here / "lines.py").read_text()
-    (here / "lines.py").write_text(source.replace("        if self.fails == call:\n", SLOW_TROUBLE))
+    (here / "lines.py").write_text(source.replace("        if self.fails == call and", SLOW_TROUBLE))
     result = call(
         "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "tracker.fails=store",
         "-m", "seed=1,2,3,4", "hydra.sweep.dir=s",
     )  # fmt: skip
     assert result.status == 3
-    assert (here / "asked").read_text() == "x", "three of four runs did not wait for it"
+    assert (here / "asked").read_text() == "xx", "three of four runs did not wait for it; at the end it is asked once more"
     assert "4 runs are kept, but not tracked" in result.err
     assert len(run_folders(here / "s")) == 4
     (here / "lines.py").write_text(source)
+
+
+@pytest.mark.parametrize("fails", ["prepare", "open_sweep", "store"])
+def test_a_tracker_that_was_in_trouble_for_a_while_has_every_run_at_the_end(fails, call, here):
+    result = call(
+        "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", f"tracker.fails={fails}",
+        "tracker.heals=true", "-m", "seed=1,2", "hydra.sweep.dir=s",
+    )  # fmt: skip
+    assert result.status == 0 and "warning" not in result.err, result.err
+    stored = {(line["name"], line["sweep"]) for line in lines_of(here) if line["call"] == "store"}
+    assert {("seed=1 cart toy", "parent"), ("seed=2 cart toy", "parent")} <= stored
+    assert lines_of(here)[-1]["call"] == "close_sweep"
+
+
+TWO_NAMES = ("method=cart,greedy", "criterion=reduction", "impurity=gini", "stopping=standard", "hydra.sweep.dir=s")
+"""Two spellings of the same work: the fingerprints are equal, the names are not."""
+
+
+def test_a_resumed_sweep_keeps_every_run_under_its_own_name(toy, here):
+    for seeds in ("seed=1,2", "seed=1,2,3"):
+        table = toy("-m", *TWO_NAMES, seeds, "skip_finished=true").out
+        told = {line.split()[0]: line.split()[-2] for line in table.splitlines()[2:4]}
+        assert told == dict.fromkeys(("cart", "greedy"), str(seeds.count(",") + 1))
+    kept = [read_run(folder) for folder in run_folders(here / "s")]
+    assert sorted((run.method, run.seed) for run in kept) == [(m, s) for m in ("cart", "greedy") for s in (1, 2, 3)]
+    assert len({run.fingerprint for run in kept}) == 3
+
+
+def test_one_sweep_folder_is_one_parent_however_often_it_is_gone_on_with(call, here):
+    lines = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "skip_finished=true")
+    call(*lines, "seed=1,2", "hydra.sweep.dir=s")
+    seen = len(lines_of(here))
+    call(*lines, "seed=2,3", "hydra.sweep.dir=s")
+    calls = [line["call"] for line in lines_of(here)[seen:] if line["call"] != "prepare"]
+    assert calls == ["reopen_sweep", "store", "annotate", "close_sweep"], "what the parent has is not sent again"
+    told = lines_of(here)[-1]["best"]["train_error"], lines_of(here)[-2]["text"].splitlines()[3].split()[-2]
+    errors = [read_run(folder).metrics["train_error"] for folder in run_folders(here / "s")]
+    assert told == (pytest.approx(sum(errors) / 3), "3"), "the parent tells of all its runs"
+
+
+def test_a_run_finished_elsewhere_is_a_run_of_this_sweep_too(call, here):
+    lines = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "skip_finished=true")
+    call(*lines, "seed=1", "hydra.sweep.dir=one")
+    call(*lines, "seed=1,2", "hydra.sweep.dir=two")
+    stored = [(line["folder"], line["copy_of"]) for line in lines_of(here) if line["call"] == "store"]
+    one, two = here / "one" / "0", here / "two"
+    assert stored == [(str(one), ""), (str(two / "0"), str(one)), (str(two / "1"), "")]
+    assert (two / "0" / "record.json").stat().st_mtime == (one / "record.json").stat().st_mtime, "it was computed then"
 
 
 SLOW_TROUBLE = """        if self.fails == call:
@@ -198,7 +251,7 @@ SLOW_TROUBLE = """        if self.fails == call:
             with Path("asked").open("a") as stream:
                 stream.write("x")
             time.sleep(1.2)
-"""
+        if self.fails == call and"""
 
 
 @pytest.mark.parametrize("fails", ["prepare", "open_sweep", "store", "close_sweep"])
@@ -288,7 +341,7 @@ def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(
     assert "2 of 2, 1 failed; " in result.out
     assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err
     assert [line["call"] for line in lines_of(here) if line["call"] != "prepare"] == [
-        "open_sweep", "store", "store_failure", "close_sweep",
+        "open_sweep", "store", "store_failure", "annotate", "close_sweep",
     ]  # fmt: skip
 
 

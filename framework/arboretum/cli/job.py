@@ -30,7 +30,7 @@ class Job:
 
     files : one-file plugins, for workers that have no registry yet.   index : folder of the index of finished runs.
     notes : where a sweep's jobs leave word; None for a single run, whose result or error is kept here.
-    constant : keys that all jobs have alike.   sweep_id : the tracker's id of the sweep.
+    constant : keys that all jobs have alike.   varied : those with which the runs' names begin.   sweep_id : the tracker's id of the sweep.
     """
 
     files: tuple[str, ...]
@@ -40,6 +40,7 @@ class Job:
     notes: Path | None = None
     sweep: Path | None = None
     constant: frozenset[str] = frozenset()
+    varied: tuple[str, ...] = ()
     sweep_id: str = ""
     finished: Index | None = None
     outcome: Outcome | None = None
@@ -73,6 +74,7 @@ class Job:
             index=self.finished,
             sweep_id=self.sweep_id,
             sweep=self.sweep,
+            varied=self.varied,
             progress=self.progress,
         )
 
@@ -121,7 +123,7 @@ class Job:
         if os.environ.get(DEBUG) == "1":
             traceback.print_exception(error)
         if self.resolved is not None:
-            trouble = here.fail(self.resolved, folder, self.sweep_id, text)
+            trouble = here.fail(self.resolved, folder, self.sweep_id, text, self.varied)
         warnings: tuple[str, ...] = ()
         try:
             write_files(folder, {ERROR: text + "\n"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,20 +16,21 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison, Setting, uncertified
+from arboretum.cli.comparison import Comparison, uncertified
 from arboretum.cli.job import Job
+from arboretum.cli.parent import Parent, tidy
 from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, waiting
 from arboretum.cli.signals import status_of, word_of
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
-from arboretum.errors import ArboretumError, ConfigError, StoreError
-from arboretum.model.record import Record
-from arboretum.runs.folder import RECORD, make_ready, read_run
+from arboretum.errors import ConfigError, StoreError
+from arboretum.runs.folder import RECORD, make_ready
 from arboretum.runs.index import default_root
 from arboretum.runs.notes import FAILED, Note, Notes
-from arboretum.runs.tracking import guarded
+from arboretum.runs.sweeps import BROKEN, ENDED, KILLED, SWEEP, owner, read_sweep, records_of, write_sweep
+from arboretum.runs.sweeps import Sweep as SweepNote
 
 if TYPE_CHECKING:
     from arboretum.cli.run import Application
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 FAILED_STATUS, TRACKER_FAILED = 1, 3
 SHOWN_FAILURES = 20
 CHECKING_SECONDS = 2.0
-CHIEF = ("test_error", "test_mse")
-"""What the parent of a sweep over several data sets shows of the best setting of each, besides the goal."""
 MULTIRUN = "multirun.yaml"
 """What Hydra notes of a sweep in its folder."""
+LAST = ("seed", "split.fold")
+"""Keys that end the varied part of a run's name."""
 
 
 def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
@@ -52,7 +52,8 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     _refuse_mixture(folder, base)
     _make_ready(folder)
     line, start = Line(), time.monotonic()
-    parent = Parent.open(app, base, line)
+    post = Post(app, folder, base)
+    post.open(line)
     notes = Notes.open(folder)
     job = Job(
         app.files,
@@ -61,7 +62,8 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         notes=notes.folder.absolute(),
         sweep=folder.absolute(),
         constant=_constant_keys(app.arguments.overrides),
-        sweep_id=parent.id,
+        varied=post.sweep.varied,
+        sweep_id=post.parent.sweep.id if post.parent else "",
         progress=_compiling(line),
     )
     loader.checked = _checking(line)
@@ -80,16 +82,18 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         loader.checked = _quiet
         notes.close()
     done = notes.read()
-    records = _records(done)
-    compared = Comparison.of(records, str(base.goal))
-    trouble = parent.close(compared, "KILLED" if ended else "FAILED" if broken else "FINISHED")
+    records = records_of(folder)
+    compared = Comparison.of(records, post.sweep.goal)
+    if not ended:
+        done = post.hand_in(done, line)
+    trouble = post.close(compared, KILLED if ended else BROKEN if broken else ENDED)
     if broken is not None and not done:
         _remove_leftovers(folder)
         raise broken
     if records:
         terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
-        for line in uncertified(records):
-            terminal.say(line)
+        for text in uncertified(records):
+            terminal.say(text)
     _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
     if ended is not None:
         kept = sum(note.status != FAILED for note in done)
@@ -101,6 +105,75 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     if broken is not None:
         raise broken
     return _status(done, trouble)
+
+
+class Post:
+    """What a sweep has to do with its tracker, which may be in trouble at any time and never loses a run."""
+
+    def __init__(self, app: Application, folder: Path, base: Any) -> None:
+        composed = Composed(base)
+        self.app, self.folder = app, folder
+        self.component = component_from(composed.task, composed.choices, "tracker", app.registry)
+        self.config = OmegaConf.to_container(composed.task, resolve=False)
+        before = read_sweep(folder)
+        varied = dict.fromkeys((*_varied_keys(app.arguments.overrides, base), *(before.varied if before else ())))
+        overrides = tuple(app.arguments.overrides)
+        self.sweep = SweepNote(overrides, tuple(varied), str(base.goal), owner=owner())
+        self.parent: Parent | None = None
+        self.trouble = ""
+
+    def open(self, line: Line) -> None:
+        """Make the tracker ready and open the parent run, before any worker starts."""
+        if self.component is None:
+            write_sweep(self.folder, self.sweep)
+            return
+        start = time.monotonic()
+        with waiting(f"opening tracker {self.component.name}", line):
+            self.trouble = self.app.session.ask(self.component, self._open)
+        if self.parent is None:
+            write_sweep(self.folder, self.sweep)
+        if self.trouble and time.monotonic() - start > QUIET_SECONDS:  # else it is said at the end
+            terminal.warn(f"{self.trouble}; the sweep goes on, its runs are kept and sent at its end")
+
+    def _open(self) -> None:
+        tracker = self.app.session.prepare_tracker(self.component)
+        tidy(tracker)
+        self.parent = Parent.open(self.folder, self.sweep, tracker, self.config)
+
+    def hand_in(self, notes: Sequence[Note], line: Line) -> list[Note]:
+        """Ask a tracker that was in trouble once more, now that nothing waits for it; returns the notes as they then are."""
+        if self.component is None:
+            return list(notes)
+        tried = self.parent is None or any(note.tracker_error for note in notes)
+        if tried:
+            self.app.session.forgive(self.component)
+
+        def send() -> None:
+            if self.parent is None:
+                self._open()
+            self.parent.send(self.app.registry)
+
+        with waiting(f"handing in runs to tracker {self.component.name}", line):
+            self.trouble = self.app.session.ask(self.component, send)
+        if self.trouble:
+            return list(notes)
+        return [note if note.status == FAILED else attrs.evolve(note, tracker_error="") for note in notes]
+
+    def close(self, compared: Comparison, status: str) -> str:
+        """End the parent; returns what went wrong so far, or ""."""
+        if self.parent is not None:
+            with waiting(f"closing the sweep in tracker {self.component.name}"):
+                trouble = self.app.session.ask(self.component, lambda: self.parent.close(compared, status))
+            self.trouble = self.trouble or trouble
+        return self.trouble
+
+
+def _varied_keys(overrides: Sequence[str], base: Any) -> list[str]:
+    """What differs from job to job, in the order in which it was said, seed and fold last."""
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    keys = [override.get_key_element() for override in parsed if override.is_sweep_override()]
+    keys = [*keys, *(base.hydra.sweeper.get("params") or {})]
+    return sorted((key.lstrip("+") for key in keys if not key.startswith("hydra")), key=lambda key: key in LAST)
 
 
 def _constant_keys(overrides: Sequence[str]) -> frozenset[str]:
@@ -153,11 +226,14 @@ def _overrides_of(folder: Path) -> list[str] | None:
 
 def _remove_leftovers(folder: Path) -> None:
     """A sweep that was refused leaves no folder behind."""
-    for path in (folder / MULTIRUN, folder):
-        try:
-            path.unlink() if path.is_file() else path.rmdir()
-        except OSError:
-            return  # something else is in it: it stays
+    if any(folder.glob(f"*/{RECORD}")):
+        return
+    try:
+        for name in (MULTIRUN, SWEEP):
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+    except OSError:
+        return  # something else is in it: it stays
 
 
 def _quiet(n_checked: int) -> None:
@@ -181,74 +257,6 @@ def _compiling(line: Line) -> Any:
             line.show(message, now=True)
 
     return progress
-
-
-@attrs.define
-class Parent:
-    """The tracker's parent run of a sweep.   trouble : what went wrong with it, or ""."""
-
-    tracker: Any = None
-    id: str = ""
-    trouble: str = ""
-
-    @staticmethod
-    def open(app: Application, base: Any, line: Line) -> Parent:
-        """Make the tracker ready and open the parent run, before any worker starts."""
-        composed = Composed(base)
-        component = component_from(composed.task, composed.choices, "tracker", app.registry)
-        if component is None:
-            return Parent()
-        config = OmegaConf.to_container(composed.task, resolve=False)
-        described = {"overrides": list(app.arguments.overrides), **config}
-        name, found = " ".join(app.arguments.overrides) or "sweep", Parent()
-
-        def open_it() -> None:
-            found.tracker = app.session.prepare_tracker(component)
-            found.id = guarded(found.tracker, lambda: found.tracker.open_sweep(name, described))
-
-        start = time.monotonic()
-        with waiting(f"opening tracker {component.name}", line):
-            found.trouble = app.session.ask(component, open_it)
-        if found.trouble and time.monotonic() - start > QUIET_SECONDS:  # else it is said at the end
-            terminal.warn(f"{found.trouble}; the sweep goes on, its runs are kept for arboretum sync")
-        return found
-
-    def close(self, compared: Comparison, status: str) -> str:
-        """Put the metrics of the best setting on the parent and end it; returns what went wrong so far, or ""."""
-        if not self.id:
-            return self.trouble
-        try:
-            with waiting(f"closing the sweep in tracker {self.tracker.name}"):
-                guarded(self.tracker, lambda: self.tracker.close_sweep(self.id, best_metrics(compared.best), status))
-        except ArboretumError as error:
-            self.trouble = str(error)
-        return self.trouble
-
-
-def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
-    """Means over the runs of the best setting.
-
-    Several data sets: the mean over their best settings, and goal and test error of each, as "valid_error.iris".
-    """
-    means = [setting.metrics() for setting in best]
-    shared = [name for name in (means[0] if means else {}) if all(name in metrics for metrics in means)]
-    found = {name: math.fsum(metrics[name] for metrics in means) / len(means) for name in shared}
-    for setting, metrics in zip(best, means, strict=True) if len(best) > 1 else ():
-        chief = [name for name in dict.fromkeys((setting.goal, *CHIEF)) if name in metrics]
-        found |= {f"{name}.{setting.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
-    return found
-
-
-def _records(notes: Sequence[Note]) -> list[Record]:
-    """What the jobs that did not fail have kept."""
-    found = []
-    for note in notes:
-        if note.status != FAILED:
-            try:
-                found.append(read_run(Path(note.folder)))
-            except StoreError as error:
-                terminal.warn(str(error))
-    return found
 
 
 def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:

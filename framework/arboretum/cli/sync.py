@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from arboretum.cli import terminal
+from arboretum.cli.comparison import Comparison
 from arboretum.cli.finding import OVERRIDES_HELP, tracker_from
+from arboretum.cli.parent import Parent, close_dead
 from arboretum.cli.reproduce import command_of
 from arboretum.cli.terminal import Parser
 from arboretum.config.execute import tracker_fields
@@ -16,6 +19,7 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Registry
 from arboretum.runs.folder import TRACKED, read_run, run_folders
 from arboretum.runs.names import run_name
+from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, records_of
 from arboretum.runs.tracking import guarded, track_folder
 from arboretum.runs.verdict import unsent
 
@@ -42,18 +46,17 @@ def main(argv: list[str]) -> int:
     found = [folder for root in _roots(named) for folder in run_folders(root)]
     waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
     sent, failures, alone = 0, 0, 0
-    trackers: dict[Any, Any] = {}
+    office = Office(registry, chosen)
     for folder in waiting:
         try:
-            component = chosen or recorded_tracker(folder, registry)
-            if component is None:
+            tracker = office.tracker(folder)
+            if tracker is None:
                 alone += 1
                 continue
-            if component not in trackers:
-                guarded(component, component.prepare)
-                trackers[component] = component
-            name = run_name(read_run(folder).config, registry)
-            sent += bool(track_folder(trackers[component], folder, tracker_fields(component), name=name))
+            parent = office.parent(folder.parent, tracker)
+            sweep = parent.sweep if parent else Sweep()
+            name = run_name(read_run(folder).config, registry, sweep.varied)
+            sent += bool(track_folder(tracker, folder, tracker_fields(tracker), sweep.id, name=name))
         except TrackerError as error:  # the store itself is in trouble: the next run would meet the same
             terminal.report_error(error)
             failures = len(waiting) - sent - alone
@@ -61,12 +64,56 @@ def main(argv: list[str]) -> int:
         except ArboretumError as error:
             terminal.report_error(error)
             failures += 1
+    try:
+        office.close({folder.parent: folder for folder in found})
+    except ArboretumError as error:
+        terminal.report_error(error)
+        failures += 1
     for folder, facts in (one for root in _roots(named) for one in unsent(root)):
         failures += 1
         terminal.tell(f"a reproduction is sent by its own command: {command_of(facts, folder, registry)}")
     untouched = f", {alone} asked for no tracker (name one: tracker=mlflow)" if alone else ""
     terminal.say(f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}")
     return 1 if failures else 0
+
+
+class Office:
+    """Trackers made ready, and the parents of the sweeps whose runs are sent.   chosen : the tracker for all, or None."""
+
+    def __init__(self, registry: Registry, chosen: Any) -> None:
+        self.registry, self.chosen = registry, chosen
+        self._ready: dict[Any, Any] = {}
+        self._parents: dict[Any, Parent] = {}
+
+    def tracker(self, folder: Path) -> Any:
+        """The tracker for the run of a folder, None where it asked for none.  Raises ArboretumError."""
+        component = self.chosen or recorded_tracker(folder, self.registry)
+        if component is not None and component not in self._ready:
+            guarded(component, component.prepare)
+            self._ready[component] = component
+        return None if component is None else self._ready[component]
+
+    def parent(self, home: Path, tracker: Any) -> Parent | None:
+        """The parent of the sweep in a folder, None where it is no sweep's.  Raises TrackerError, StoreError."""
+        sweep = read_sweep(home)
+        if (home, tracker) not in self._parents and sweep is not None:
+            at_work = sweep.is_running and sweep.tracker == tracker_fields(tracker)  # its own command closes it
+            self._parents[home, tracker] = Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
+        return self._parents.get((home, tracker))
+
+    def close(self, homes: Mapping[Path, Path]) -> None:
+        """Close the parents, and those that a killed sweep left open.   homes : sweep folder → one of its run folders."""
+        for parent in self._parents.values():
+            sweep = parent.sweep
+            if sweep.owner == owner():
+                told = Comparison.of(records_of(parent.folder), sweep.goal)
+                parent.close(told, KILLED if sweep.status == RUNNING else sweep.status)
+        for home, folder in homes.items():
+            sweep = read_sweep(home)
+            if sweep is not None and sweep.id and sweep.status == RUNNING and is_dead(sweep.owner):
+                tracker = self.tracker(folder)
+                if tracker is not None:
+                    close_dead(tracker)
 
 
 def _roots(named: list[str]) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arboretum.cli import terminal
 from arboretum.cli.finding import OVERRIDES_HELP, tracker_from
+from arboretum.cli.parent import tidy
 from arboretum.cli.terminal import Parser
 from arboretum.errors import CapabilityError
 from arboretum.plugin.discovery import load_registry
@@ -25,6 +26,7 @@ def main(argv: list[str]) -> int:
         raise CapabilityError(f"tracker {name} has no user interface; choose another with tracker=NAME")
     terminal.tell(f"starting the user interface of tracker {tracker.name}, which takes some seconds")
     try:
+        tidy(tracker)
         guarded(tracker, lambda: tracker.serve(host=arguments.host, port=arguments.port))
     except KeyboardInterrupt:
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import attrs
 
 from arboretum.config.resolve import Resolved, component_values
-from arboretum.errors import ArboretumError, TrackerError
+from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.tracker import RunInfo
@@ -20,14 +21,17 @@ from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
 from arboretum.runs.folder import (
+    RECORD,
+    TRACKED,
     artifacts,
     free_folder,
     is_taken,
+    is_tracked,
     make_ready,
+    names_of,
     read_run,
     refuse_taken,
     remove_if_empty,
-    tracked_by,
     write_files,
     write_run,
 )
@@ -88,11 +92,15 @@ class Session:
         start = time.monotonic()
         try:
             action()
-        except TrackerError as error:
+        except (TrackerError, StoreError) as error:
             if time.monotonic() - start > VAIN_SECONDS:
                 self._given_up[component] = str(error)
             return str(error)
         return ""
+
+    def forgive(self, component: Any) -> None:
+        """Ask a tracker again that made a run wait in vain."""
+        self._given_up.pop(component, None)
 
     def is_ready(self, component: Any) -> bool:
         """Whether the tracker was made ready in this process."""
@@ -127,12 +135,14 @@ class Session:
         index: Index | None = None,
         sweep_id: str = "",
         sweep: Path | None = None,
+        varied: tuple[str, ...] = (),
         progress: Progress | None = None,
     ) -> Outcome:
         """Do one run.
 
         folder : where to keep it; proved writable before any work.   index : of finished runs, asked when the settings say
         so, and told.   sweep_id : the tracker's id of the multirun.   sweep : the multirun's folder.
+        varied : the keys that the multirun varies, with which names begin.
         A folder that holds another finished run is refused; in a multirun, "NAME-2" beside it is taken instead.
         Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
         """
@@ -151,9 +161,10 @@ class Session:
         trouble = self._open_tracker(resolved.parts.tracker)
         prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
-            found = index.find(prepared.fingerprint)
+            found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
-                return self._reuse(found, folder, resolved, sweep_id, sweep)
+                info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, sweep_id=sweep_id)
+                return self._reuse(found, folder, resolved, info, sweep)
         record = engine.run(request, progress, prepared)
         files = artifacts(record)
         warnings = list(filter(None, [engine.kernel_trouble()]))
@@ -167,7 +178,10 @@ class Session:
         if resolved.parts.tracker is not None and not trouble:
             if progress is not None:
                 progress(0, None, f"giving the run to tracker {resolved.parts.tracker.name}")
-            trouble = self._track(resolved, RunInfo("", {}, folder, sweep_id), record, files)
+            name = run_name(resolved.config, self.registry, varied)
+            info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
+            tracker = self.tracker(resolved.parts.tracker)
+            trouble = self.ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
         return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
 
     def _request(self, resolved: Resolved) -> Any:
@@ -198,41 +212,46 @@ class Session:
         """Start the tracker early, so that it loads while the run works; what is wrong with it, or ""."""
         return "" if component is None else self.ask(component, lambda: self.prepare_tracker(component))
 
-    def _track(self, resolved: Resolved, info: RunInfo, record: Record, files: Mapping[str, str]) -> str:
-        tracker = self.tracker(resolved.parts.tracker)
-        name = run_name(resolved.config, self.registry)
-        info = attrs.evolve(info, name=name, config=resolved.config, fingerprint=record.fingerprint)
-        return self.ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
-
-    def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str) -> str:
+    def fail(
+        self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str, varied: tuple[str, ...] = ()
+    ) -> str:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""
         tracker = resolved.parts.tracker
         if tracker is None or not self.is_ready(tracker):
             return ""
-        info = RunInfo(run_name(resolved.config, self.registry), resolved.config, folder, sweep_id)
+        info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, folder, sweep_id)
         tracker = self.tracker(tracker)
         return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
 
-    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str, sweep: Path | None) -> Outcome:
-        """A finished run instead of a new one: its files are copied, the tracker gets it if it has not.
+    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, info: RunInfo, sweep: Path | None) -> Outcome:
+        """A finished run instead of a new one: its files are copied under this run's own names, and the tracker gets the copy.
 
         What lies in the sweep's own folder already (under another number, since the sweep grew) stays where it is.
+        info : its name and the tracker's id of the sweep.
         """
         record, kept, trouble = read_run(found), found, ""
-        at_home = sweep is not None and found.resolve().is_relative_to(sweep.resolve())
+        same = names_of(record.config) == names_of(resolved.config)
+        at_home = same and sweep is not None and found.resolve().is_relative_to(sweep.resolve())
         if at_home and folder is not None:
-            remove_if_empty(folder)
-        elif folder is not None and folder.resolve() != found.resolve():
+            if folder.resolve() != found.resolve():
+                remove_if_empty(folder)
+        elif folder is not None and not (same and folder.resolve() == found.resolve()):
+            # names, goal and tracker are this run's own; only what was computed is the other's
+            record = attrs.evolve(record, config=resolved.config)
             names = [path.name for path in found.iterdir() if path.is_file() and not path.name.startswith(".")]
-            write_files(folder, {name: (found / name).read_text(encoding="utf-8") for name in names})
+            if info.sweep_id or not same:  # a sweep's parent has all its runs, copies too
+                names = [name for name in names if name != TRACKED]
+            files = {name: (found / name).read_text(encoding="utf-8") for name in names}
+            write_files(folder, {**files, RECORD: record.to_json()})
+            when = (found / RECORD).stat().st_mtime
+            os.utime(folder / RECORD, (when, when))  # it was computed then
             kept = folder
         tracker = resolved.parts.tracker
         if tracker is not None:
-            fields, name = tracker_fields(tracker), run_name(record.config, self.registry)
-            if tracked_by(kept) != fields:
-                trouble = self.ask(
-                    tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, fields, sweep_id, name=name)
-                )
+            fields, source = tracker_fields(tracker), "" if kept == found else str(found)
+            if not is_tracked(kept, fields, info.sweep_id):
+                send = functools.partial(track_folder, folder=kept, fields=fields, sweep_id=info.sweep_id)
+                trouble = self.ask(tracker, lambda: send(self.prepare_tracker(tracker), name=info.name, copy_of=source))
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 
 

@@ -11,7 +11,9 @@ A tracker observes: it computes nothing, runs after the clock has stopped, and i
 
 A tracker may offer more, which is used where it is there: ``warm()`` starts loading in the background; ``close()`` lets go of
 processes and connections (they are reopened when needed); ``serve(host, port)`` shows the store in a browser until Ctrl-C;
-``annotate(sweep_id, text, files)`` puts words (Markdown) and files (name → text) on the parent of a sweep before it is closed.
+``annotate(sweep_id, text, files)`` puts words (Markdown) and files (name → text) on the parent of a sweep before it is closed;
+``reopen_sweep(sweep_id, name, config)`` goes on with a parent and returns its id, "" when it is gone; ``open_sweeps()`` lists the
+parents that nobody closed: "id", and "owner" and "folder" of the configuration they were opened with ("" without).
 """
 
 from __future__ import annotations
@@ -28,13 +30,17 @@ from arboretum.model.record import Record
 
 @attrs.frozen
 class RunInfo:
-    """What identifies a run: its configuration, folder, and the sweep it belongs to ("" when it is alone)."""
+    """What identifies a run: its configuration, folder, and the sweep it belongs to ("" when it is alone).
+
+    copy_of : the folder of the finished run that was taken instead of doing this one again, "" where it was done.
+    """
 
     name: str
     config: Mapping[str, Any]
     folder: Path | None = None
     sweep_id: str = ""
     fingerprint: str = ""
+    copy_of: str = ""
 
 
 class Tracker(Component, Protocol):
@@ -48,7 +54,7 @@ class Tracker(Component, Protocol):
         """Open the parent of a multirun and return its id.
 
         config : what was asked.  A number ``seconds`` in it says that the work is done and took so long before this call
-        (a reproduction is judged before it is sent).
+        (a reproduction is judged before it is sent); ``owner`` names the process that will close it, ``folder`` where its runs are.
         """
         ...
 

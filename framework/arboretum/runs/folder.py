@@ -132,11 +132,26 @@ def read_run(folder: Path) -> Record:
 
 def fingerprint_of(folder: Path) -> str | None:
     """Fingerprint of the finished and verified run in a folder; None where there is none (or none that can be read)."""
+    found = identity_of(folder)
+    return found[0] if found else None
+
+
+def identity_of(folder: Path) -> tuple[str, str] | None:
+    """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder, or None."""
     try:
         data = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return (data["fingerprint"], names_of(data["config"])) if data["verified"] is True else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return data.get("fingerprint") if isinstance(data, dict) and data.get("verified") is True else None
+
+
+def names_of(config: Mapping[str, Any]) -> str:
+    """The options that a run was asked for by, as text.
+
+    They are no part of the fingerprint: a preset and its parts written out are the same work, under two names.
+    """
+    choices = {kind: option for kind, option in (config.get("choices") or {}).items() if kind != "tracker"}
+    return json.dumps(choices, sort_keys=True, default=str)
 
 
 def is_taken(folder: Path, fingerprint: str = "") -> bool:
@@ -160,17 +175,18 @@ def free_folder(folder: Path, fingerprint: str = "") -> Path:
     return found
 
 
-def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str) -> None:
-    """Note which tracker has the run.  Raises StoreError."""
-    write_files(folder, {TRACKED: json.dumps({"tracker": tracker, "id": run_id}, indent=2)})
+def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str, sweep_id: str = "") -> None:
+    """Note which tracker has the run, and below which parent.  Raises StoreError."""
+    write_files(folder, {TRACKED: json.dumps({"tracker": tracker, "id": run_id, "sweep": sweep_id}, indent=2)})
 
 
-def tracked_by(folder: Path) -> Mapping[str, Any] | None:
-    """The tracker's name and fields as noted, or None."""
+def is_tracked(folder: Path, tracker: Mapping[str, Any], sweep_id: str = "") -> bool:
+    """Whether that tracker (name and fields) has the run: below this parent, if one is named."""
     try:
-        return json.loads((folder / TRACKED).read_text(encoding="utf-8"))["tracker"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        noted = json.loads((folder / TRACKED).read_text(encoding="utf-8"))
+        return noted["tracker"] == dict(tracker) and sweep_id in ("", noted.get("sweep", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def run_folders(root: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from arboretum.errors import StoreError
-from arboretum.runs.folder import fingerprint_of, run_folders, write_files
+from arboretum.runs.folder import fingerprint_of, identity_of, run_folders, write_files
 
 HOME = "ARBORETUM_RUNS"
 """Environment variable: the folder of the index; default ``outputs`` where the command is run."""
@@ -22,26 +22,29 @@ class Index:
     def __init__(self, root: Path, more: Path | None = None) -> None:
         self.root = root / ".finished"
         self._more = more
-        self._seen: dict[str, Path] | None = None
+        self._seen: dict[tuple[str, str], Path] | None = None
 
     def add(self, fingerprint: str, folder: Path) -> None:
         """Note a finished run.  Raises StoreError when the index cannot be written."""
         write_files(self.root / fingerprint[:2], {fingerprint: f"{folder.resolve()}\n"})
 
-    def find(self, fingerprint: str) -> Path | None:
-        """The folder of the finished run with that fingerprint, when it is still there and says the same; else None."""
-        try:
-            folder = Path((self.root / fingerprint[:2] / fingerprint).read_text(encoding="utf-8").strip())
-        except OSError:
-            folder = self._elsewhere().get(fingerprint)
-        if folder is not None and fingerprint_of(folder) == fingerprint:
-            return folder
-        return None
+    def find(self, fingerprint: str, names: str = "") -> Path | None:
+        """The folder of the finished run with that fingerprint, when it is still there and says the same; else None.
 
-    def _elsewhere(self) -> dict[str, Path]:
+        One of the same names (:func:`~arboretum.runs.folder.names_of`) among ``more`` is preferred, then any.
+        """
+        seen = self._elsewhere()
+        folders = [seen.get((fingerprint, names)), *(path for (mark, _), path in seen.items() if mark == fingerprint)]
+        try:
+            folders.insert(1, Path((self.root / fingerprint[:2] / fingerprint).read_text(encoding="utf-8").strip()))
+        except OSError:
+            pass  # not in the index: what lies among ``more`` may do
+        return next((path for path in folders if path is not None and fingerprint_of(path) == fingerprint), None)
+
+    def _elsewhere(self) -> dict[tuple[str, str], Path]:
         if self._seen is None:
             folders = run_folders(self._more) if self._more is not None and self._more.is_dir() else []
-            self._seen = {mark: folder for folder in folders if (mark := fingerprint_of(folder))}
+            self._seen = {found: folder for folder in folders if (found := identity_of(folder))}
         return self._seen
 
 

@@ -1,8 +1,8 @@
-"""What is a run called in lists?  Method, data set and seed, and whatever differs from what nobody would have to say."""
+"""What is a run called in lists?  What its sweep varies, then method, data set and seed, and what differs from the usual."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -16,16 +16,28 @@ UNSAID = frozenset({"method", "dataset", "tracker"})
 """Groups of which the name says the option, or nothing."""
 
 
-def run_name(config: Mapping[str, Any], registry: Registry) -> str:
-    """Compose "cart iris criterion=gain_ratio max_depth=3 seed=1".
+def run_name(config: Mapping[str, Any], registry: Registry, varied: Sequence[str] = ()) -> str:
+    """Compose "max_depth=3 seed=1 cart iris criterion=gain_ratio".
 
     config : a record's.  Options are named where they differ from the preset's (or the default's), fields where they
-    differ from their component's defaults.
+    differ from their component's defaults.   varied : keys that come first, as lists cut names at their end.
     """
     choices = config.get("choices", {})
-    words = [str(choices[key]) for key in ("method", "dataset") if choices.get(key)]
-    words += [f"{key.rpartition('.')[2]}={_spelled(value)}" for key, value in _unusual(config, registry)]
-    return " ".join([*words, f"seed={config.get('seed', 0)}"])
+    words = {key: str(choices[key]) for key in ("method", "dataset") if choices.get(key)}
+    words |= {key: f"{key.rpartition('.')[2]}={_spelled(value)}" for key, value in _unusual(config, registry)}
+    words["seed"] = f"seed={config.get('seed', 0)}"
+    first = {key: words.pop(key, None) or f"{key.rpartition('.')[2]}={_spelled(_value(config, key))}" for key in varied}
+    return " ".join([*first.values(), *words.values()])
+
+
+def _value(config: Mapping[str, Any], key: str) -> Any:
+    """What a key of an override has: the option of a group, or a field ("stopping.standard.max_depth")."""
+    if key in config.get("choices", {}):
+        return config["choices"][key]
+    value: Any = config
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def _unusual(config: Mapping[str, Any], registry: Registry) -> Iterator[tuple[str, Any]]:

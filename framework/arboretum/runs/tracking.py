@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
-from arboretum.runs.folder import mark_tracked, read_files, record_from, tracked_by
+from arboretum.runs.folder import is_tracked, mark_tracked, read_files, record_from
 
 Result = TypeVar("Result")
 
@@ -33,21 +33,23 @@ def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str],
     run_id = guarded(tracker, lambda: tracker.store(info, record, files))
     if info.folder is not None:
         try:
-            mark_tracked(info.folder, fields, run_id)
+            mark_tracked(info.folder, fields, run_id, info.sweep_id)
         except StoreError as error:
             raise TrackerError(f"tracker {tracker.name} has the run as {run_id}, but {error}") from error
     return run_id
 
 
-def track_folder(tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "", *, name: str = "") -> str:
-    """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already.
+def track_folder(
+    tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "", *, name: str = "", copy_of: str = ""
+) -> str:
+    """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already (in that sweep).
 
-    name : how the tracker lists it; the tracker's own choice without.
+    name : how the tracker lists it; the tracker's own choice without.   copy_of : see :class:`RunInfo`.
     Raises StoreError (no run there) and TrackerError.
     """
-    if tracked_by(folder) == dict(fields):
+    if is_tracked(folder, fields, sweep_id):
         return ""
     files = read_files(folder)
     record = record_from(files, str(folder))
-    info = RunInfo(name, record.config, folder, sweep_id, record.fingerprint)
+    info = RunInfo(name, record.config, folder, sweep_id, record.fingerprint, copy_of)
     return track(tracker, info, record, files, fields)

@@ -19,6 +19,7 @@ from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.runs.folder import write_files
 from arboretum.runs.pieces import OUT
+from arboretum.runs.sweeps import owner
 from arboretum.runs.tracking import guarded
 
 SUMMARY, CELLS, CLAIMS = "reproduction.json", "cells.csv", "claims.csv"
@@ -91,7 +92,7 @@ def track_verdict(
     if _sent(folder) == {"tracker": dict(fields), "judgement": mark}:
         return ""
     judged, name = told.judgement, told.facts["name"]
-    parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", told.facts))
+    parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**told.facts, "owner": owner()}))
     try:
         for chapter in judged.chapters:
             _track_chapter(tracker, told, chapter, folder, parent)

@@ -264,3 +264,34 @@ def test_keys_differ_by_fingerprint_folder_and_outcome(tmp_path):
     }
     assert len(keys) == 4
     assert entry.key_of("", tmp_path, "FINISHED") == entry.key_of("a", None, "FINISHED") == ""
+
+
+def test_a_sweep_that_goes_on_keeps_its_parent_and_tells_of_all_its_runs(mlflow_tracker, query, tmp_path):
+    sweep = mlflow_tracker.open_sweep("seed=0", {})
+    for seed in (0, 1):
+        record = sample_record(seed)
+        mlflow_tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record))
+        mlflow_tracker.close_sweep(sweep, {"valid_error": 0.5 + seed}, "FINISHED")
+        if seed == 0:
+            assert mlflow_tracker.reopen_sweep(sweep, "seed=0,1", {"overrides": ["seed=0,1"]}) == sweep
+            assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [("seed=0,1", "RUNNING")]
+    assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [("seed=0,1", "FINISHED")]
+    latest = dict(query("SELECT key, value FROM latest_metrics WHERE run_uuid = ?", sweep))
+    assert (latest["runs"], latest["valid_error"]) == (2.0, 1.5)
+    text = tags_of(query, sweep)["mlflow.note.content"]
+    assert "**2 runs**" in text and "no longer those of all runs: seed." in text
+    assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
+    assert mlflow_tracker.reopen_sweep("0" * 32, "gone", {}) == ""
+
+
+def test_parents_that_nobody_closed_are_listed_with_their_owner(mlflow_tracker):
+    sweep = mlflow_tracker.open_sweep("left", {"owner": "here 1 2", "folder": "s"})
+    assert {"id": sweep, "owner": "here 1 2", "folder": "s"} in mlflow_tracker.open_sweeps()
+    mlflow_tracker.close_sweep(sweep, {}, "KILLED")
+    assert sweep not in [one["id"] for one in mlflow_tracker.open_sweeps()]
+
+
+def test_a_copy_of_a_run_says_of_which_folder(mlflow_tracker, query, tmp_path):
+    record = sample_record()
+    run_id = mlflow_tracker.store(attrs.evolve(sample_run(tmp_path), copy_of="old/3"), record, sample_files(record))
+    assert tags_of(query, run_id)["arboretum.copy_of"] == "old/3"

@@ -1,0 +1,113 @@
+"""What a sweep's folder says of the sweep: its parent in the tracker, and what varies in it.  And who works on a sweep."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arboretum.errors import StoreError
+from arboretum.model.record import Record
+from arboretum.runs.folder import RECORD, names_of, read_run, write_files
+
+SWEEP = "sweep.json"
+RUNNING, ENDED, BROKEN, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
+"""How a sweep stands, in the words of the tracker's contract."""
+OPTION = "hydra.sweep.dir=FOLDER"
+"""How a sweep's folder is chosen."""
+
+
+UNSAID = ("tracker", "skip_finished", "plugins")
+
+
+@attrs.frozen
+class Sweep:
+    """One sweep: the commands that were given for one folder.
+
+    overrides : of the last command.   varied : keys that differ, with which names begin.   goal : what is best.
+    tracker : its name and fields, {} without one.   id : the parent's there, "" where none could be opened.
+    owner : of the process that works on it (:func:`owner`).   status : RUNNING, then how it ended.
+    """
+
+    overrides: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()
+    goal: str = ""
+    tracker: Mapping[str, Any] = attrs.field(factory=dict)
+    id: str = ""
+    owner: str = ""
+    status: str = RUNNING
+
+    @property
+    def name(self) -> str:
+        """The overrides that say what is done: those that vary first, none that say how it is kept."""
+        said = [(text.partition("=")[0].lstrip("+~"), text) for text in self.overrides]
+        told = [one for one in said if one[0] not in UNSAID and not one[0].startswith(("hydra.", "hydra/", "tracker."))]
+        return " ".join(text for _, text in sorted(told, key=lambda one: one[0] not in self.varied)) or "sweep"
+
+    @property
+    def is_running(self) -> bool:
+        return self.status == RUNNING and not is_dead(self.owner)
+
+
+def write_sweep(folder: Path, sweep: Sweep) -> None:
+    """Note the sweep in its folder.  Raises StoreError."""
+    write_files(folder, {SWEEP: json.dumps(attrs.asdict(sweep), indent=2)}, OPTION)
+
+
+def read_sweep(folder: Path) -> Sweep | None:
+    """The sweep that a folder holds; None where it is none, or nothing can be read."""
+    try:
+        data = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+        return Sweep(**{**data, "overrides": tuple(data["overrides"]), "varied": tuple(data["varied"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def records_of(folder: Path) -> list[Record]:
+    """The finished runs of a sweep's folder: of those that were asked for alike (after a change of the code), the newest.
+
+    What cannot be read is left out.
+    """
+    found: dict[str, Record] = {}
+    for path in sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime):
+        try:
+            record = read_run(path.parent)
+        except StoreError:
+            continue  # half a record is no finished run
+        asked = {key: record.config.get(key) for key in record.config if key not in ("goal", "skip_finished", "tracker", "plugins")}
+        found[json.dumps([names_of(record.config), {**asked, "choices": 0}, record.data], sort_keys=True, default=str)] = record
+    return list(found.values())
+
+
+def owner() -> str:
+    """This process, as a parent run names who works on it: "HOST PID STARTED"."""
+    return f"{socket.gethostname()} {os.getpid()} {_started(os.getpid())}"
+
+
+def is_dead(named: str) -> bool:
+    """Whether the process that :func:`owner` named is known to have ended: on this machine, and gone, or another by now."""
+    host, _, rest = named.partition(" ")
+    pid, _, started = rest.partition(" ")
+    if host != socket.gethostname() or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # somebody else's process
+        return _started(int(pid)) != started
+    return _started(int(pid)) != started
+
+
+def _started(pid: int) -> str:
+    """When a process began (ticks since the machine did, which has an id); "" where /proc does not tell."""
+    try:
+        ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+        return f"{ticks} {Path('/proc/sys/kernel/random/boot_id').read_text(encoding='utf-8').strip()}"
+    except (OSError, IndexError):
+        return ""
