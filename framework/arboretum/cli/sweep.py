@@ -91,9 +91,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         _remove_leftovers(folder)
         raise broken
     if records:
-        terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
-        for text in uncertified(records):
-            terminal.say(text)
+        terminal.say("\n".join([compared.text(terminal.width() if terminal.is_terminal() else None), *uncertified(records)]))
     _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
     if ended is not None:
         kept = sum(note.status != FAILED for note in done)

@@ -140,7 +140,7 @@ def identity_of(folder: Path) -> tuple[str, str] | None:
     """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder, or None."""
     try:
         data = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        return (data["fingerprint"], names_of(data["config"])) if data["verified"] is True else None
+        return (data["fingerprint"], names_of(data.get("config") or {})) if data["verified"] is True else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
