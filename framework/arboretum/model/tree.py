@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -121,19 +122,19 @@ class Tree:
     def n_nodes(self) -> int:
         return len(self.test)
 
-    @property
+    @cached_property
     def is_leaf(self) -> np.ndarray:
         """bool[n_nodes]."""
-        return self.test == LEAF
+        return frozen_array(self.test == LEAF, np.bool_)
 
     @property
     def n_leaves(self) -> int:
         return int(self.is_leaf.sum())
 
-    @property
+    @cached_property
     def mass(self) -> np.ndarray:
         """float64[n_nodes]: weight of the training objects in each node."""
-        return self.weights.sum(axis=1) if self.task is Task.classification else self.weights[:, 0]
+        return frozen_array(self.weights.sum(axis=1) if self.task is Task.classification else self.weights[:, 0], np.float64)
 
     def children(self, node: int) -> np.ndarray:
         """int32[arity]: the children of a node, −1 for an outcome without one; empty at a leaf."""
@@ -143,19 +144,19 @@ class Tree:
         """The test of an inner node."""
         return self.rules[self.test[node]]
 
-    @property
+    @cached_property
     def parent(self) -> np.ndarray:
         """int32[n_nodes]: the parent of each node, −1 at the root."""
         parent = np.full(self.n_nodes, NO_CHILD, np.int32)
         owner = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.child_offset))
         present = self.child >= 0
         parent[self.child[present]] = owner[present]
-        return parent
+        return frozen_array(parent, np.int32)
 
-    @property
+    @cached_property
     def depth_of(self) -> np.ndarray:
         """int64[n_nodes]: number of tests asked before the node is reached."""
-        return self._sum_to(np.ones(self.n_nodes, np.int64))
+        return frozen_array(self._sum_to(np.ones(self.n_nodes, np.int64)), np.int64)
 
     @property
     def price_to(self) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from arboretum.errors import CapabilityError
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
@@ -11,12 +13,17 @@ from arboretum.model.tree import MISSING_SPLITS, Tree
 from arboretum.model.walk import policies
 
 
+NESTED = 12
+"""Levels of one CASE inside the other, at most: databases bound how deep an expression is nested (some at 16 levels)."""
+
+
 def tree_sql(tree: Tree) -> str:
     """Write the prediction of a row as a CASE expression: ``SELECT <it> FROM rows``.
 
     Categories are compared as text, dates as ISO text (2020-03-01), a missing value is NULL.  A row that no branch takes gets the prediction of the
     node where it stops.  Numbers are written in full, so that the database decides as the tree does (in double
-    precision).
+    precision).  In a tree of more than NESTED levels the deeper branch of a node continues the node's own list of WHENs, so
+    that a chain of any length is one list, and n leaves are nested log2(n) levels at most.
 
     Raises CapabilityError: a tree that splits rows with missing values over branches, a test that SQL cannot ask.
     """
@@ -24,38 +31,74 @@ def tree_sql(tree: Tree) -> str:
     if ((policy == MISSING_SPLITS) & ~tree.is_leaf).any():
         msg = "this tree splits rows with missing values over branches, which one SQL expression cannot do"
         raise CapabilityError(msg)
-    depth = tree.depth_of
-    text: dict[int, str] = {}
-    for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
-        if tree.is_leaf[node]:
-            text[node] = _answer(tree, node)
+    last = _deepest(tree, policy) if tree.depth_of.max() > NESTED else None
+    text: list[str] = []
+    stack: list[str | tuple[int, int]] = [(0, 0)]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            text.append(item)
+        elif tree.is_leaf[item[0]]:
+            text.append(_answer(tree, item[0]))
         else:
-            text[node] = _case(tree, node, int(policy[node]), text, "  " * int(depth[node]))
-    return text[0]
+            stack.extend(reversed(_case(tree, *item, policy, last)))
+    return "".join(text)
 
 
-def _case(tree: Tree, node: int, lost: int, text: dict[int, str], indent: str) -> str:
-    """Branches in order; at the end that which rows without an outcome follow (``lost``), else the node's own answer."""
-    rule = tree.rule(node)
+def _deepest(tree: Tree, policy: np.ndarray) -> list[int]:
+    """Per node the outcome below which most CASEs are nested, ties to that of rows without an outcome; −1 at a leaf."""
+    levels, last, edges, start = [0] * tree.n_nodes, [-1] * tree.n_nodes, tree.child.tolist(), tree.child_offset.tolist()
+    for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():  # children come before their parents
+        below = [levels[child] + 1 if child >= 0 else 0 for child in edges[start[node] : start[node + 1]]]
+        last[node] = end = max(range(len(below)), key=lambda k: (below[k], k == policy[node], -k))
+        below[end] -= 1
+        levels[node] = max(below)
+    return last
+
+
+def _case(tree: Tree, node: int, level: int, policy: np.ndarray, last: list[int] | None) -> list[str | tuple[int, int]]:
+    """A CASE, piece by piece; a pair (node, level) stands for what is still to be written.
+
+    last : per node the outcome that comes last, where the branches below it continue the list; None: the last is the
+    branch of rows without an outcome, with a CASE of its own.
+    """
+    indent = "\n" + "  " * level
+    parts: list[str | tuple[int, int]] = []
+    while True:
+        lost = int(policy[node])
+        end = lost if last is None else last[node]
+        branches = [(int(c), level + 1) if c >= 0 else _answer(tree, node) for c in tree.children(node)]
+        tests = _conditions(tree.rule(node))
+        for k, test in enumerate(tests):
+            if k != end:
+                parts += [f"{indent}  WHEN {_none_of(tests, k) if k == lost else test} THEN ", branches[k]]
+        if lost < 0 and end >= 0:
+            parts += [f"{indent}  WHEN {_none_of(tests)} THEN ", _answer(tree, node)]
+        below = branches[end] if end >= 0 else _answer(tree, node)
+        if last is None or isinstance(below, str) or tree.is_leaf[below[0]]:
+            break
+        node = below[0]
+    if not parts:
+        return [below]
+    said = ""
+    if end >= 0 and end == lost:  # the last branch is also that of rows without an outcome
+        rule = tree.rule(node)
+        branch = f"{', '.join(rule.columns)} {rule.outcome_label(end)}".replace("*/", "* /")
+        said = f"/* {branch} or missing */ "
+    return ["CASE", *parts, f"{indent}  ELSE {said}", below, f"{indent}END"]
+
+
+def _none_of(tests: Sequence[str], but: int = -1) -> str:
+    """The condition that no test (``but`` one) is true, be it false or unknown."""
+    others = "".join(f"WHEN {test} THEN 0 " for k, test in enumerate(tests) if k != but)
+    return f"CASE {others}ELSE 1 END = 1" if others else "1 = 1"
+
+
+def _conditions(rule: TestRule) -> list[str]:
     if type(rule) not in _CONDITIONS:
         msg = f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL"
         raise CapabilityError(msg)
-    branches = [text.pop(int(child)) if child >= 0 else _answer(tree, node) for child in tree.children(node)]
-    conditions = _CONDITIONS[type(rule)](rule)
-    space = "\n" + indent + "  "
-    lines = [
-        f"WHEN {condition} THEN {branch}"
-        for k, (condition, branch) in enumerate(zip(conditions, branches, strict=True))
-        if k != lost
-    ]
-    if not lines:
-        return branches[lost]
-    if lost >= 0:  # the last branch is also that of rows without an outcome: written once, however deep the tree
-        said = f"{', '.join(rule.columns)} {rule.outcome_label(lost)} or missing".replace("*/", "* /")
-        lines.append(f"ELSE /* {said} */ {branches[lost]}")
-    else:
-        lines.append(f"ELSE {_answer(tree, node)}")
-    return "CASE" + "".join(space + line for line in lines) + "\n" + indent + "END"
+    return _CONDITIONS[type(rule)](rule)
 
 
 def _answer(tree: Tree, node: int) -> str:

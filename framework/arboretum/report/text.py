@@ -14,6 +14,10 @@ from arboretum.report.palette import ansi_codes
 
 RESET = "\x1b[0m"
 DIM = "\x1b[2m"
+INDENTED = 40
+"""Levels that are indented, fewer where lines are short; a line below them names its level."""
+WORDS = 24
+"""Columns of a line that indentation leaves to words."""
 COUNTS_UP_TO = 6
 """Trees with more classes than this name the three heaviest of a node instead of listing all counts."""
 
@@ -29,13 +33,15 @@ def tree_text(
     """Draw the tree with one line per node: the test on the way to it, rows, share and counts of the classes.
 
     max_depth, max_leaves : more is folded, and the line says how much.   width : columns of the terminal; long tests
-    are cut with "…".   colour : ANSI colours per class.  Ends with a newline.
+    are cut with "…", and below as many levels as there is room to indent (40 at most) a line begins with its level in
+    brackets.   colour : ANSI colours per class.  Ends with a newline.
     """
     root = outline(tree, max_depth, max_leaves, empty=True, labels=True)
-    lines = [_Line(*pair) for pair in _branches(tree, root)]
-    tails = [_tail(tree, line.item, max(width // 3, 16)) for line in lines]
+    tails = [_tail(tree, item, max(width // 3, 16)) for item in root.walk()]
     columns = [max((display_width(tail[i]) for tail in tails), default=0) for i in range(3)]
     room = max(width - sum(columns) - 6, 24)
+    levels = min(INDENTED, max((room - WORDS) // 3, 4))
+    lines = [_Line(*pair) for pair in _branches(tree, root, levels)]
     widest = min(max(display_width(line.head(tree)) for line in lines), room)
     codes = ansi_codes(tree) if colour and tree.task is Task.classification else None
     rows = [_header(tree, width)]
@@ -67,18 +73,23 @@ class _Line:
         return self.prefix + " ".join(part for part in (self.sentence, self.predicted(tree), self.note()) if part)
 
 
-def _branches(tree: Tree, root: Item) -> list[tuple[str, str, Item]]:
-    """(prefix of box-drawing characters, sentence of the branch, item) per line, in preorder."""
+def _branches(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, Item]]:
+    """(prefix of box-drawing characters, sentence of the branch, item) per line, in preorder.
+
+    levels : that are indented; a line below them begins with its level in brackets instead.
+    """
     found = []
-    stack = [("", "", "", root)]
+    stack = [("", "", "", root, 0)]
     while stack:
-        prefix, below, sentence, item = stack.pop()
+        prefix, below, sentence, item, level = stack.pop()
         found.append((prefix, sentence or ("all rows" if item.children else ""), item))
         for k, child in reversed(list(enumerate(item.children))):
             last = k == len(item.children) - 1
             branch, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
+            if level >= levels:
+                branch, more = f"[{level + 1}] ", ""
             column = "" if child.edge == "otherwise" else ", ".join(tree.rule(item.node).columns) + " "
-            stack.append((below + branch, below + more, column + child.edge, child))
+            stack.append((below + branch, below + more, column + child.edge, child, level + 1))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from unittest import mock
 
 import attrs
 import numpy as np
@@ -12,6 +13,7 @@ from arboretum.errors import CapabilityError, DataError
 from arboretum.model.rules import Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
+from arboretum.report import sql
 from arboretum.report.to_sklearn import sklearn_features, sklearn_matrix, to_sklearn
 from arboretum.testing.strategies import row_of, rows_like, tables, trees
 from hypothesis import given, settings
@@ -19,17 +21,20 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 
 
+@pytest.mark.parametrize("nested", [sql.NESTED, 0])
 @given(st.data())
 @settings(deadline=None)
-def test_sqlite_predicts_as_the_tree_does(data):
+def test_sqlite_predicts_as_the_tree_does(nested, data):
     table = data.draw(tables())
     tree, rows = data.draw(trees(table, splits=False)), data.draw(rows_like(table))
+    with mock.patch.object(sql, "NESTED", nested):  # 0: small trees, too, are written as deep ones are
+        query = tree.to_sql()
     names = [f'"{column.name}"' for column in rows.columns]
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.execute(f"CREATE TABLE given ({', '.join(names)})")
         cells = [tuple(row_of(rows, r).values()) for r in range(rows.n_rows)]
         base.executemany(f"INSERT INTO given VALUES ({', '.join('?' * len(names))})", cells)
-        found = [answer for (answer,) in base.execute(f"SELECT {tree.to_sql()} FROM given ORDER BY rowid")]
+        found = [answer for (answer,) in base.execute(f"SELECT {query} FROM given ORDER BY rowid")]
     predicted = tree.predict(rows)
     if tree.task is Task.classification:
         assert found == [tree.classes[code] for code in predicted]
