@@ -89,14 +89,14 @@ def test_the_same_command_twice_gives_the_same_record_but_for_times_and_folders(
 
 
 def test_a_run_is_repeated_from_its_record_and_overrides_change_it(call, run, here):
-    assert call("run", "--from", "r", "hydra.run.dir=again").status == 0
+    assert call("run", "--plugin", "toy.py", "--from", "r", "hydra.run.dir=again").status == 0
     old, new = read_run(run), read_run(here / "again")
     assert new.fingerprint == old.fingerprint
     assert new.tree.to_json() == old.tree.to_json()
-    assert call("run", "--from", "r", "seed=8", "hydra.run.dir=changed").status == 0
+    assert call("run", "--plugin", "toy.py", "--from", "r", "seed=8", "hydra.run.dir=changed").status == 0
     changed = read_run(here / "changed")
     assert changed.seed == 8 and changed.config["stopping"] == old.config["stopping"]
-    assert call("run", "--from", "r", "method=random", "hydra.run.dir=other").status == 0
+    assert call("run", "--plugin", "toy.py", "--from", "r", "method=random", "hydra.run.dir=other").status == 0
     other = read_run(here / "other").config
     assert other["criterion"]["name"] == "random" and other["dataset"] == old.config["dataset"] and "split" not in other
 
@@ -114,7 +114,7 @@ def test_a_moved_plugin_is_named_with_the_way_out_and_the_way_out_works(call, ru
 
 
 def test_a_run_whose_plugin_was_moved_is_explained_shown_and_used_with_the_plugin_named(call, run, here):
-    before = call("why", "r", "0").out
+    before = call("why", "r", "0", "--plugin", "toy.py").out
     (here / "toy.py").rename(here / "renamed.py")
     error = call("why", "r", "0").error
     assert f"the run used the plugin file {str(here / 'toy.py')!r}" in error and "--plugin FOLDER/toy.py" in error
@@ -138,9 +138,9 @@ def test_words_may_stand_before_or_after_the_options_of_a_verb(call, run):
 
 def test_another_method_forgets_a_theta_that_its_components_do_not_follow(toy, call, here):
     assert toy("stopping=[mass]", "theta=0.2", "hydra.run.dir=t").status == 0
-    assert call("run", "--from", "t", "seed=3", "hydra.run.dir=t2").status == 0
+    assert call("run", "--plugin", "toy.py", "--from", "t", "seed=3", "hydra.run.dir=t2").status == 0
     assert read_run(here / "t2").config["theta"] == 0.2
-    assert call("run", "--from", "t", "method=random", "hydra.run.dir=t3").status == 0
+    assert call("run", "--plugin", "toy.py", "--from", "t", "method=random", "hydra.run.dir=t3").status == 0
     assert read_run(here / "t3").config["theta"] is None
 
 
@@ -177,7 +177,7 @@ def test_what_is_no_run_is_said_to_be_none(call, here):
 
 
 def test_why_lists_every_candidate_with_table_score_and_terms_and_marks_the_chosen(call, run):
-    text = call("why", "r", "0", "--top", "0").out
+    text = call("why", "r", "0", "--top", "0", "--plugin", "toy.py").out
     tree = read_run(run).tree
     marked = [line for line in text.splitlines() if line.startswith("▸")]
     assert len(marked) == 1 and tree.rule(0).describe() in marked[0]
@@ -186,8 +186,8 @@ def test_why_lists_every_candidate_with_table_score_and_terms_and_marks_the_chos
     left, right = (tree.weights[child] for child in tree.children(0))
     assert f"[{left[0]:.0f} {left[1]:.0f}] [{right[0]:.0f} {right[1]:.0f}]" in marked[0]
     leaf = int(tree.is_leaf.nonzero()[0][0])
-    assert "a leaf: " in call("why", "r", str(leaf)).out
-    assert f"node must be 0 … {tree.n_nodes - 1}" in call("why", "r", "99").error
+    assert "a leaf: " in call("why", "r", str(leaf), "--plugin", "toy.py").out
+    assert f"node must be 0 … {tree.n_nodes - 1}" in call("why", "r", "99", "--plugin", "toy.py").error
     assert "NODE must be a whole number; got 'root'" in call("why", "r", "root").error
 
 
@@ -195,7 +195,7 @@ def test_why_refuses_data_that_have_changed(call, run, here):
     (here / "toy.py").write_text((here / "toy.py").read_text().replace("0.5 * x[:, 1]", "0.1 * x[:, 1]"))
     # a module of that name is loaded in this process already: the true command sees the new file
     done = subprocess.run(
-        [sys.executable, "-m", "arboretum.cli", "why", "r", "0"], cwd=here, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "arboretum.cli", "why", "r", "0", "--plugin", "toy.py"], cwd=here, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 1
     assert "the data set toy is not what it was" in done.stderr
@@ -407,10 +407,10 @@ def test_why_and_from_use_what_was_chosen_instead_of_the_presets_selection(call,
     )
     chosen = ("--plugin", "mine.py", "criterion=power", "criterion.exponent=0.5", "encoder=onehot")
     assert call("run", *chosen, "dataset=iris", "tracker=none", "seed=1", "hydra.run.dir=r1").status == 0
-    assert call("run", "--from", "r1", "hydra.run.dir=r2").err == ""
+    assert call("run", "--from", "r1", "--plugin", "mine.py", "hydra.run.dir=r2").err == ""
     first, again = read_run(here / "r1"), read_run(here / "r2")
     assert again.fingerprint == first.fingerprint
     assert again.config["criterion"] == {"name": "power", "exponent": 0.5}
-    text = call("why", "r1", "0").out
+    text = call("why", "r1", "0", "--plugin", "mine.py").out
     best = next(line for line in text.splitlines() if line.startswith("▸"))
     assert spell_cell(float(first.tree.score[0])) in best.split()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from arboretum.cli.progress import waiting
-from arboretum.cli.terminal import Parser
+from arboretum.cli.terminal import Parser, warn
+from arboretum.engine.code import version_of
 from arboretum.errors import ConfigError
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import NONE, Registry
+from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry
 from arboretum.runs.load import load_run
 
 OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another store (tracker.uri=sqlite:///FILE)"
@@ -21,7 +23,7 @@ OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another s
 
 def add_plugin_option(parser: Parser) -> None:
     """``--plugin FILE``, for verbs that read a run whose one-file plugin has moved."""
-    words = "a one-file plugin that the run used, where it is now (needed only if it was moved)"
+    words = "a one-file plugin that the run used: a run's folder names its plugins, but only what is named here is loaded"
     parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=words)
 
 
@@ -30,35 +32,50 @@ def plugin_files(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(str(Path(file).expanduser().resolve()) for file in given))
 
 
-def plugins_of(record: Record, given: Sequence[str] = ()) -> list[str]:
-    """The plugin files to load for a recorded run: its own, but those that moved and are given anew, then the given.
+def require_plugins(record: Record, owners: Iterable[Owner]) -> None:
+    """Raise ConfigError, saying what to type, when a one-file plugin of the run is not among those loaded.
 
-    given : absolute paths.   Raises ConfigError when one is gone and none is given instead.
+    owners : of the registry.   A record names files, and a record that was found somewhere must not decide what is run here.
     """
-    recorded = [str(file) for file in record.config.get("plugins") or ()]
-    there = [file for file in recorded if Path(file).is_file()]
-    gone = [file for file in recorded if file not in there]
-    if gone and not given:
-        msg = f"the run used the plugin file {gone[0]!r}, which is not there any more; say where it is now: --plugin "
-        raise ConfigError(f"{msg}FOLDER/{Path(gone[0]).name}")
-    names = {Path(file).name for file in given}
-    return list(dict.fromkeys([*(file for file in there if Path(file).name not in names), *given]))
+    loaded = [Path(owner.path) for owner in owners if owner.distribution == ONE_FILE]
+    recorded = [Path(file) for file in record.config.get("plugins") or ()]
+    if len(loaded) >= len(recorded):
+        return
+    file = next((file for file in recorded if file.name not in {one.name for one in loaded}), recorded[-1])
+    if file.is_file():
+        where = f", and a run's folder is not trusted to run code; look at it, then say --plugin {shlex.quote(str(file))}"
+    else:
+        where = f", which is not there any more; say where it is now: --plugin FOLDER/{shlex.quote(file.name)}"
+    raise ConfigError(f"the run used the plugin file {str(file)!r}{where}")
 
 
-def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Record:
-    """The record of RUN.   plugins : files that its tree may need besides the recorded ones.
+def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> tuple[Record, Registry]:
+    """The record of RUN, and the registry with the installed plugins and the given ones, which its tree may need.
 
-    Raises ConfigError, PluginError, StoreError, TrackerError.
+    Warns of a given file that is not what the run used.   Raises ConfigError, PluginError, StoreError, TrackerError.
     """
-    registry = load_registry(plugins) if plugins else None
     more = [word for word in overrides if "=" not in word]
     if more:
         raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
+    registry = load_registry(plugins)
     if Path(run).expanduser().exists() or "/" in run:
-        return load_run(run)
-    tracker = tracker_from(overrides, registry or load_registry())
-    with waiting(f"asking tracker {tracker.name}" if tracker is not None else ""):
-        return load_run(run, tracker)
+        record = load_run(run)
+    else:
+        tracker = tracker_from(overrides, registry)
+        with waiting(f"asking tracker {tracker.name}" if tracker is not None else ""):
+            record = load_run(run, tracker)
+    if plugins:
+        _warn_of_changes(record, {version_of(owner) for owner in registry.owners})
+    return record, registry
+
+
+def _warn_of_changes(record: Record, loaded: set[str]) -> None:
+    """Say which one-file plugins of the run are not loaded with the content that they had.   loaded : versions."""
+    for name, version in record.versions.items():
+        if version == ONE_FILE:
+            warn(f"whether the file of {name} is what the run used cannot be told: its record keeps no checksum")
+        elif version.startswith(ONE_FILE) and version not in loaded:
+            warn(f"the file of {name} is not what the run used: its content differs")
 
 
 def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:

@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_intermixed_args(argv)
     of_file = [text for text in arguments.overrides if text.startswith("dataset.")]
     overrides = [text for text in arguments.overrides if text not in of_file]
-    record = find_run(arguments.run, overrides, plugin_files(arguments.plugin))
+    record, _ = find_run(arguments.run, overrides, plugin_files(arguments.plugin))
     if record.tree is None:
         raise StoreError(f"run {arguments.run} holds no tree")
     table = read_table(arguments.file, record, of_file)

@@ -10,7 +10,7 @@ import attrs
 
 from arboretum import __version__
 from arboretum.cli import terminal
-from arboretum.cli.finding import find_run, plugin_files, plugins_of
+from arboretum.cli.finding import find_run, plugin_files, require_plugins
 from arboretum.config.entry import named_plugins
 from arboretum.errors import ConfigError
 from arboretum.plugin.discovery import load_registry
@@ -84,10 +84,11 @@ class Application:
         files = plugin_files(options.plugins)
         record = None
         if options.repeat:
-            record = find_run(options.repeat, plugins=files)
-            files = plugins_of(record, files)
+            record, _ = find_run(options.repeat, plugins=files)
         self.files = tuple(files)
         self.registry = _registry(self.files)
+        if record is not None:
+            require_plugins(record, self.registry.owners)
         start = Start() if record is None else start_from(record, options.rest, self.registry)
         self.start = attrs.evolve(start, values={**start.values, "plugins": files}) if files else start
         self.session = Session(self.registry)

@@ -21,7 +21,7 @@ def main(argv: list[str]) -> int:
     add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
     arguments = parser.parse_intermixed_args(argv)
-    record = find_run(arguments.run, arguments.overrides, plugin_files(arguments.plugin))
+    record, _ = find_run(arguments.run, arguments.overrides, plugin_files(arguments.plugin))
     terminal.say(numbers_of(record))
     if arguments.config:
         terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")

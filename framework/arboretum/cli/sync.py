@@ -8,7 +8,7 @@ from typing import Any
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison
-from arboretum.cli.finding import OVERRIDES_HELP, tracker_from
+from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, plugin_files, tracker_from
 from arboretum.cli.parent import Parent, close_dead
 from arboretum.cli.reproduce import command_of
 from arboretum.cli.terminal import Parser
@@ -37,11 +37,12 @@ def main(argv: list[str]) -> int:
     parser = Parser("sync", DESCRIPTION)
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="where to look")
     parser.add_argument("--all", action="store_true", help="also runs that another tracker has already")
+    add_plugin_option(parser)
     parser.epilog = f"OVERRIDES: {OVERRIDES_HELP}"
     arguments = parser.parse_intermixed_args(argv)
     overrides = [word for word in arguments.folders if "=" in word]
     named = [word for word in arguments.folders if "=" not in word]
-    registry = load_registry()
+    registry = load_registry(plugin_files(arguments.plugin))
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in _roots(named) for folder in run_folders(root)]
     waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]

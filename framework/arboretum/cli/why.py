@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, find_run, plugin_files, plugins_of
+from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, find_run, plugin_files, require_plugins
 from arboretum.cli.showing import step_text
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, StoreError
 from arboretum.model.record import Record
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
+from arboretum.plugin.registry import Registry
 from arboretum.report.table import spell_cell, text_table
 
 DESCRIPTION = """\
@@ -33,49 +34,63 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_intermixed_args(argv)
     if not arguments.node.lstrip("-").isdecimal():
         raise ConfigError(f"NODE must be a whole number; got {arguments.node!r}")
-    plugins = plugin_files(arguments.plugin)
-    record = find_run(arguments.run, arguments.overrides, plugins)
+    record, registry = find_run(arguments.run, arguments.overrides, plugin_files(arguments.plugin))
     if record.tree is None:
         raise StoreError(f"run {arguments.run} holds no tree")
-    terminal.say(explain(record, int(arguments.node), arguments.top, plugins))
+    terminal.say(explain(record, int(arguments.node), arguments.top, registry))
     return 0
 
 
-def explain(record: Record, node: int, top: int = 10, plugins: Sequence[str] = ()) -> str:
+def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     """The text; raises ArboretumError when the run cannot be re-created.
 
-    plugins : one-file plugins (absolute paths) that stand for those of the record which have moved.
+    registry : with the one-file plugins of the run.   The chosen test is listed in any case, however many are better.
     """
     from arboretum.engine.why import reasons
 
     tree = record.tree
-    found = reasons(problem_of(record, plugins), tree, node, record.seed)
-    lines = [_heading(tree, node), _standing(tree, found)]
-    shown = found.candidates if top <= 0 else found.candidates[:top]
-    rows = [_row(tree, one) for one in shown]
+    problem, changes = problem_of(record, registry)
+    found = reasons(problem, tree, node, record.seed)
+    lines = [_heading(tree, node), _standing(tree, found), *changes]
+    most = len(found.candidates) if top <= 0 else top
+    rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if rank <= most or one.chosen]
     if rows:
         lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()]
-    if len(shown) < len(found.candidates):
-        lines.append(f"… and {len(found.candidates) - len(shown)} more (--top 0 lists all)")
+    if len(rows) < len(found.candidates):
+        lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
     if not found.candidates:
         lines.append("no test divides its rows")
     return "\n".join(lines)
 
 
-def problem_of(record: Record, plugins: Sequence[str] = ()) -> Any:
-    """What the tree was grown from: data loaded, divided and encoded again; refuses other data than the recorded."""
+def problem_of(record: Record, registry: Registry) -> tuple[Any, list[str]]:
+    """What the tree was grown from, and a line per reason why growing again may differ.
+
+    Data are loaded, divided and encoded again; refuses other data than the recorded, and missing one-file plugins.
+    """
     from arboretum.config.compose import compose_and_resolve
+    from arboretum.config.execute import Session
     from arboretum.config.repeat import start_from
     from arboretum.engine import run as engine
-    from arboretum.plugin.discovery import load_registry
 
-    registry = load_registry(plugins_of(record, plugins))
-    _, resolved = compose_and_resolve([], registry, start=start_from(record, [], registry))
+    require_plugins(record, registry.owners)
+    nobody = ["tracker=none"]  # growing again tells nobody
+    _, resolved = compose_and_resolve(nobody, registry, start=start_from(record, nobody, registry))
     prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
     if prepared.sha256 != record.data["sha256"]:
         msg = f"the data set {record.data['name']} is not what it was (checksum {prepared.sha256[:12]}…); why needs the same"
         raise StoreError(msg)
-    return engine.fit(resolved.parts, prepared.table, record.seed).problem
+    changes = differences(record, Session(registry).code(resolved.parts))
+    return engine.fit(resolved.parts, prepared.table, record.seed).problem, changes
+
+
+def differences(record: Record, code: Mapping[str, str]) -> list[str]:
+    """In what today's code differs from that of the run, in a line; no line where it is the same.   code : as in a record."""
+    if not record.code:
+        return ["explained with today's code: whether it is that of the run cannot be told, its record keeps no checksums"]
+    known = set(record.code.values())  # a plugin file may have another name today
+    changed = [name for name, checksum in code.items() if checksum not in known]
+    return [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"] if changed else []
 
 
 def _heading(tree: Tree, node: int) -> str:
@@ -90,16 +105,25 @@ def _standing(tree: Tree, found: Any) -> str:
         words.append(" ".join(f"{name}:{spell_cell(w)}" for name, w in zip(tree.classes, node.weights) if w > 0))
     if math.isfinite(node.impurity):
         words.append(f"impurity {spell_cell(node.impurity)}")
-    words.append(f"a leaf: {found.stopped_by}" if found.stopped_by else "divided by the test marked ▸")
+    words.append(f"a leaf: {found.stopped_by}" if found.stopped_by else _taken(found))
     return ", ".join(words)
 
 
-def _row(tree: Tree, one: Any) -> dict[str, Any]:
+def _taken(found: Any) -> str:
+    """Which test divided the node, by its place among today's candidates."""
+    rank = next((rank for rank, one in enumerate(found.candidates, 1) if one.chosen), 0)
+    if not rank:
+        return "divided by a test that is not among today's candidates"
+    return f"divided by the test marked ▸, number {rank} of {len(found.candidates)}"
+
+
+def _row(tree: Tree, rank: int, one: Any) -> dict[str, Any]:
     outcomes = [weights for weights, counts in zip(one.weights, one.counts) if counts.sum() > 0]
     brackets = " ".join("[" + " ".join(spell_cell(w) for w in weights) + "]" for weights in outcomes)
     score = one.score if math.isfinite(one.score) else "−inf"
     return {
         "": "▸" if one.chosen else "",
+        "rank": rank,
         "test": one.rule.describe(),
         "by outcome" if tree.task is Task.classification else "Σw Σwy Σwy² by outcome": brackets,
         "price": one.price,

@@ -53,14 +53,16 @@ def _run(overrides: Sequence[str], plugins: Sequence[str | Path]) -> Record:
     return outcome.record
 
 
-def load(run: str | Path, *, tracker: str = "") -> Record:
+def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = ()) -> Record:
     """The record of a finished run, with its tree.
 
-    run : a run folder, or a run id of the tracker (default: the one that runs use).   Raises StoreError, TrackerError.
+    run : a run folder, or a run id of the tracker (default: the one that runs use).   plugins : one-file plugins that its tree
+    needs; those that the record names are not loaded by themselves.   Raises PluginError, StoreError, TrackerError.
     """
+    registry = load_registry(plugins) if plugins else None
     if Path(run).expanduser().exists() or "/" in str(run):
         return load_run(run)
-    registry = load_registry()
+    registry = registry or load_registry()
     name = tracker or str(DEFAULT_CHOICES["tracker"])
     return load_run(run, build(registry.get("tracker", name), {}))
 

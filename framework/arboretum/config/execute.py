@@ -19,7 +19,7 @@ from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import Registry
+from arboretum.plugin.registry import ONE_FILE, Owner, Registry
 from arboretum.runs.folder import (
     RECORD,
     TRACKED,
@@ -66,7 +66,7 @@ class Session:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self._trackers: dict[Any, Any] = {}
-        self._codes: dict[frozenset[str], str] = {}
+        self._codes: dict[str, str] = {}
         self._prepared: set[Any] = set()
         self._given_up: dict[Any, str] = {}
 
@@ -113,19 +113,21 @@ class Session:
 
         return versions(self.registry.owners)
 
-    def code(self, parts: Parts, more: Iterable[Any] = ()) -> str:
-        """Content hash of the framework and of the plugins whose components take part (trackers do not).
+    def code(self, parts: Parts, more: Iterable[Any] = ()) -> dict[str, str]:
+        """Content hash of the framework and of each plugin whose components take part (trackers do not), by name.
 
         more : components besides the parts (those that certify).
         """
-        from arboretum.engine.code import code_hash, framework_folder
+        from arboretum.engine.code import FRAMEWORK, code_hash, framework_folder
 
-        owners = {(entry.kind, entry.cls): entry.owner.path for entry in self.registry.entries()}
+        owners = {(entry.kind, entry.cls): entry.owner for entry in self.registry.entries()}
         used = {(c.kind, type(c)) for c in (*components_of(parts), *more) if c.kind != "tracker"}
-        paths = frozenset({str(framework_folder()), *(owners[key] for key in used if owners.get(key))})
-        if paths not in self._codes:
-            self._codes[paths] = code_hash(paths)
-        return self._codes[paths]
+        chosen = {owners[key] for key in used if key in owners and owners[key].path}
+        chosen.add(Owner(FRAMEWORK, path=str(framework_folder())))
+        for owner in chosen:
+            if owner.path not in self._codes:  # of a one-file plugin counts what was executed, whatever the file holds now
+                self._codes[owner.path] = owner.version if owner.distribution == ONE_FILE else code_hash([owner.path])
+        return {owner.plugin: self._codes[owner.path] for owner in sorted(chosen, key=lambda owner: owner.plugin)}
 
     def execute(
         self,

@@ -7,8 +7,11 @@ import subprocess
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 _SUFFIXES = {".py", ".yaml"}
+FRAMEWORK = "arboretum"
+"""Under which name the framework's code is listed."""
 
 
 def code_hash(paths: Iterable[str | Path]) -> str:
@@ -44,11 +47,16 @@ def versions(owners: Iterable = ()) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     for owner in owners:
-        found[f"plugin {owner.plugin}"] = f"{owner.distribution} {owner.version}".strip()
+        found[f"plugin {owner.plugin}"] = version_of(owner)
     commit = _commit(framework_folder())
     if commit:
         found["git"] = commit
     return found
+
+
+def version_of(owner: Any) -> str:
+    """Distribution and version of a plugin; of a one-file plugin the checksum of its source."""
+    return f"{owner.distribution} {owner.version}".strip()
 
 
 def _commit(folder: Path) -> str:

@@ -76,7 +76,7 @@ class Request:
 
     certify : put the tree beside the proven minima of ``complexities``, by ``certifier`` (a solver with ``minima``, or None).
     config : the composed configuration, kept in the record.   versions : of packages and plugins, kept in the record.
-    code : content hash of framework and plugins (see :mod:`arboretum.engine.code`).
+    code : name → content hash of the framework and of each plugin that takes part (see :mod:`arboretum.engine.code`).
     """
 
     parts: Parts
@@ -87,7 +87,7 @@ class Request:
     complexities: tuple[Any, ...] = ()
     config: Mapping[str, Any] = attrs.field(factory=dict)
     versions: Mapping[str, str] = attrs.field(factory=dict)
-    code: str = ""
+    code: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen(eq=False)
@@ -165,7 +165,7 @@ def fingerprint(request: Request, sha256: str) -> str:
     spent = {key: value for key, value in attrs.asdict(request.budget).items() if value is not None}
     proof = [*([request.certifier] if request.certifier else []), *request.complexities] if request.certify else []
     certificate = [(part.kind, part.name, attrs.asdict(part)) for part in proof]
-    parts = [config, request.seed, spent, request.certify, certificate, sha256, request.code]
+    parts = [config, request.seed, spent, request.certify, certificate, sha256, dict(request.code)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -211,6 +211,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         notes=(*table.notes.values(), *fitted.notes, *fitted.solution.notes, *notes_of(fitted.problem), *remarks),
         certificate=certificate,
         selections=fitted.selections,
+        code=request.code,
     )
 
 

@@ -33,6 +33,7 @@ class Record:
     fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
     certificate : how far the tree is from the minimum (``certify=true``); None when not asked for, or not applicable.
     selections : "tuner", "pruner" → the values they kept and all they tried on the validation rows; empty without.
+    code : "arboretum" and each plugin that took part → content hash of its sources; empty where nobody knows.
     """
 
     config: Mapping[str, Any]
@@ -48,6 +49,7 @@ class Record:
     notes: tuple[str, ...] = ()
     certificate: Certificate | None = None
     selections: Mapping[str, Selection] = attrs.field(factory=dict)
+    code: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def method(self) -> str:
@@ -92,6 +94,7 @@ class Record:
             **({"selections": {who: one.to_json() for who, one in self.selections.items()}} if self.selections else {}),
             "verified": self.verified,
             "fingerprint": self.fingerprint,
+            **({"code": dict(self.code)} if self.code else {}),
             "notes": list(self.notes),
         }
         return json.dumps(data, ensure_ascii=False, indent=2)
@@ -123,6 +126,7 @@ class Record:
                 notes=tuple(data["notes"]),
                 certificate=None if certificate is None else Certificate.from_json(certificate),
                 selections={who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
+                code=data.get("code", {}),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"

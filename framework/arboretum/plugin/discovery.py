@@ -84,6 +84,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     owner = Owner(plugin=path.stem, distribution=ONE_FILE, path=str(path))
     try:
         module = import_file(path)
+        owner = attrs.evolve(owner, version=module.__loader__.version)
     except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:
@@ -114,10 +115,17 @@ def import_file(path: Path) -> ModuleType:
 
 class _FromSource(importlib.machinery.SourceFileLoader):
     """Reads the source each time: byte code beside it counts as fresh when an edit of the same length falls into the same
-    second, and a file that was only named on the command line should leave nothing behind."""
+    second, and a file that was only named on the command line should leave nothing behind.
+
+    version : checksum of the source that was executed.
+    """
+
+    version = ""
 
     def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
+        source = self.get_data(self.path)
+        self.version = f"sha256:{hashlib.sha256(source).hexdigest()}"
+        return self.source_to_code(source, self.path)
 
 
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:

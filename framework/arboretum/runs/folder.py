@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -115,14 +116,24 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
 
 
 def _tree(text: str, record: Record) -> Tree:
-    """The tree; a test that a plugin defines can be read once the plugin is imported."""
+    """The tree; a test that a plugin defines can be read once the plugin is imported.
+
+    Only what is installed is imported here: the files that a record names are not.
+    """
     try:
         return Tree.from_json(text)
     except DataError:
         from arboretum.plugin.discovery import load_registry
 
-        load_registry(record.config.get("plugins", ()))
+        load_registry()
+    try:
         return Tree.from_json(text)
+    except DataError as error:
+        files = record.config.get("plugins")
+        if not files or "type of test" not in str(error):
+            raise
+        msg = f"{error}; the run used the plugin file {files[0]!r}: look at it, then say --plugin {shlex.quote(files[0])}"
+        raise DataError(f"{msg} (in Python: load(RUN, plugins=[FILE]))") from None
 
 
 def read_run(folder: Path) -> Record:

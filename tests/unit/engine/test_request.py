@@ -52,12 +52,12 @@ class Given:
 
 
 WHOLE = Parts(method=Stub(), encoder=Stub(), cost=Stub())
-REQUEST = Request(WHOLE, seed=3, config={"criterion": {"lam": 1}, "tracker": {"uri": "a"}}, code="c")
+REQUEST = Request(WHOLE, seed=3, config={"criterion": {"lam": 1}, "tracker": {"uri": "a"}}, code={"arboretum": "c"})
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 4}, {"config": {"criterion": {"lam": 2}}}, {"code": "d"}, {"budget": Budget(seconds=1.0)}, {"certify": True}],
+    [{"seed": 4}, {"config": {"criterion": {"lam": 2}}}, {"code": {"arboretum": "d"}}, {"budget": Budget(seconds=1.0)}, {"certify": True}],
 )
 def test_whatever_can_change_the_result_changes_the_fingerprint(change):
     assert fingerprint(attrs.evolve(REQUEST, **change), "data") != fingerprint(REQUEST, "data")

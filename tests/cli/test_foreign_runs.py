@@ -1,0 +1,134 @@
+"""A run folder from elsewhere: it is read, and never obeyed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from arboretum.cli.main import main
+from arboretum.config.entry import load
+from arboretum.errors import StoreError
+from arboretum.runs.folder import read_run
+
+RULE = '''
+"""A test of its own, and an encoder that is not needed to read it."""
+from pathlib import Path
+import attrs
+import numpy as np
+from arboretum.api import TestRule
+from arboretum.model.rules import Threshold
+
+Path(__file__).with_name("executed").touch()
+
+
+@attrs.frozen
+class Odd(Threshold):
+    """A threshold by another name."""
+
+    tag = Path(__file__).parent.name
+
+
+@attrs.frozen
+class Nothing:
+    """Costs nothing."""
+
+    kind, name, paper, capabilities = "cost", "nothing", "", ()
+
+    def price_list(self, objects, seed):
+        raise NotImplementedError
+'''
+
+
+@pytest.fixture
+def run(toy, here) -> Path:
+    """Folder of a finished run whose record names a file that leaves a mark when it is executed."""
+    assert toy("seed=7", "split=none", "stopping.standard.max_depth=2", "hydra.run.dir=r").status == 0
+    (here / "rule.py").write_text(RULE)
+    change(here / "r", lambda record: record["config"].update(plugins=[str(here / "toy.py"), str(here / "rule.py")]))
+    return here / "r"
+
+
+def change(folder: Path, how, name: str = "record.json") -> None:
+    data = json.loads((folder / name).read_text())
+    how(data)
+    (folder / name).write_text(json.dumps(data))
+
+
+READING = (
+    ("show", "r"),
+    ("predict", "r", "rows.csv"),
+    ("why", "r", "0"),
+    ("run", "--from", "r"),
+    ("sync", ".", "tracker=mlflow"),
+    ("ui", "tracker=none"),
+)
+
+
+@pytest.mark.parametrize("words", READING, ids=lambda words: words[0])
+@pytest.mark.parametrize("unknown_rule", [False, True], ids=["readable", "needs the plugin"])
+def test_no_verb_executes_the_files_that_a_record_names(words, unknown_rule, call, run, here):
+    (here / "rows.csv").write_text("a,b\n1,1\n")
+    if unknown_rule:
+        change(run, lambda tree: [rule.update(type=here.name) for rule in tree["rules"]], "tree.json")
+    call(*words)
+    assert not (here / "executed").exists()
+
+
+def test_what_needs_no_plugin_goes_on_and_what_does_says_what_to_type(call, run, here):
+    (here / "rows.csv").write_text("a,b\n1,1\n")
+    assert call("show", "r").status == call("predict", "r", "rows.csv").status == 0
+    assert load(run).tree.n_nodes > 1
+    change(run, lambda record: record["config"].update(plugins=[str(here / "toy.py")]))
+    for words in (("why", "r", "0"), ("run", "--from", "r")):
+        error = call(*words).error
+        assert error.startswith(f"the run used the plugin file {str(here / 'toy.py')!r}, and a run's folder is not trusted")
+        assert error.endswith(f"say --plugin {here / 'toy.py'}")
+        assert call(*words, "--plugin", "toy.py").status == 0
+
+
+def test_a_tree_whose_tests_a_plugin_defines_is_read_with_the_plugin_named(call, run, here):
+    change(run, lambda tree: [rule.update(type=here.name) for rule in tree["rules"]], "tree.json")
+    change(run, lambda record: record["config"].update(plugins=[str(here / "rule.py")]))
+    assert f"look at it, then say --plugin {here / 'rule.py'}" in call("show", "r").error
+    with pytest.raises(StoreError, match="in Python: load.RUN, plugins"):
+        load(run)
+    assert call("show", "r", "--plugin", "rule.py").status == 0
+    assert (here / "executed").exists()
+
+
+def test_a_plugin_file_with_another_content_than_the_runs_is_told(toy, call, here):
+    (here / "toy.py").rename(here / "first.py")  # a module of a name is loaded once per process
+    assert call("run", "--plugin", "first.py", "dataset=toy", "tracker=none", "hydra.run.dir=r").status == 0
+    assert call("show", "r", "--plugin", "first.py").err == ""
+    (here / "edited.py").write_text((here / "first.py").read_text() + "# more\n")
+    warned = "arboretum: warning: the file of plugin first is not what the run used: its content differs\n"
+    assert call("show", "r", "--plugin", "edited.py").err == warned
+    assert call("run", "--from", "r", "--plugin", "edited.py").err == warned
+    version = read_run(here / "r").versions["plugin first"]
+    change(here / "r", lambda record: record["versions"].update({"plugin first": "(file)"}))
+    assert version.startswith("(file) sha256:") and "cannot be told" in call("show", "r", "--plugin", "first.py").err
+
+
+def test_why_tells_when_todays_code_is_not_that_of_the_run(call, toy, here):
+    assert toy("seed=7", "split=none", "stopping.standard.max_depth=2", "hydra.run.dir=r").status == 0
+    words = ("why", "r", "0", "--plugin", "toy.py")
+    assert "today's code" not in call(*words).out
+    assert {"arboretum", "arboretum_classic", "toy"} <= read_run(here / "r").code.keys()
+    change(here / "r", lambda record: record["code"].update(toy="other", arboretum_classic="other"))
+    assert "explained with today's code: that of arboretum_classic and toy differs from the run's" in call(*words).out
+    change(here / "r", lambda record: record.pop("code"))
+    assert "whether it is that of the run cannot be told" in call(*words).out
+
+
+def test_why_lists_the_chosen_test_with_its_rank_beyond_the_shown_ones(call, here):
+    assert call("run", "dataset=iris", "method=random", "split=none", "tracker=none", "seed=3", "hydra.run.dir=r").status == 0
+    every = call("why", "r", "0", "--top", "0").out.splitlines()
+    place = next(i for i, line in enumerate(every) if line.startswith("▸"))
+    first = next(i for i, line in enumerate(every) if line.startswith("─")) + 1
+    rank = place - first + 1
+    text = call("why", "r", "0", "--top", "1").out
+    (chosen,) = [line for line in text.splitlines() if line.startswith("▸")]
+    assert chosen.split()[1] == str(rank) and f"the test marked ▸, number {rank} of {len(every) - first}" in text
+    change(here / "r", lambda tree: tree["rules"][tree["test"][0]].update(threshold=1000.0), "tree.json")
+    assert "divided by a test that is not among today's candidates" in call("why", "r", "0").out
