@@ -210,7 +210,7 @@ def test_a_piece_that_fails_stops_no_other_and_is_named(coins):
     assert found.status == 1
     assert [row["row"] for row in cells()] == ["2 sides"]
     assert 'piece {"sides": 13, "throws": 1000, "part": 0} and 2 more: no coin has 13 sides' in found.err
-    assert found.err.count("unexpected RuntimeError: a bug") == 1 and "Traceback" not in found.err
+    assert found.err.count("reproduction 'coins': work raised RuntimeError: a bug (coins.py:") == 1 and "Traceback" not in found.err
     assert len(piece_files()) == 3
 
 

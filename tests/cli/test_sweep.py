@@ -53,7 +53,7 @@ def test_a_failing_run_does_not_stop_the_others_and_is_named_at_the_end(toy, her
 def test_a_bug_in_one_run_is_one_line_too(toy):
     result = toy("-m", "seed=1,2", "dataset.crashes_at=2")
     assert result.status == 1
-    assert "arboretum: failed: seed=2: unexpected RuntimeError: a bug (ARBORETUM_DEBUG=1 shows where)" in result.err
+    assert "arboretum: failed: seed=2: dataset 'toy': load raised RuntimeError: a bug (toy.py:24)" in result.err
     assert "Traceback" not in result.err
 
 

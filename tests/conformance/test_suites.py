@@ -264,6 +264,22 @@ def test_the_criterion_suite_finds_one_that_asks_for_coverage_and_does_not_read_
     assert wanted in failures("criterion", IgnoresGain(), wanted, coverage=(ToyExcluded(),))
 
 
+@attrs.frozen
+class OwnColumn(ToyReduction):
+    """Balance of a column of its own, in the form that receives the node's objects alone."""
+
+    def columns(self, node, objects):
+        assert objects.n_objects == node.n_objects
+        return objects.weight[:, None] * (1.0 + (0 if objects.label is None else objects.label[:, None]))
+
+    def score(self, tables, node):
+        return -np.square(tables.extra[..., 0]).sum(axis=1)
+
+
+def test_the_criterion_suite_accepts_the_documented_form_of_columns_with_the_nodes_objects_alone():
+    assert failures("criterion", OwnColumn()) == []
+
+
 def test_the_criterion_suite_accepts_a_sound_criterion():
     assert failures("criterion", SoundCriterion()) == []
 

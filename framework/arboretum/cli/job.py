@@ -18,7 +18,7 @@ from arboretum.cli.varied import data_set_of
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
 from arboretum.engine.check import check_goal
-from arboretum.errors import ConfigError, StoreError
+from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, VerificationError
 from arboretum.runs.folder import ERROR, free_folder, remove_if_empty, write_files
 from arboretum.runs.index import Index
 from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note, Notes
@@ -85,8 +85,12 @@ class Job:
             remove_if_empty(folder)
             if not isinstance(error, Exception):  # Ctrl-C ends the command at once
                 raise
+            text = error_text(error)
             if self.resolved is not None:
-                here.fail(self.resolved, folder, "", error_text(error))
+                here.fail(self.resolved, folder, "", text)
+            if unforeseen(error):
+                folder = free_folder(folder)
+                error.add_note(_explain(folder, text, error) or f"traceback in {folder / ERROR}")
             self.error = error  # Hydra would print a remark of its own
         return None
 
@@ -124,13 +128,24 @@ class Job:
             traceback.print_exception(error)
         if self.resolved is not None:
             trouble = here.fail(self.resolved, folder, self.sweep_id, text, self.varied)
-        warnings: tuple[str, ...] = ()
-        try:
-            write_files(folder, {ERROR: text + "\n"})
-        except StoreError as problem:
-            warnings = (str(problem),)
+        warnings = tuple(filter(None, [_explain(folder, text, error)]))
         label = label or (self.resolved.label if self.resolved else f"job {job}")
         Notes(self.notes).write(
             Note(job, FAILED, label, str(folder), error=text, tracker_error=trouble, warnings=warnings)
         )
         return worst(self.resolved.settings.goal) if self.resolved else float("inf")
+
+
+def unforeseen(error: Exception) -> bool:
+    """Whether code is at fault, a plugin's or ours, and not what the user asked for."""
+    return not isinstance(error, ArboretumError) or isinstance(error, ContractError | VerificationError)
+
+
+def _explain(folder: Path, text: str, error: Exception) -> str:
+    """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is not possible, or ""."""
+    told = traceback.format_exception(error) if unforeseen(error) else ()
+    try:
+        write_files(folder, {ERROR: "\n".join((text, *("".join(told).splitlines()))) + "\n"})
+    except StoreError as problem:
+        return str(problem)
+    return ""

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from arboretum.blame import account, place, said
 from arboretum.errors import ArboretumError, ConfigError, closest
 
 DEBUG = "ARBORETUM_DEBUG"
@@ -38,7 +39,11 @@ def report_error(error: BaseException) -> None:
 
 
 def error_text(error: BaseException) -> str:
-    """An error in one line; what is not one of ours is named with its type."""
+    """An error in one line, with its notes; what is not one of ours is named with its type, its place and the component."""
+    return "; ".join((_error_text(error), *getattr(error, "__notes__", ())))
+
+
+def _error_text(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, ArboretumError):
         return text or type(error).__name__
@@ -47,7 +52,7 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, OSError):
         where = f" {str(error.filename)!r}" if error.filename else ""
         return f"{error.strerror or text}{where} ({type(error).__name__})"
-    return f"unexpected {type(error).__name__}: {text} ({DEBUG}=1 shows where)"
+    return account(error) or f"unexpected {said(error)}{place(error)}"
 
 
 def width() -> int:

@@ -7,6 +7,7 @@ out again, so that a notebook, a thread or somebody else's Hydra application is 
 from __future__ import annotations
 
 import enum
+import inspect
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
+from arboretum.blame import place, said
 from arboretum.config.settings import root_defaults
 from arboretum.errors import PluginError
 from arboretum.interfaces.component import KINDS, MANY
@@ -121,8 +123,12 @@ def component_node(entry: Entry) -> dict[str, Any]:
     """Field → default, as plain values; a field that follows a shared value is an interpolation."""
     try:
         instance = entry.cls()
-    except Exception as error:
-        msg = f"{entry.kind} {entry.name!r} ({entry.owner.plugin}) cannot be built with its own defaults: {error}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        msg = f"{entry.kind} {entry.name!r} ({entry.owner.plugin}) cannot be built with its own defaults: "
+        told = str(error) if isinstance(error, ValueError) else said(error)
+        msg += told + place(error, inspect.getsourcefile(entry.cls) or "")
         raise PluginError(msg) from error
     node: dict[str, Any] = {} if entry.kind in MANY else {"name": entry.name}
     for field in attrs.fields(entry.cls):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from arboretum.blame import place, said
 from arboretum.errors import ArboretumError, ConfigError, TrackerError
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES
@@ -28,7 +29,7 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     except (ArboretumError, MemoryError):
         raise
     except Exception as error:
-        raise ArboretumError(f"unexpected {type(error).__name__}: {' '.join(str(error).split())}") from error
+        raise ArboretumError(f"unexpected {said(error)}{place(error)}") from error
 
 
 def _run(overrides: Sequence[str], plugins: Sequence[str | Path]) -> Record:

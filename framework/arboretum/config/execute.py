@@ -11,8 +11,9 @@ from typing import Any
 
 import attrs
 
+from arboretum.blame import blaming
 from arboretum.config.resolve import Resolved, component_values
-from arboretum.errors import ArboretumError, StoreError, TrackerError
+from arboretum.errors import StoreError, TrackerError
 from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.tracker import RunInfo
@@ -129,6 +130,7 @@ class Session:
                 self._codes[owner.path] = owner.version if owner.distribution == ONE_FILE else code_hash([owner.path])
         return {owner.plugin: self._codes[owner.path] for owner in sorted(chosen, key=lambda owner: owner.plugin)}
 
+    @blaming()
     def execute(
         self,
         resolved: Resolved,
@@ -273,15 +275,3 @@ def components_of(parts: Parts) -> Iterable[Any]:
     for kind in KINDS:
         value = getattr(parts, kind)
         yield from value if isinstance(value, tuple) else () if value is None else (value,)
-
-
-def one_line(error: BaseException) -> str:
-    """What to print of an error: our own as they are, others with their type."""
-    text = " ".join(str(error).split())
-    if isinstance(error, ArboretumError):
-        return text
-    if isinstance(error, MemoryError):
-        return "out of memory; a smaller table or budget.memory_mb helps"
-    return f"unexpected {type(error).__name__}: {text} (ARBORETUM_DEBUG=1 shows where)"
-
-

@@ -19,8 +19,9 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.blame import blaming
 from arboretum.engine import check, verify
-from arboretum.engine.search.judge import blaming, component_name
+from arboretum.engine.search.judge import component_name
 from arboretum.errors import BudgetError, CapabilityError, DataError, VerificationError
 from arboretum.interfaces.complexity import counterexample_to_monotony, value_of
 from arboretum.interfaces.method import Context, Parts, Problem

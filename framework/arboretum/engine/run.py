@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.blame import blaming
 from arboretum.engine import check, select
 from arboretum.errors import BudgetError, DataError
 from arboretum.interfaces.capability import Capability
@@ -122,6 +123,7 @@ def _silent(done: float, total: float | None, message: str) -> None:
     """The progress of a run nobody watches."""
 
 
+@blaming()
 def prepare(request: Request, progress: Progress | None = None) -> Prepared:
     """Check the parts, load the data, and compute the fingerprint.  Raises CapabilityError, DataError, …"""
     progress = progress or _silent
@@ -169,6 +171,7 @@ def fingerprint(request: Request, sha256: str) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
+@blaming()
 def run(request: Request, progress: Progress | None = None, prepared: Prepared | None = None) -> Record:
     """Execute one run and return its verified record; raises ArboretumError on any failure."""
     from arboretum.engine.search.judge import notes_of
@@ -237,6 +240,7 @@ def _certify(
         )
 
 
+@blaming()
 def fit(
     parts: Parts,
     table: Table,

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.blame import blaming
 from arboretum.engine.search.choose import listed, prepare_columns, scored
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Block, Cell
@@ -50,6 +51,7 @@ class Reasons:
     candidates: tuple[Judged, ...]
 
 
+@blaming()
 def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     """Grow again along the path to a node and judge all its candidates.
 

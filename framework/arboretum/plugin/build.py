@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.blame import blaming
 from arboretum.errors import ConfigError, PluginError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.plugin.registry import Entry
@@ -33,7 +34,8 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
             raise ConfigError(f"{entry.kind} {entry.name!r}: " + unknown("parameter", name, known))
         arguments[name] = coerce(value, types_of[name], f"{where}.{name}")
     try:
-        return entry.cls(**arguments)
+        with blaming(f"{entry.kind} {entry.name!r}: __init__", but=(ValueError, TypeError)):
+            return entry.cls(**arguments)
     except (ValueError, TypeError) as error:
         text = " ".join(str(error).split())
         if text.startswith(f"{entry.kind}."):  # the class knows its kind; where several live together, say which one

@@ -20,6 +20,7 @@ from typing import Any
 import attrs
 import pluggy
 
+from arboretum.blame import place, said
 from arboretum.engine.component_check import guess_kind
 from arboretum.errors import ConfigError, PluginError
 from arboretum.interfaces import hooks
@@ -56,7 +57,7 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit included
         if isinstance(error, KeyboardInterrupt):
             raise
-        registry.failures.append(Failure(point.name, f"does not import: {_one_line(error)}"))
+        registry.failures.append(Failure(point.name, f"does not import: {said(error)}{place(error)}"))
         return
     folder = Path(getattr(module, "__file__", "") or "").parent
     owner = Owner(
@@ -88,7 +89,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:
-        msg = f"plugin file {str(file)!r} does not import: {_one_line(error)}"
+        msg = f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}"
         raise PluginError(msg) from error
     _fill(registry, owner, _register(manager, module, owner) or _classes_of(module, owner), ())
 
@@ -139,7 +140,7 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
     except (ValueError, pluggy.PluginValidationError) as error:
         if manager.has_plugin(owner.plugin):
             manager.unregister(name=owner.plugin)
-        msg = f"plugin {owner.plugin}: {_one_line(error)}"
+        msg = f"plugin {owner.plugin}: {said(error)}"
         raise PluginError(msg) from None
     implementations = [
         impl for impl in manager.hook.arboretum_components.get_hookimpls() if impl.plugin_name == owner.plugin
@@ -148,8 +149,10 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         return []
     try:
         return list(implementations[0].function())
-    except Exception as error:
-        msg = f"plugin {owner.plugin}: arboretum_components() raised {_one_line(error)}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        msg = f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}"
         raise PluginError(msg) from error
 
 
@@ -188,8 +191,3 @@ def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: It
         registry.add(cls, owner, checked=checked)
     for preset in presets:
         registry.add_preset(preset)
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -18,6 +18,8 @@ from arboretum.interfaces.component import EVERY_KIND
 NONE = "none"
 """The option that leaves an optional group empty."""
 
+NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", "on", "off"})
+"""Words that Hydra or YAML takes for something else than text, in any spelling."""
 
 ONE_FILE = "(file)"
 """Distribution of a plugin that is a file given on the command line."""
@@ -186,15 +188,14 @@ def _fault(cls: Any) -> str | None:
         return f".kind is {kind!r}; " + (f"did you mean {near!r}?" if near else f"it must be one of {', '.join(EVERY_KIND)}")
     if not isinstance(name, str):
         return f' states no name; add name = "…", the word after {kind}= on the command line'
-    if not name.replace("-", "_").replace(".", "_").isidentifier() or name == NONE:
-        return f".name is {name!r}; it must be a word of letters, digits, '_', '-' (not 'none')"
+    if name.startswith(("-", ".")) or not name.replace("-", "_").replace(".", "_").isidentifier():
+        return f".name is {name!r}; it must be a word of letters, digits, '_', '-'"
+    if name.casefold() in NO_NAMES:
+        return f".name is {name!r}, which the command line and YAML read as a value; choose another word"
     if not attrs.has(cls):
         return " is not an attrs class; decorate it with @attrs.frozen"
-    if getattr(cls, "__setattr__", object.__setattr__) is object.__setattr__ and attrs.fields(cls):
-        return " is not frozen; decorate it with @attrs.frozen"
-    for field in attrs.fields(cls):
-        if field.default is attrs.NOTHING:
-            return f".{field.name} has no default; every field of a component has one"
+    if (fault := _field_fault(cls)) is not None:
+        return fault
     if not isinstance(getattr(cls, "paper", ""), str):
         return f'.paper is {cls.paper!r}; it must be text ("" where there is none)'
     try:
@@ -203,3 +204,21 @@ def _fault(cls: Any) -> str | None:
         known = ", ".join(c.value for c in Capability)
         return f".capabilities: {error}; known: {known}"
     return broken_contract(kind, cls)
+
+
+def _field_fault(cls: type) -> str | None:
+    """What is wrong with the fields of an attrs class: it must be frozen, and every field typed, with a default of its own."""
+    if cls.__setattr__ is object.__setattr__:
+        return " is not frozen; decorate it with @attrs.frozen"
+    loose = [name for name, value in vars(cls).items() if type(value).__name__ == "_CountingAttr"]
+    if loose:
+        return f".{loose[0]} is no field, because only its parent is decorated; put @attrs.frozen above the class, too"
+    for field in attrs.fields(cls):
+        if field.type is None:
+            return f".{field.name} states no type, so nothing checks its values; write {field.name}: float = param(…)"
+        if field.default is attrs.NOTHING:
+            return f".{field.name} has no default; every field of a component has one"
+        if not isinstance(field.default, attrs.Factory) and type(field.default).__hash__ is None:
+            made = type(field.default).__name__
+            return f".{field.name} has a mutable default, which all instances would share; use a tuple, or attrs.Factory({made})"
+    return None

@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.blame import blaming, place, said
 from arboretum.errors import ArboretumError, ContractError, StoreError
 from arboretum.interfaces.reproduction import Piece
 from arboretum.plugin.build import build
@@ -244,17 +245,17 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
     """Do one piece: (result as JSON, seconds of processor time, "") or ("", seconds, why not)."""
     start = time.process_time()
     try:
-        component, house = bench(job)
-        start = time.process_time()
-        value = component.work(json.loads(key), job.seed, house)
+        with blaming():
+            component, house = bench(job)
+            start = time.process_time()
+            value = component.work(json.loads(key), job.seed, house)
         return _plain(value, component.name), time.process_time() - start, ""
-    except ArboretumError as error:
-        return "", time.process_time() - start, " ".join(str(error).split())
     except Exception as error:
-        if os.environ.get("ARBORETUM_DEBUG") == "1":
+        ours = isinstance(error, ArboretumError)
+        if os.environ.get("ARBORETUM_DEBUG") == "1" and (error.__cause__ is not None or not ours):
             raise
-        text = " ".join(str(error).split())
-        return "", time.process_time() - start, f"unexpected {type(error).__name__}: {text} (ARBORETUM_DEBUG=1 shows where)"
+        text = " ".join(str(error).split()) if ours else f"unexpected {said(error)}{place(error)}"
+        return "", time.process_time() - start, text
 
 
 def _plain(value: Any, name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from arboretum.blame import account, said
 from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
@@ -20,9 +21,10 @@ def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
         return action()
     except ArboretumError as error:
         raise TrackerError(str(error)) from error
-    except Exception as error:
-        text = " ".join(str(error).split())
-        raise TrackerError(f"tracker {tracker.name}: {type(error).__name__}: {text}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise TrackerError(account(error, f"tracker {tracker.name!r}") or said(error)) from error
 
 
 def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str], fields: Mapping[str, Any]) -> str:

@@ -6,7 +6,6 @@ Everything is deterministic in its seed.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -222,7 +221,7 @@ def own_columns(
     criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any, coverage: Sequence[Any] = ()
 ) -> np.ndarray:
     """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
-    from arboretum.engine.search.judge import kernel_of
+    from arboretum.engine.search.judge import asked_columns, kernel_of
 
     if mark_of(getattr(criterion, "column", None)) == "column":
         params = [getattr(criterion, field.name) for field in attrs.fields(type(criterion))]
@@ -235,9 +234,7 @@ def own_columns(
         by_class = adds_by_class(kernel_of(criterion, impurity, tuple(coverage)))
         return found * (label[rows][:, None] == np.arange(objects.n_classes)) if by_class else found
     if hasattr(criterion, "columns"):
-        takes_rows = len(inspect.signature(criterion.columns).parameters) > 2
-        given = (objects, rows) if takes_rows else (objects.take(rows),)
-        return np.asarray(criterion.columns(node, *given), float)
+        return np.asarray(asked_columns(criterion, node, objects, rows), float)
     return np.zeros((len(rows), 0))
 
 

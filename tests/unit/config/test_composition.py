@@ -244,7 +244,7 @@ def test_a_bug_in_a_plugin_is_one_of_ours_that_names_it_and_keeps_the_cause(tmp_
         "    kind, name, paper, capabilities = 'dataset', 'buggy', '', ()\n"
         "    def load(self, seed):\n        raise KeyError('no\\nsuch')\n"
     )
-    with pytest.raises(ArboretumError, match=r"^unexpected KeyError: .*no.*such") as caught:
+    with pytest.raises(ArboretumError, match=r"^dataset 'buggy': load raised KeyError: .*no.*such.*buggy.py:6") as caught:
         run(["dataset=buggy"], plugins=[tmp_path / "buggy.py"])
     assert isinstance(caught.value.__cause__, KeyError)
     assert "\n" not in str(caught.value)

@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import EntryPoint
 
 import attrs
+import numpy as np
 import pytest
 
 from arboretum.api import ConfigError, PluginError, param
@@ -52,6 +53,10 @@ def price_list(self, objects, seed): ...
 
 
 def divide(self, table, seed): ...
+
+
+def made_with(default):
+    return attrs.frozen(type("Made", (), {"__annotations__": {"x": list}, "x": default, "kind": "cost", "name": "a"}))
 
 
 def class_of(**body):
@@ -105,11 +110,19 @@ def test_one_name_may_stand_in_two_kinds():
         (class_of(capabilities=5), "Made.capabilities: 'int' object is not iterable; known: classification"),
         (class_of()(), " is no class; arboretum_components"),
         (class_of(name="a b"), "name is 'a b'; it must be a word"),
-        (class_of(name="none"), r"name is 'none'"),
+        *((class_of(name=word), f"name is '{word}', which the command line and YAML read as a value") for word in
+          ("none", "nan", "NaN", "inf", "null", "True", "off")),
+        (class_of(name="-inf"), "name is '-inf'; it must be a word"),
+        (class_of(name="1e3"), "name is '1e3'; it must be a word"),
         (class_of(capabilities=("flying",)), "capabilities: 'flying' is not a valid Capability; known:"),
         (type("Plain", (), {"kind": "cost", "name": "a"}), "is not an attrs class"),
         (attrs.define(type("Loose", (), {"__annotations__": {"x": int}, "x": 1, "kind": "cost", "name": "a"})), "is not frozen"),
         (attrs.frozen(type("Bare", (), {"__annotations__": {"x": int}, "kind": "cost", "name": "a"})), "x has no default"),
+        (attrs.define(type("Empty", (), {"kind": "cost", "name": "a"})), "Empty is not frozen; decorate it with @attrs.frozen"),
+        (attrs.frozen(type("Bare", (), {"q": param(1, "q"), "kind": "cost", "name": "a"})), r"q states no type, so .* q: float = param"),
+        (made_with([]), r"x has a mutable default, .*; use a tuple, or attrs.Factory\(list\)"),
+        (made_with(np.zeros(2)), "x has a mutable default"),
+        (type("Child", (made_with(1),), {"q": param(1, "q")}), "q is no field, because only its parent is decorated"),
     ],
 )
 def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):

@@ -159,9 +159,9 @@ def test_the_first_look_is_cheap_and_the_second_free(criterion, impurity):
         for _ in range(9):
             if forget:
                 slow_form._check_criterion.cache_clear(), slow_form._check_impurity.cache_clear()
-            start = time.perf_counter()
+            start = time.process_time()
             slow_form.check_kernels(judge, objects, statistics)
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
         return min(seconds)
 
     assert quickest(forget=True) < 1e-3
@@ -214,3 +214,115 @@ class ColumnOverflows(ColumnBeyond):
 def test_a_column_kernel_is_tried_as_plain_python_first(criterion, said):
     with pytest.raises(ContractError, match=said):
         grow(problem_of(toy_objects(toy_table(0)), criterion, Gini()), Context())
+
+
+# -- memory, chance, and the other form --------------------------------------------------------------------------------
+
+
+class TakesMemory(Scores):
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        shares = weights[0] / (1.0 + weights[0].sum())
+        return -(shares * shares).sum()
+
+
+class Draws(Scores):
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        return np.random.random()
+
+
+@criterion_kernel
+def without_price(weights, counts, price, extra, node):
+    return -weights[0, 0]
+
+
+class TwoFormulas(Scores):
+    """The kernel forgets the price."""
+
+    def kernel(self, impurity):
+        return without_price
+
+    def score(self, tables, node):
+        return -tables.weights[:, 0, 0] / tables.price
+
+
+@attrs.frozen
+class GreedyShare:
+    name, scale, capabilities = "share", "mean", ()
+
+    @staticmethod
+    @impurity_kernel
+    def kernel(weights):
+        return (weights * weights).sum()
+
+    def value(self, weights):
+        return (weights**2).sum(axis=-1)
+
+
+class OtherShare(GreedyShare):
+    @staticmethod
+    @impurity_kernel
+    def kernel(weights):
+        return weights[0]
+
+
+class ColumnTakesMemory(Scores):
+    @staticmethod
+    @column_kernel
+    def column(weight, label, node):
+        return np.full(2, weight)[0]
+
+    @staticmethod
+    @criterion_kernel
+    def score(weights, counts, price, extra, node):
+        return -extra[0, 0]
+
+
+HERE = r"\(test_slow_form.py:\d+\)"
+
+
+@pytest.mark.parametrize(
+    ("criterion", "impurity", "rule"),
+    [
+        (TakesMemory(), None, f"criterion 'mine': its kernel {HERE} takes memory each time it is called, .*; loop over numbers"),
+        (Reduction(), GreedyShare(), f"impurity 'share': its kernel {HERE} takes memory each time"),
+        (ColumnTakesMemory(), None, f"criterion 'mine': column: its kernel {HERE} takes memory each time"),
+        (Draws(), None, f"criterion 'mine': its kernel {HERE} scores one table in two ways; a kernel must not draw"),
+        (TwoFormulas(), None, f"criterion 'mine': its kernel {HERE} answers .* compiled and .* by score, in NumPy form .* one formula"),
+        (Reduction(), OtherShare(), f"impurity 'share': its kernel {HERE} answers .* by value, in NumPy form"),
+    ],
+)
+def test_a_kernel_that_takes_memory_draws_or_differs_from_the_numpy_form_is_refused(criterion, impurity, rule):
+    with pytest.raises(ContractError, match=rule):
+        grown(criterion, impurity)
+
+
+class Remembers(Scores):
+    """Draws without a seed, in NumPy form."""
+
+    def score(self, tables, node):
+        return np.random.default_rng().random(tables.n_tests)
+
+
+class OwnColumnDrawn(Scores):
+    def columns(self, node, objects):
+        return np.random.default_rng().random((objects.n_objects, 1))
+
+    def score(self, tables, node):
+        return -tables.weights[:, 0, 0]
+
+
+@pytest.mark.parametrize(("criterion", "method"), [(Remembers(), "score"), (OwnColumnDrawn(), "columns")])
+@pytest.mark.parametrize("family", [None, Family.thresholds])
+def test_a_criterion_that_answers_in_two_ways_is_refused_at_the_root(criterion, method, family):
+    with pytest.raises(ContractError, match=rf"'mine': {method} answers the same question in two ways.*with_seed\(seed\)"):
+        grown(criterion, None, family)
+
+
+def test_shipped_kernels_take_no_memory_and_the_count_can_tell():
+    """The count is switched on, and what the tests above refuse is not refused by chance."""
+    assert grown(Reduction(), Gini(), Family.thresholds).n_leaves > 1
+    assert grown(GainRatio(), Entropy(), Family.multiway).n_leaves > 1

@@ -35,7 +35,10 @@ def prepare_columns(cell: Cell, node: Node, judge: Judge, space: Workspace) -> N
     """Ask the criterion for its own columns of the node's objects."""
     if judge.has_columns:
         rows = space.rows[cell.low : cell.high].astype(np.int64)
-        space.set_extra(rows, judge.columns(node, space.objects, rows))
+        found = judge.columns(node, space.objects, rows)
+        if cell.depth == 0 and not judge.column_at:
+            check_steady(judge, "columns", found, judge.columns(node, space.objects, rows))
+        space.set_extra(rows, found)
 
 
 MERGED_ENTRIES = 1 << 16
@@ -103,6 +106,8 @@ def _joined(blocks: list[Block]) -> Block:
 def scored(block: Block, cell: Cell, node: Node, judge: Judge) -> np.ndarray:
     """float64[tests]: the criterion's scores of a block; raises ContractError on NaN, naming the test."""
     scores = judge.score(block.tables, node)
+    if cell.depth == 0 and 0 in block.tables.test[:1]:
+        check_steady(judge, "score", scores, judge.score(block.tables, node))
     bad = np.flatnonzero(np.isnan(scores))
     if len(bad):
         raise nan_score(judge, block.engine.rule(cell, block.candidate(int(bad[0]), np.nan)))
@@ -110,6 +115,16 @@ def scored(block: Block, cell: Cell, node: Node, judge: Judge) -> np.ndarray:
         rule = block.engine.rule(cell, block.candidate(int(scores.argmax()), np.inf))
         raise infinite_score(judge, rule.describe())
     return scores
+
+
+def check_steady(judge: Judge, method: str, first: np.ndarray, again: np.ndarray) -> None:
+    """Raise ContractError when the same question is answered in two ways.  Asked once per growth, at its root."""
+    if not np.array_equal(first, again, equal_nan=True):
+        msg = (
+            f"criterion {component_name(judge.criterion)!r}: {method} answers the same question in two ways, so that no run could be "
+            "repeated; draw by with_seed(seed) and tables.test alone, and keep nothing between calls"
+        )
+        raise ContractError(msg)
 
 
 def infinite_score(judge: Judge, test: str) -> ContractError:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 import attrs
 import numpy as np
 
+from arboretum.blame import blaming
 from arboretum.engine.search.statistics import Statistics
-from arboretum.errors import ArboretumError, CapabilityError, ContractError
+from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.kernels.marks import adds_by_class, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
@@ -172,8 +172,7 @@ class Judge:
         if self.column_at:
             return self._compiled_column(node, objects, rows)
         with blaming(f"criterion {name!r}: columns"):
-            given = (objects, rows) if takes_rows(self.criterion.columns) else (objects.take(rows),)
-            found = np.asarray(self.criterion.columns(node, *given))
+            found = np.asarray(asked_columns(self.criterion, node, objects, rows))
         if found.ndim != 2 or len(found) != len(rows):
             got = "nothing" if found.dtype == object and not found.ndim else f"{found.dtype}{list(found.shape)}"
             msg = f"criterion {name!r}: columns must have the shape [{len(rows)}, k], one row per object of the node; got {got}"
@@ -213,19 +212,6 @@ def notes_of(problem: Problem) -> tuple[str, ...]:
         return tuple(criterion.notes(problem))
 
 
-@contextmanager
-def blaming(what: str) -> Iterator[None]:
-    """Name the component when its own code raises; errors that the laboratory raises on purpose pass."""
-    try:
-        yield
-    except ArboretumError:
-        raise
-    except Exception as error:
-        text = " ".join(str(error).split())
-        msg = f"{what} raised {type(error).__name__}: {text}"
-        raise ContractError(msg) from error
-
-
 def read_only(tables: Tables) -> Tables:
     """The same tables behind arrays that refuse to be written: scoring must not change them."""
     views = {}
@@ -236,9 +222,10 @@ def read_only(tables: Tables) -> Tables:
     return attrs.evolve(tables, **views)
 
 
-def takes_rows(columns: Callable) -> bool:
-    """Whether a bound ``columns`` is of the form (node, objects, rows) rather than (node, objects)."""
-    return len(inspect.signature(columns).parameters) > 2
+def asked_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray) -> Any:
+    """What ``columns`` answers, in whichever of its two forms it is written: (node, objects, rows) or (node, objects)."""
+    takes_rows = len(inspect.signature(criterion.columns).parameters) > 2
+    return criterion.columns(node, *((objects, rows) if takes_rows else (objects.take(rows),)))
 
 
 def resolve_impurity(impurity: Any, statistics: Statistics) -> Any:

@@ -1,9 +1,10 @@
-"""Before a growth: do the kernels answer what the same code answers as plain Python?
+"""Before a growth: do the kernels answer what the same code answers as plain Python, and what the NumPy form answers?
 
 Compiled code does not check indices: a kernel that reads ``node.params[1]`` of a component with one numeric field, or a class
 that is not there, answers garbage in silence.  Python does check.  So every kernel first judges a few small tables of the
 run's own shape in its slow form, and its compiled form has to answer the same.  About 0.1 ms for ten classes; a
-combination that was looked at once in a process is not looked at again.
+combination that was looked at once in a process is not looked at again.  The same tables show a kernel that allocates memory
+per test, or answers otherwise when it is asked again.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ import numpy as np
 from arboretum.engine.search.judge import Judge, component_name, numeric_fields
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ContractError
-from arboretum.kernels.marks import KernelNode
+from arboretum.kernels.marks import KernelNode, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
-from arboretum.model.encoded import Encoded, Family, Node
+from arboretum.model.encoded import Encoded, Family, Node, Tables
 
 TOLERANCE = 1e-6
 """Relative to the larger of 1 and the values.  The two forms differ in the last bit of each logarithm or power, which a
@@ -34,6 +35,11 @@ difference of nearly equal sums may magnify a million times; what lies behind an
 
 MOST_ENTRIES = 4096
 """Table entries looked at, but for the first table: a plain Python kernel needs some 0.2 µs for one."""
+
+ONE_FORMULA = "the two forms must be one formula"
+
+PRICE = 1.5
+"""Of the tests looked at; a price of 1 would hide that it is forgotten."""
 
 SHOWN_ROWS = 8
 """Objects whose own columns a criterion is asked for."""
@@ -68,7 +74,7 @@ def check_kernels(judge: Judge, objects: Encoded, statistics: Statistics) -> Non
         tuple(numeric_fields(criterion).tolist()),
     )
     if slow_impurity is not None:
-        _check_impurity(slow_impurity, judge.impurity_at, trial, component_name(impurity))
+        _check_impurity(slow_impurity, judge.impurity_at, trial, component_name(impurity), impurity.value)
     if judge.prefix:
         _guarded(slow_form(impurity.prefix), f"impurity {component_name(impurity)!r}", *np.ones((3, 4)))
     if judge.column_at:
@@ -81,6 +87,9 @@ def check_kernels(judge: Judge, objects: Encoded, statistics: Statistics) -> Non
         _check_criterion(
             kernel, slow_impurity, judge.batch, judge.impurity_at, trial, component_name(criterion), numeric
         )
+        if mark_of(criterion.score) is None and not judge.wants_gain and not judge.prefix:
+            once = _check_forms if _hashable(criterion) and _hashable(impurity) else _check_forms.__wrapped__
+            once(criterion, impurity, (judge.batch, judge.impurity_at), trial, judge.kernel)
 
 
 def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
@@ -105,12 +114,14 @@ def _own_columns(judge: Judge, objects: Encoded, statistics: Statistics) -> int:
 
 
 @lru_cache(maxsize=256)
-def _check_impurity(kernel: Callable, address: int, trial: Trial, name: str) -> None:
+def _check_impurity(kernel: Callable, address: int, trial: Trial, name: str, value: Callable) -> None:
     what = f"impurity {name!r}"
     for weights, _ in _tables(trial):
-        for row in (*weights, weights.sum(axis=0)):
-            slow = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}")
-            _compare(slow, impurity_of(np.ascontiguousarray(row), address), kernel, what)
+        for row in (*weights, total := weights.sum(axis=0)):
+            slow, fast = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}"), impurity_of(row, address)
+            _compare(slow, fast, kernel, what)
+        _compare(_answer(value, total), fast, kernel, what, "by value, in NumPy form", ONE_FORMULA)
+    _check_memory(lambda: impurity_of(np.ones(trial.width), address), None, kernel, what)
 
 
 @lru_cache(maxsize=256)
@@ -134,10 +145,20 @@ def _check_criterion(
             mass, 2.0 * mass, mixed, 1, 0.0, params, impurity or (lambda weights: math.nan)
         )
         shapes = f"{held}, weights is {list(weights.shape)}, counts {list(counts.shape)}, extra {list(extra.shape)}"
-        slow = _guarded(kernel, what, weights, counts, 1.0, extra, seen, shapes=shapes)
-        out, scalars = np.empty(1), np.array([mass, 2.0 * mass, mixed, 1.0, 0.0, trial.width])
-        score_tables(weights[None], counts[None], np.ones(1), extra[None], batch, scalars, params, impurity_at, out)
+        slow = _guarded(kernel, what, weights, counts, PRICE, extra, seen, shapes=shapes)
+        scalars = np.array([mass, 2.0 * mass, mixed, 1.0, 0.0, trial.width])
+        out, price = np.empty(2), np.full(2, PRICE)
+        two = [np.repeat(each[None], 2, axis=0) for each in (weights, counts, extra)]
+        score_tables(two[0], two[1], price, two[2], batch, scalars, params, impurity_at, out)
+        if out[0] != out[1] and not np.isnan(out).all():
+            raise ContractError(f"{what}: its kernel {_where(kernel)} scores one table in two ways; a kernel must not draw")
         _compare(slow, float(out[0]), kernel, what)
+
+    def scored(n: int) -> None:
+        parts = [np.ascontiguousarray(each[:n]) for each in (two[0], two[1], price, two[2])]
+        score_tables(*parts, batch, scalars, params, impurity_at, np.empty(n))
+
+    _check_memory(lambda: scored(2), lambda: scored(1), kernel, what)
 
 
 @lru_cache(maxsize=256)
@@ -153,7 +174,13 @@ def _check_column(
     for label in (-1,) if moments else (0, trial.width - 1):
         labels = np.full(0 if moments else len(some), label, np.int32)
         picked, values = np.empty(len(some), np.int32), np.empty(len(some))
-        n = pick_column(members, some, labels, addresses[0], scalars, params, addresses[1], picked, values)
+
+        def pick(n: int, given: tuple[Any, ...] = (labels, picked, values)) -> int:
+            label, picked, values = given
+            return pick_column(members[:n], some, label, addresses[0], scalars, params, addresses[1], picked, values)
+
+        _check_memory(lambda: pick(len(some)), lambda: pick(1), kernel, what)
+        n = pick(len(some))
         fast = np.zeros(len(some))
         if n < 0:
             continue  # refused at the node where it happens, if it does
@@ -216,13 +243,66 @@ def _guarded(kernel: Callable, what: str, *arguments: Any, shapes: str = "") -> 
         raise ContractError(msg) from None
 
 
-def _compare(slow: float, fast: float, kernel: Callable, what: str) -> None:
+def _compare(slow: float, fast: float, kernel: Callable, what: str, form: str = "as plain Python", way: str = "") -> None:
     """Where the slow form has no number there is nothing to compare with."""
     if math.isnan(slow) or slow == fast or abs(slow - fast) <= TOLERANCE * max(1.0, abs(slow), abs(fast)):
         return
-    where = f"{os.path.basename(inspect.getsourcefile(kernel) or '?')}:{kernel.__code__.co_firstlineno}"
     msg = (
-        f"{what}: its kernel ({where}) answers {fast:.9g} compiled and {slow:.9g} as plain Python for the same table; "
-        "numba's integers have 64 bits and its variables keep one type: write the arithmetic in floats"
+        f"{what}: its kernel {_where(kernel)} answers {fast:.9g} compiled and {slow:.9g} {form} for the same table; "
+        + (way or "numba's integers have 64 bits and its variables keep one type: write the arithmetic in floats")
     )
     raise ContractError(msg)
+
+
+def _hashable(component: Any) -> bool:
+    """Whether answers can be kept for it: not with a list among its fields."""
+    try:
+        hash(component)
+    except TypeError:
+        return False
+    return True
+
+
+def _where(kernel: Callable) -> str:
+    return f"({os.path.basename(inspect.getsourcefile(kernel) or '?')}:{kernel.__code__.co_firstlineno})"
+
+
+@lru_cache(maxsize=256)
+def _check_forms(criterion: Any, impurity: Any, addresses: tuple[int, int], trial: Trial, kernel: Callable) -> None:
+    """Raise ContractError where ``score`` in NumPy and the kernel that stands in for it judge a table differently."""
+    of, scale = getattr(impurity, "value", None), getattr(impurity, "scale", "mean")
+    for weights, counts in _tables(trial):
+        total = weights.sum(axis=0)
+        mass = float(total.sum() if trial.width == trial.count_width else total[0])
+        node = Node(total, counts.sum(axis=0), mass, 2.0 * mass, math.nan if of is None else float(of(total)), 1)
+        parts = weights[None], counts[None], np.array([PRICE]), np.ones((1, len(weights), trial.extra))
+        scalars, out = np.array([mass, 2.0 * mass, node.impurity, 1.0, 0.0, trial.width]), np.empty(1)
+        score_tables(*parts, addresses[0], scalars, np.array(trial.params), addresses[1], out)
+        with np.errstate(all="ignore"):
+            try:
+                numpy_form = float(criterion.score(Tables(*parts, np.zeros(1, np.int64), of, scale), node)[0])
+            except Exception:  # noqa: BLE001 - it will be said at the node where it happens, if it does
+                continue
+        what = f"criterion {component_name(criterion)!r}"
+        _compare(numpy_form, float(out[0]), slow_form(kernel), what, "by score, in NumPy form", ONE_FORMULA)
+
+
+def _check_memory(work: Callable[[], Any], usual: Callable[[], Any] | None, kernel: Callable, what: str) -> None:
+    """Raise ContractError when the work takes memory more often than the usual, by default once: for its array argument.
+
+    Other threads may take memory meanwhile, so it has to be so every time; counting stays switched on, as it costs nothing.
+    """
+    from numba.core.runtime import _nrt_python as memory
+
+    def taken(work: Callable[[], Any]) -> int:
+        before = memory.memsys_get_stats_alloc()
+        work()
+        return memory.memsys_get_stats_alloc() - before
+
+    memory.memsys_enable_stats()
+    if all(taken(work) > (1 if usual is None else taken(usual)) for _ in range(5)):
+        msg = (
+            f"{what}: its kernel {_where(kernel)} takes memory each time it is called, which a kernel must not; loop over numbers "
+            "instead of np.zeros, lists and arithmetic of whole rows, or write it in NumPy form"
+        )
+        raise ContractError(msg)

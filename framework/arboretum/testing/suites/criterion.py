@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -180,12 +179,14 @@ class CriterionSuite(ComponentSuite):
     def test_its_extra_columns_are_finite_and_one_row_per_object(self, component):
         if not hasattr(component, "columns"):
             pytest.skip("declares no extra columns")
+        from arboretum.engine.search.judge import asked_columns
+
         for seed in SEEDS:
             objects = toy_objects(toy_table(seed, kind=kind_of_table(component, tasks_of(component)[0])))
             impurity = toy_impurity(objects.task)
             for rows in (np.arange(objects.n_objects), np.array([3, 5, 8])):
                 node = contingency(objects, rows, impurity=impurity)[1]
-                found = component.columns(node, objects, rows)
+                found = np.asarray(asked_columns(component, node, objects, rows))
                 assert found.ndim == 2 and len(found) == len(rows)
                 assert np.isfinite(found).all()
 
@@ -224,7 +225,7 @@ class CriterionSuite(ComponentSuite):
 
     def test_its_column_is_finite_and_answers_compiled_what_it_answers_as_python(self, component, ready, impurity, coverage):
         """Where it has ``columns``, too, the two are one rule in two forms."""
-        from arboretum.engine.search.judge import Judge
+        from arboretum.engine.search.judge import Judge, asked_columns
         from arboretum.engine.search.statistics import Statistics
 
         if mark_of(getattr(component, "column", None)) != "column":
@@ -241,9 +242,7 @@ class CriterionSuite(ComponentSuite):
                 if judge.column_at:
                     assert close(judge.columns(node, objects, rows), plain)
                 if hasattr(component, "columns"):
-                    takes_rows = len(inspect.signature(ready.columns).parameters) > 2
-                    given = (objects, rows) if takes_rows else (objects.take(rows),)
-                    assert close(np.asarray(ready.columns(node, *given))[:, :1], plain)
+                    assert close(np.asarray(asked_columns(ready, node, objects, rows))[:, :1], plain)
 
     def test_rows_that_an_object_stands_for_do_not_matter_where_it_counts_objects(self, component, impurity, coverage):
         counts = getattr(component, "counts_objects", False)
