@@ -17,6 +17,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 PRIVATE = {
     ("framework/arboretum/cli/run.py", "_actions"): "argparse has no public list of a parser's options",
+    ("framework/arboretum/engine/search/slow_form.py", "_nrt_python"): "where numba's count of allocations is switched on",
     ("framework/arboretum/kernels/pointers.py", "_getvalue"): "how numba's documentation builds a struct in an intrinsic",
     ("framework/arboretum/kernels/registers.py", "_getvalue"): "how numba's documentation builds an array in an intrinsic",
     ("framework/arboretum/sklearn.py", "_check_sample_weight"): "what scikit-learn asks its own estimators to call",
