@@ -359,3 +359,20 @@ def test_joblib_runs_the_jobs_in_parallel_with_progress_tracking_and_skip_finish
     assert calls.count("store") == 3 and calls.count("store_failure") == 1 and calls[-1] == "close_sweep"
     again = command.run(*arguments, "seed=range(0,4)", "dataset.fails_at=2", "skip_finished=true")
     assert "3 finished before" in again.out
+
+
+def test_a_job_here_copies_no_configuration_and_finds_what_a_job_of_hydras_launcher_finds(toy, here, monkeypatch):
+    from omegaconf import DictConfig
+
+    copied, deepcopy = [], DictConfig.__deepcopy__
+    monkeypatch.setattr(DictConfig, "__deepcopy__", lambda self, memo: copied.append(self) or deepcopy(self, memo))
+    counts = []
+    for folder, seeds in (("few", "1,2"), ("many", "1,2,3,4,5,6")):
+        copied.clear()
+        assert toy("-m", f"seed={seeds}", "dataset.fails_at=2", f"hydra.sweep.dir={folder}").status == 1
+        counts.append(len(copied))
+    assert counts[1] <= counts[0], "what is copied is copied per sweep, not per job"
+    theirs = toy("-m", "seed=1,2", "dataset.fails_at=2", "hydra.sweep.dir=theirs", "hydra.sweep.subdir=job-${hydra.job.num}")
+    assert theirs.status == 1 and "arboretum: failed: seed=2: seed 2 was told to fail" in theirs.err
+    one, other = read_run(here / "few" / "0"), read_run(here / "theirs" / "job-0")
+    assert (one.fingerprint, one.metrics, one.config) == (other.fingerprint, other.metrics, other.config)

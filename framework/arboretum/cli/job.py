@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +57,30 @@ class Job:
 
     def __call__(self, config: DictConfig) -> float | None:
         hydra = HydraConfig.get()
-        here = self.own or session(self.files)
         folder = Path(hydra.runtime.output_dir)
-        if self.notes is None:
-            return self._alone(here, config, hydra, folder)
-        return self._in_sweep(here, config, hydra, folder)
 
-    def _run(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> Outcome:
-        self.resolved = resolve(config, OmegaConf.to_container(hydra.runtime.choices), here.registry)
+        def resolved() -> Resolved:
+            return resolve(config, OmegaConf.to_container(hydra.runtime.choices), self._session.registry)
+
+        if self.notes is None:
+            return self._alone(resolved, folder)
+        return self._in_sweep(resolved, hydra.job.num, hydra.overrides.task, folder)
+
+    def do(self, resolved: Resolved, number: int, overrides: Sequence[str], folder: Path) -> float:
+        """Do a job of a sweep that is resolved already."""
+        return self._in_sweep(lambda: resolved, number, overrides, folder)
+
+    @property
+    def _session(self) -> Session:
+        return self.own or session(self.files)
+
+    def _run(self, resolved: Callable[[], Resolved], folder: Path) -> Outcome:
+        self.resolved = None
+        self.resolved = resolved()
         check_goal(self.resolved.settings.goal)
         if self.finished is None:
             self.finished = Index(self.index, self.sweep)
-        return here.execute(
+        return self._session.execute(
             self.resolved,
             folder,
             index=self.finished,
@@ -78,29 +90,29 @@ class Job:
             progress=self.progress,
         )
 
-    def _alone(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> float | None:
+    def _alone(self, resolved: Callable[[], Resolved], folder: Path) -> float | None:
         try:
-            self.outcome = self._run(here, config, hydra, folder)
+            self.outcome = self._run(resolved, folder)
         except BaseException as error:
             remove_if_empty(folder)
             if not isinstance(error, Exception):  # Ctrl-C ends the command at once
                 raise
             text = error_text(error)
             if self.resolved is not None:
-                here.fail(self.resolved, folder, "", text)
+                self._session.fail(self.resolved, folder, "", text)
             if unforeseen(error):
                 folder = free_folder(folder)
                 error.add_note(_explain(folder, text, error) or f"traceback in {folder / ERROR}")
             self.error = error  # Hydra would print a remark of its own
         return None
 
-    def _in_sweep(self, here: Session, config: DictConfig, hydra: Any, folder: Path) -> float:
-        task = [text for text in hydra.overrides.task if text.partition("=")[0] not in self.constant]
+    def _in_sweep(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> float:
+        task = [text for text in overrides if text.partition("=")[0] not in self.constant]
         label, notes = " ".join(task), Notes(self.notes)
         try:
-            outcome = self._run(here, config, hydra, folder)
+            outcome = self._run(resolved, folder)
         except Exception as error:
-            return self._failed(here, hydra.job.num, label, folder, error)
+            return self._failed(number, label, folder, error)
         goal, warnings = self.resolved.settings.goal, outcome.warnings
         try:
             goal = goal_of(goal, outcome.record.metrics)
@@ -109,7 +121,7 @@ class Job:
         value = outcome.record.metrics.get(goal)
         notes.write(
             Note(
-                job=hydra.job.num,
+                job=number,
                 status=SKIPPED if outcome.skipped else FINISHED,
                 label=label or self.resolved.label,
                 folder=str(outcome.folder),
@@ -122,12 +134,12 @@ class Job:
         )
         return worst(goal) if value is None else value
 
-    def _failed(self, here: Session, job: int, label: str, folder: Path, error: Exception) -> float:
+    def _failed(self, job: int, label: str, folder: Path, error: Exception) -> float:
         text, trouble, folder = error_text(error), "", free_folder(folder)
         if os.environ.get(DEBUG) == "1":
             traceback.print_exception(error)
         if self.resolved is not None:
-            trouble = here.fail(self.resolved, folder, self.sweep_id, text, self.varied)
+            trouble = self._session.fail(self.resolved, folder, self.sweep_id, text, self.varied)
         warnings = tuple(filter(None, [_explain(folder, text, error)]))
         label = label or (self.resolved.label if self.resolved else f"job {job}")
         Notes(self.notes).write(

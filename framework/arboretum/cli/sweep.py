@@ -21,8 +21,8 @@ from arboretum.cli.job import Job
 from arboretum.cli.parent import Parent, tidy
 from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, waiting
 from arboretum.cli.signals import status_of, word_of
-from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Composed, Loader
+from arboretum.config.launch import multirun
 from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, StoreError
@@ -71,7 +71,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     broken: Exception | None = None
     try:
         with Watch(line, notes.read, lambda: loader.n_checked).watching():
-            hydra.multirun(PRIMARY, job, list(app.arguments.overrides))
+            multirun(hydra, job, app.arguments.overrides)
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,12 +27,13 @@ from arboretum.errors import ConfigError
 from arboretum.plugin.registry import Registry
 
 
-_VALUE = re.compile(r"^(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r")=")
+_VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
 """An override that sets a value; the others choose options, or remove something, and may change what is composed."""
 
-
-KEPT = 1000
-"""Checked configurations kept for the launcher (0.13 MB each); what lies beyond is composed again."""
+KEPT = 10_000
+"""Checked jobs kept for the launcher (some KB each); what lies beyond is composed again."""
+SHAPES = 256
+"""Compositions kept (50 KB each)."""
 
 
 @attrs.frozen(eq=False)
@@ -59,18 +61,18 @@ class Loader(ConfigLoaderImpl):
     A sweep's configurations are composed once: the launcher is handed what was composed when the sweep was checked.
     """
 
-    def __init__(self, search_path: ConfigSearchPath, registry: Registry) -> None:
+    def __init__(self, search_path: ConfigSearchPath, registry: Registry, start: Start | None = None) -> None:
         super().__init__(search_path)
         self.registry: Registry | None = registry
+        self.start = start
         self.checked: Callable[[int], None] = _nobody
-        self._ready: dict[tuple[str, ...], DictConfig] = {}
-        self._structures: dict[tuple[str, ...], DictConfig] = {}
+        self._ready: dict[tuple[str, ...], Resolved] = {}
+        self._shapes: dict[tuple[str, ...], Callable[[], DictConfig]] = {}
         self._base: dict[tuple[tuple[str, ...], RunMode], DictConfig] = {}
         self._n_checked = 0
-        self._said: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
-        return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_structures": {}, "_base": {}}
+        return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_shapes": {}, "_base": {}}
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Loader:
         return self  # Hydra copies its global state for workers: the loader in it is never changed there
@@ -95,8 +97,7 @@ class Loader(ConfigLoaderImpl):
             )
         except Exception as error:
             raise translate(error, overrides, self.registry) from error
-        self._said = tuple(overrides)
-        refuse_code(config, self._said)
+        refuse_code(config, overrides)
         return config
 
     def compose_once(self, config_name: str, overrides: list[str], run_mode: RunMode) -> DictConfig:
@@ -111,47 +112,83 @@ class Loader(ConfigLoaderImpl):
         return self._n_checked
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
-        """One job's configuration: composed and resolved at the first call, handed out at the second."""
+        """One job's configuration: resolved at the first call, which is the check; a second call is the launcher's."""
         key = tuple(sweep_overrides)
-        ready = self._ready.pop(key, None)
-        if ready is not None and OmegaConf.is_missing(ready.hydra.job, "num"):  # not in use: a sweeper may repeat itself
-            return ready
         config = self._job(master_config, list(sweep_overrides))
-        if self.registry is not None:
-            composed = Composed(config)
-            resolve(composed.task, composed.choices, self.registry)
+        if self.registry is not None and self._ready.pop(key, None) is None:
+            resolved = resolve(config, Composed(config).choices, self.registry)
             if len(self._ready) < KEPT:
-                self._ready[key] = config
+                self._ready[key] = resolved
             self._n_checked += 1
             self.checked(self._n_checked)
         return config
 
+    def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
+        """What a checked job is made of, for a launcher that needs no configuration."""
+        ready = self._ready.pop(tuple(overrides), None)
+        if ready is None:
+            config = self._job(master, list(overrides))
+            ready = resolve(config, Composed(config).choices, self.registry)
+        return ready
+
+    def load_run(self, overrides: list[str]) -> DictConfig:
+        """One run's configuration, without touching Hydra's global state; for many runs that differ in values."""
+
+        def composed(choices: list[str]) -> DictConfig:
+            with stored(self.registry, self.start):
+                return self.load_configuration(PRIMARY, choices, RunMode.RUN, from_shell=False)
+
+        if any(text.startswith("hydra.searchpath=") for text in overrides):  # its files may change meanwhile
+            self._shapes.clear()
+        setup_globals()
+        return self._with_values(normalise(overrides), (), composed)
 
     def _job(self, master: DictConfig, overrides: list[str]) -> DictConfig:
+        overrides = normalise(overrides)
+        given = OmegaConf.to_container(master.hydra.overrides.hydra)
+        config = self._with_values(overrides, given, lambda choices: super(Loader, self).load_sweep_config(master, choices))
+        OmegaConf.copy_cache(from_config=master, to_config=config)
+        return config
+
+    def _with_values(
+        self, overrides: list[str], given: Sequence[str], composed: Callable[[list[str]], DictConfig]
+    ) -> DictConfig:
         """Hydra's own composition for the choices of options, once per combination; values are set on a copy of it.
 
-        A composition takes 0.1 s, a copy with its values 0.02 s, and a sweep repeats few choices with many values.
+        A composition takes 0.1 s, a copy with its values some milliseconds, and most runs repeat few choices with many values.
+        given : overrides that ``composed`` adds itself.
         """
-        overrides = normalise(overrides)
         choices = [text for text in overrides if not _VALUE.match(text)]
-        key = (*OmegaConf.to_container(master.hydra.overrides.hydra), *choices)
-        if key not in self._structures:
-            self._structures[key] = super().load_sweep_config(master, choices)
-        config = copy.deepcopy(self._structures[key])
+        key = (*given, *choices)
+        if key not in self._shapes:
+            if len(self._shapes) >= SHAPES:
+                self._shapes.clear()
+            self._shapes[key] = _copies(composed(choices))
+        config = self._shapes[key]()
         parser = OverridesParser.create(config_loader=self)
         try:
             parsed = parser.parse_overrides(overrides)
+            self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config([o for o in parsed if _VALUE.match(o.input_line)], config)
         except Exception as error:
             if self.registry is None:
                 raise
             raise translate(error, overrides, self.registry) from error
-        words = master.hydra.job.config.override_dirname
-        dirname = get_overrides_dirname(parsed, words.exclude_keys, words.item_sep, words.kv_sep)
-        config.hydra.overrides.task, config.hydra.job.override_dirname = overrides, dirname
-        OmegaConf.copy_cache(from_config=master, to_config=config)
-        refuse_code(config, self._said)
+        words = config.hydra.job.config.override_dirname
+        task = [override for override in parsed if not override.is_hydra_override()]
+        config.hydra.overrides.task = [override.input_line for override in task]
+        config.hydra.job.override_dirname = get_overrides_dirname(task, words.exclude_keys, words.item_sep, words.kv_sep)
+        refuse_code(config, (*given, *overrides))
         return config
+
+
+def _copies(config: DictConfig) -> Callable[[], DictConfig]:
+    """Makes copies of a configuration; by pickle, which takes a third of the time, where its classes allow it."""
+    try:
+        pickled = pickle.dumps(config, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):  # a launcher's own class that Hydra's scan imported twice
+        return lambda: copy.deepcopy(config)
+    return lambda: pickle.loads(pickled)
 
 
 def _nobody(n_checked: int) -> None:
@@ -177,11 +214,7 @@ def compose(
     overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None
 ) -> Composed:
     """Compose one run without touching Hydra's global state (about 0.1 s).  Raises ConfigError."""
-    setup_globals()
-    with stored(registry, start):
-        loader = Loader(search_path(config_dir), registry)
-        config = loader.load_configuration(PRIMARY, list(overrides), RunMode.RUN, from_shell=False)
-    return Composed(config)
+    return Composed(Loader(search_path(config_dir), registry, start).load_run(list(overrides)))
 
 
 def compose_and_resolve(
@@ -189,4 +222,4 @@ def compose_and_resolve(
 ) -> tuple[Composed, Resolved]:
     """Compose one run and build its components; raises ConfigError."""
     composed = compose(overrides, registry, start=start, config_dir=config_dir)
-    return composed, resolve(composed.task, composed.choices, registry)
+    return composed, resolve(composed.config, composed.choices, registry)

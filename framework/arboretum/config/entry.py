@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from arboretum.blame import place, said
 from arboretum.errors import ArboretumError, ConfigError, TrackerError
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import build
-from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.discovery import DISABLE, load_registry
 from arboretum.plugin.registry import NONE
 from arboretum.runs.load import load_run
+
+if TYPE_CHECKING:
+    from arboretum.config.compose import Loader
+    from arboretum.config.execute import Session
 
 
 def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Record:
@@ -20,7 +28,8 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
 
     overrides : as on the command line, ["dataset=iris", "method=cart", "seed=1"].   plugins : one-file plugins.
     Writes no folder and tracks nothing unless asked (``hydra.run.dir=FOLDER``, ``tracker=mlflow``).  Hydra's global state is
-    left alone, so it works inside notebooks, threads and other Hydra applications.
+    left alone, so it works inside notebooks, threads and other Hydra applications.  Choices are composed once (0.1 s); a call
+    that differs in values alone takes the time of its run and some milliseconds.
     Raises ArboretumError, also for what goes wrong inside a plugin (the exception itself is its ``__cause__``);
     TrackerError when all is done and kept but for a tracker that was asked for.
     """
@@ -33,25 +42,42 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
 
 
 def _run(overrides: Sequence[str], plugins: Sequence[str | Path]) -> Record:
-    from arboretum.config.bridge import Start
-    from arboretum.config.compose import compose_and_resolve
-    from arboretum.config.execute import Session
+    from arboretum.config.compose import Composed
+    from arboretum.config.resolve import resolve
     from arboretum.engine.check import check_goal
 
     if isinstance(overrides, str):
         msg = f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})'
         raise ConfigError(msg)
-    files = [*plugins, *named_plugins(overrides)]
-    registry = load_registry(files)
-    start = Start(choices={**DEFAULT_CHOICES, "tracker": NONE}, values={"plugins": [str(file) for file in files]})
-    composed, resolved = compose_and_resolve(overrides, registry, start=start)
+    session, loader = _composer(*_surroundings([str(file) for file in (*plugins, *named_plugins(overrides))]))
+    composed = Composed(loader.load_run(list(overrides)))
+    resolved = resolve(composed.config, composed.choices, session.registry)
     check_goal(resolved.settings.goal)
     asked = any(text.startswith("hydra.run.dir=") for text in overrides)
     folder = Path(composed.config.hydra.run.dir) if asked else None
-    outcome = Session(registry).execute(resolved, folder)
+    outcome = session.again().execute(resolved, folder)
     if outcome.tracker_error:
         raise TrackerError(outcome.tracker_error)
     return outcome.record
+
+
+def _surroundings(files: Sequence[str]) -> tuple[Any, ...]:
+    """What a composition depends on besides its overrides: plugin files and their content, installed packages, the folder."""
+    packages = [path for path in sys.path if path.endswith("-packages")]
+    stamps = [path.stat().st_mtime_ns if path.exists() else 0 for path in map(Path, (*packages, *files))]
+    return tuple(files), os.getcwd(), os.environ.get(DISABLE, ""), (*sys.path, *stamps)
+
+
+@functools.lru_cache(maxsize=4)
+def _composer(files: tuple[str, ...], *surroundings: Any) -> tuple[Session, Loader]:
+    """What the calls of one process share, found anew when anything around them changes."""
+    from arboretum.config.bridge import Start
+    from arboretum.config.compose import Loader, search_path
+    from arboretum.config.execute import Session
+
+    registry = load_registry(files)
+    start = Start(choices={**DEFAULT_CHOICES, "tracker": NONE}, values={"plugins": list(files)})
+    return Session(registry), Loader(search_path(), registry, start)
 
 
 def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = ()) -> Record:

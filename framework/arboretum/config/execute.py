@@ -71,6 +71,12 @@ class Session:
         self._prepared: set[Any] = set()
         self._given_up: dict[Any, str] = {}
 
+    def again(self) -> Session:
+        """A session of the same code with trackers of its own: one that failed then may answer now."""
+        other = Session(self.registry)
+        other._codes, other.versions = self._codes, self.versions
+        return other
+
     def tracker(self, component: Any) -> Any:
         """The session's instance of a tracker: equal components share a connection."""
         return self._trackers.setdefault(component, component)
@@ -170,7 +176,7 @@ class Session:
                 info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, sweep_id=sweep_id)
                 return self._reuse(found, folder, resolved, info, sweep)
         record = engine.run(request, progress, prepared)
-        files = artifacts(record)
+        files = artifacts(record) if folder is not None or resolved.parts.tracker is not None else {}
         warnings = list(filter(None, [engine.kernel_trouble()]))
         if folder is not None:
             asked, folder = folder, free_folder(folder, record.fingerprint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,11 @@ class Resolved:
 def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -> Resolved:
     """Build settings and components.
 
-    config : the composed configuration without Hydra's own node.   chosen : Hydra's ``runtime.choices``.
+    config : the composed configuration; Hydra's own node is passed over.   chosen : Hydra's ``runtime.choices``.
     Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a wrong type, a bound.
     """
     try:
-        values = OmegaConf.to_container(config, resolve=True)
+        values = {str(key): _plain(config, key) for key in config if key != "hydra"}
     except OmegaConfBaseException as error:
         raise ConfigError(" ".join(str(error).split())) from error
     stray = [key for key in values if key not in KINDS and key not in SETTINGS]
@@ -72,6 +73,14 @@ def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -
     return Resolved(settings, Parts(**parts), canonical(settings, parts, chosen))
 
 
+def _plain(config: DictConfig, key: Any) -> Any:
+    """One entry as plain values, interpolations resolved."""
+    if OmegaConf.is_missing(config, key):
+        return MISSING
+    value = config[key]
+    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+
+
 def _refuse_unfollowed(settings: Settings, parts: Mapping[str, Any], registry: Registry) -> None:
     """Raise ConfigError for a shared value that no component of the run takes: a sweep over it would change nothing."""
     chosen = [c for part in parts.values() for c in (part if isinstance(part, tuple) else (part,)) if c is not None]
@@ -84,9 +93,10 @@ def _refuse_unfollowed(settings: Settings, parts: Mapping[str, Any], registry: R
         raise ConfigError(f"{msg} ({', '.join(takers)})")
 
 
-def _followed(cls: type) -> set[str]:
+@functools.cache
+def _followed(cls: type) -> frozenset[str]:
     """The shared values that a component's fields follow unless they are set themselves."""
-    return {field.metadata["shared"] for field in attrs.fields(cls) if field.metadata.get("shared")}
+    return frozenset(field.metadata["shared"] for field in attrs.fields(cls) if field.metadata.get("shared"))
 
 
 def _settings(values: dict[str, Any], registry: Registry) -> Settings:

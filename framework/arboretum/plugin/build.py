@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
         raise ConfigError(text if entry.kind in text else f"{entry.kind} {entry.name!r}: {text}") from error
 
 
+@functools.cache
 def field_types(cls: type) -> dict[str, Any]:
     """Parameter (the field's alias) → type, with postponed annotations resolved; raises PluginError when one cannot be."""
     try:

@@ -98,7 +98,7 @@ def import_file(path: Path) -> ModuleType:
     """Import a one-file plugin under a name that is the same in every process (numba's cache keys on it)."""
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     name = f"arboretum_file_{path.stem}_{digest}"
-    if name in sys.modules:
+    if name in sys.modules and sys.modules[name].__spec__.loader.is_current():
         return sys.modules[name]
     if path.suffix != ".py":
         msg = f"plugin file {path.name!r} is no Python file; its name must end in .py"
@@ -125,8 +125,16 @@ class _FromSource(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         source = self.get_data(self.path)
-        self.version = f"sha256:{hashlib.sha256(source).hexdigest()}"
+        self.version = _version(source)
         return self.source_to_code(source, self.path)
+
+    def is_current(self) -> bool:
+        """Whether the file still says what was executed."""
+        return _version(self.get_data(self.path)) == self.version
+
+
+def _version(source: bytes) -> str:
+    return f"sha256:{hashlib.sha256(source).hexdigest()}"
 
 
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:

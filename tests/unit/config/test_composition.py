@@ -410,3 +410,76 @@ def test_a_field_may_be_called_kind_although_the_class_says_its_group_by_that_na
         built(registry, "cost=aliased", "cost.kind=c")
     with pytest.raises(ConfigError, match="did you mean 'kind'"):
         built(registry, "cost=aliased", "cost.kinds=b")
+
+
+# -- many runs, few compositions -----------------------------------------------------------------------------------------------
+
+COINS = '''
+import attrs
+import numpy as np
+from arboretum.api import Column, ColumnKind, Table, Target, Task, param
+
+@attrs.frozen
+class Coins:
+    """Ten coins."""
+
+    kind, name, paper, capabilities = "dataset", "coins", "", ()
+
+    share: float = param({default}, "a share")
+
+    def load(self, seed):
+        codes = np.arange(40) % 2
+        return Table("coins", (Column("a", ColumnKind.continuous, codes * 1.0),), Target("y", Task.classification, codes, ("n", "y")))
+'''
+
+
+@pytest.fixture
+def compositions(monkeypatch):
+    """How often Hydra composes a run."""
+    from hydra._internal.config_loader_impl import ConfigLoaderImpl
+
+    calls, whole = [], ConfigLoaderImpl.load_configuration
+    monkeypatch.setattr(ConfigLoaderImpl, "load_configuration", lambda *a, **k: calls.append(a) or whole(*a, **k))
+    return calls
+
+
+def test_runs_that_differ_in_values_are_composed_once(compositions, tmp_path):
+    base = ["dataset=iris", "stopping.standard.max_depth=1"]
+    first = run([*base, "seed=1"])
+    seen = len(compositions)
+    records = [run([*base, f"seed={seed}", "goal=test_error"]) for seed in (1, 2)]
+    run([*base, "seed=3", f"hydra.run.dir={tmp_path}/kept"])
+    assert len(compositions) == seen and (tmp_path / "kept" / "record.json").is_file()
+    assert records[0].metrics == first.metrics and records[0].fingerprint == first.fingerprint != records[1].fingerprint
+    with pytest.raises(ConfigError, match="seed=1,2 names several values"):
+        run([*base, "seed=1,2"])
+    run([*base, "criterion=gain_ratio"])
+    assert len(compositions) == seen + 1
+
+
+def test_what_changes_around_the_calls_is_seen(compositions, tmp_path, monkeypatch):
+    file = tmp_path / "ten_coins.py"
+    file.write_text(COINS.format(default=0.25))
+    overrides = ["dataset=coins", f"plugins=[{file}]", "stopping.standard.max_depth=${oc.env:DEPTH}"]
+    monkeypatch.setenv("DEPTH", "1")
+    first = run(overrides)
+    monkeypatch.setenv("DEPTH", "2")
+    deeper = run(overrides)
+    assert [r.config["stopping"]["standard"]["max_depth"] for r in (first, deeper)] == [1, 2]
+    file.write_text(COINS.format(default=0.75))
+    changed = run(overrides)
+    assert (deeper.config["dataset"]["share"], changed.config["dataset"]["share"]) == (0.25, 0.75)
+    assert changed.fingerprint != deeper.fingerprint
+    monkeypatch.setenv("ARBORETUM_DISABLE", "arboretum_classic")
+    with pytest.raises(ConfigError, match="unknown method .cart."):
+        run(overrides)
+
+
+def test_a_folder_of_choices_is_read_at_every_call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "conf" / "experiment"
+    folder.mkdir(parents=True)
+    for depth in (1, 2):
+        (folder / "mine.yaml").write_text(f"# @package _global_\nstopping:\n  standard:\n    max_depth: {depth}\n")
+        record = run(["dataset=iris", "hydra.searchpath=[file://conf]", "+experiment=mine"])
+        assert record.config["stopping"]["standard"]["max_depth"] == depth
