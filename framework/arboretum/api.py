@@ -26,7 +26,7 @@ from arboretum.interfaces.complexity import Form, counterexample_to_monotony, fo
 from arboretum.interfaces.component import param
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
-from arboretum.interfaces.reproduction import Cell, Chapter, Claim, House, Judgement, Piece, Verdict
+from arboretum.interfaces.reproduction import Cell, Chapter, Claim, House, Judgement, Known, Piece, Verdict
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
@@ -83,6 +83,7 @@ __all__ = [
     "House",
     "Interval",
     "Judgement",
+    "Known",
     "LeafRule",
     "Limits",
     "Line",

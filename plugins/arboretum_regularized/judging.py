@@ -1,38 +1,51 @@
-"""What the results say of the paper's numbers: cells, tables, chapters; claims and pictures have modules of their own."""
+"""What the results say of the paper's numbers: cells, tables, chapters; claims, pictures and chapters have modules of their own."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Cell, Chapter, Judgement, Verdict
+from arboretum.api import Cell, Chapter, Claim, Judgement, Verdict
+from arboretum_regularized import certified, drawn, growth, sweep
 from arboretum_regularized.claims import claims
 from arboretum_regularized.known_differences import known
 from arboretum_regularized.published import ALGORITHMS, AUTHORS, MEASURES, PAPER, UNIT, called, published
-from arboretum_regularized.results import WORDS, Part, Results
+from arboretum_regularized.results import LIMIT, WORDS, Part, Results, as_csv, error_of
 from arboretum_regularized.showing import pictures_of, rank_tables
 
-LIMIT = 4.0
-"""Standard errors within which a cell passes."""
+CHAPTERS = {"certified": certified, "drawn": drawn, "growth": growth}
+"""What a piece may be of but the twenty data sets: name → module with ``pieces``, ``work`` and ``judge``."""
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     """See :class:`~arboretum_regularized.reproduction.Regularized`."""
-    found = Results.of(results)
-    if not found.found:
-        return Judgement()
+    by_chapter: dict[str, list[tuple[Mapping[str, Any], Any]]] = {}
+    for key, result in results:
+        by_chapter.setdefault(key.get("chapter", ""), []).append((key, result))
+    found, parts = Results.of(by_chapter.pop("", [])), []
+    if found.found:
+        parts = [_study(found), sweep.judge(found)]
+    parts += [module.judge(by_chapter[name]) for name, module in CHAPTERS.items() if name in by_chapter]
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Judgement]) -> Judgement:
+    """One after the other."""
+    listed = {name: [one for part in parts for one in getattr(part, name)] for name in ("cells", "claims", "chapters", "notes")}
+    mapped = {name: {key: v for part in parts for key, v in getattr(part, name).items()} for name in ("tables", "pictures")}
+    return Judgement(**listed, **mapped) if parts else Judgement()
+
+
+def _study(found: Results) -> Judgement:
+    """The twenty data sets."""
     found_cells, pictures = cells(found), pictures_of(found)
     tables = {"results.csv": results_table(found)} | rank_tables(found)
-    if found_cells:
-        tables["unit_prices.csv"] = beside(found_cells)
     return Judgement(
         cells=found_cells,
-        claims=claims(found),
+        claims=[*claims(found), *one_sided(found, found_cells)],
         tables=tables,
         pictures=pictures,
         chapters=[chapter(found, part, found_cells, tables, pictures) for part in found.parts],
@@ -43,8 +56,8 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
 def cells(found: Results) -> list[Cell]:
     """One per published mean of five runs, with the results of the paper's reading in words.
 
-    The error is s·√(1/r + 1/5), s the standard deviation of our r splits.  No cell where fewer splits than the paper's five
-    (``fraction`` may cut a data set off after two), or splits that all agree, say nothing of s.
+    No cell where fewer splits than the paper's five (``fraction`` may cut a data set off after two), or splits that all
+    agree, say nothing of the error.
     """
     ours, printed, runs = Part(UNIT, AUTHORS), Part(UNIT, PAPER), published().runs
     made = []
@@ -53,10 +66,9 @@ def cells(found: Results) -> list[Cell]:
             for algorithm in ALGORITHMS:
                 value = published().results.get((dataset, algorithm, measure))
                 values = found.values(ours, dataset, algorithm, measure)
-                spread = float(values.std(ddof=1)) if len(values) >= runs else 0.0
-                if value is None or spread <= 0.0:
+                error = error_of(values) if len(values) >= runs else 0.0
+                if value is None or error <= 0.0:
                     continue
-                error = spread * math.sqrt(1.0 / len(values) + 1.0 / runs)
                 other = found.mean(printed, dataset, algorithm, measure)
                 aside = "" if math.isnan(other) else f"paper variant {other:.4g} ± {found.error(printed, dataset, algorithm, measure):.2g}"
                 made.append(
@@ -68,10 +80,35 @@ def cells(found: Results) -> list[Cell]:
     return made
 
 
+def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
+    """Whether the algorithms of a data set agree with the published means taken together, differences that are explained apart.
+
+    Each algorithm's difference is divided by its standard deviation over our splits; the mean over the algorithms has an
+    error of its own, from the same splits, which knows how far they go together.
+    """
+    told = []
+    for measure in MEASURES:
+        table, far, beyond = WORDS[measure][0], [], False
+        judged = [c for c in made if c.table == table and c.verdict is not Verdict.KNOWN]
+        rows = {name: [c for c in judged if c.row == name] for name in dict.fromkeys(c.row for c in judged)}
+        for name, row in rows.items():
+            values = [found.values(Part(UNIT, AUTHORS), name, cell.column, measure) for cell in row]
+            together = np.mean([(v - cell.published) / v.std(ddof=1) for v, cell in zip(values, row, strict=True)], axis=0)
+            deviation, above = float(together.mean()) / error_of(together), sum(cell.deviation > 0 for cell in row)
+            beyond |= abs(deviation) > LIMIT
+            if abs(deviation) > 2.0:
+                far.append((-abs(deviation), f"{name} {deviation:+.2f} ({above} of {len(row)} above)"))
+        if rows:
+            words = f"standard errors of the mean over the algorithms, beyond two: {', '.join(text for _, text in sorted(far)) or 'none'}"
+            sentence = f"Unit prices: taken together the algorithms of each of {len(rows)} data sets have the published {table}"
+            told.append(Claim(sentence, Verdict.FAIL if beyond else Verdict.PASS, words))
+    return told
+
+
 def results_table(found: Results) -> str:
     """Every mean with its standard error, of all parts, as CSV."""
     measures = [m for m in WORDS if any(m in one for noted in found.found.values() for one in noted)]
-    rows = [["prices", "variant", "dataset", "algorithm", "splits", *(m + e for m in measures for e in ("", "_error"))]]
+    rows: list[list[Any]] = [["prices", "variant", "dataset", "algorithm", "splits", *(m + e for m in measures for e in ("", "_error"))]]
     for part in found.parts:
         for dataset in found.datasets(part):
             algorithms = [a for at, name, a in found.found if (at, name) == (part, dataset)]
@@ -81,24 +118,6 @@ def results_table(found: Results) -> str:
                 row = [part.prices, part.variant, dataset, called(algorithm, part.prices), n]
                 rows.append([*row, *("" if math.isnan(x) else f"{x:.6g}" for x in numbers)])
     return as_csv(rows)
-
-
-def beside(made: Sequence[Cell]) -> str:
-    """The judged cells: published, ours, deviation."""
-    head = ["measure", "dataset", "algorithm", "published", "authors_variant", "error", "deviation", "verdict", "paper_variant"]
-    rows = [
-        [c.table, c.row, c.column, f"{c.published:.6g}", f"{c.ours:.6g}", f"{c.error:.3g}", f"{c.deviation:.2f}", c.verdict.value,
-         c.aside.removeprefix("paper variant ")]
-        for c in made
-    ]  # fmt: skip
-    return as_csv([head, *rows])
-
-
-def as_csv(rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as text."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def chapter(

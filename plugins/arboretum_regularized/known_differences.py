@@ -1,60 +1,40 @@
-"""Why a published number does not come out here: reasons that were looked into, not excuses for what fails."""
+"""Reasons why a published number does not come out here, each with what it predicts that number to be.
+
+A prediction is computed from our own runs.  A cell is explained only where the published number lies inside it, within
+:data:`REACH` standard errors of a cell: half of what a cell itself is allowed, for these reasons were looked for afterwards.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 import numpy as np
 
+from arboretum.api import Known
 from arboretum_regularized.published import AUTHORS, UNIT
 from arboretum_regularized.published import published as printed
-from arboretum_regularized.results import Part, Results
+from arboretum_regularized.results import Part, Results, error_of
 
-DATA: dict[str, str] = {
-    "speed-dating": "the binned d_ columns of the data set are recomputed, and which columns the authors took is inferred from their number",
-    "default": "that PAY_0 to PAY_6 are binned is inferred from the number of columns",
-    "shoppers": "which whole numbers are taken as categories is inferred from the number of columns",
-    "diabetic": "which columns are left out is inferred from their number",
-}
-"""Data set → what may not be as the authors had it."""
-TUNING: dict[str, str] = {
-    "bioresponse": "the program chose λ by trees of a tenth of the training rows: of its two stored costs, 4.931559 and 5.330798, 263 "
-    "times is 1297 and 1402, and of 2625 training rows a tenth is 263"
-}
-"""Data set → how λ was tuned otherwise than by the protocol as printed."""
-TIES = "BAL has many equally balanced tests, useless ones among them; which comes first depends on the order of columns and on rounding"
-REACH = 0.01
+REACH = 2.0
+"""Standard errors by which a prediction is widened."""
+NO_DROP = 0.01
 """What the paper's own rule calls no drop of a validation AUC."""
 DRIFT = (
     "it holds for the score as printed; the program's impurity term, weighted by p(S_v) instead of p(S_v)/p(S), drifts to the "
     "cheapest test, useful or not, once prices differ"
 )
-"""Why a sentence about random prices fails by the authors' reading alone."""
-NO_PLAIN = (
-    "the paper shows no tree grown without regard to prices; its sentence compares with the enhanced trees, as the next one does"
-)
-CLAIMS: dict[tuple[str, str, str], str] = {
-    ("unit", "CART", "pairs_behind"): "the published means do not show it either: 9.0 % at most, on covertype",
-    ("unit", "C4.5", "slower"): "of the program's making: here the terms come from the sums that the impurity needs anyway",
-    ("random", "C4.5", "no_saving"): NO_PLAIN,
-    ("random", "CART", "no_saving"): NO_PLAIN,
-}
-"""(price setting, base, question) → why a sentence of the paper does not hold here."""
+"""Why a sentence about random prices fails by the authors' reading where it holds by the paper's."""
+JUDGED = Part(UNIT, AUTHORS)
 
 
-def known(found: Results, dataset: str, algorithm: str, measure: str, published: float) -> str:
-    """The reason for a difference in this cell, "" where none is known."""
+def known(found: Results, dataset: str, algorithm: str, measure: str, published: float) -> Known | None:
+    """The reason for a difference in this cell: the first that explains it, else the first that was looked into."""
     if algorithm == "BAL":
-        return TIES
+        return _of_ties(found, dataset, measure)
     tuned = algorithm.removeprefix("p")
-    choices = [(algorithm, "tried", f"α of {algorithm}")] * (tuned != algorithm)
+    choices = [("tried", f"α of {algorithm}")] * (tuned != algorithm)
     if tuned.startswith("E") and not _grew_as_without(dataset, tuned):  # a pruned tree inherits the λ of the one it is cut from
-        choices.append((algorithm, "tried" if tuned == algorithm else "lams", f"λ of {tuned}"))
-    if tuned.startswith("E") and dataset in TUNING:
-        return TUNING[dataset]
-    reasons = (_of_choice(found, dataset, *choice, measure, published) for choice in choices)
-    return next((reason for reason in reasons if reason), DATA.get(dataset, ""))
+        choices.append(("tried" if tuned == algorithm else "lams", f"λ of {tuned}"))
+    reasons = [reason for choice in choices if (reason := _of_choice(found, dataset, algorithm, *choice, measure))]
+    return next((reason for reason in reasons if reason.explains(published)), reasons[0] if reasons else None)
 
 
 def _grew_as_without(dataset: str, algorithm: str) -> bool:
@@ -63,35 +43,52 @@ def _grew_as_without(dataset: str, algorithm: str) -> bool:
     return cost[dataset, algorithm, "expected_cost"] == cost[dataset, "ASR", "expected_cost"]
 
 
-def _of_choice(found: Results, dataset: str, algorithm: str, noted: str, what: str, measure: str, published: float) -> str:
+def _of_ties(found: Results, dataset: str, measure: str) -> Known | None:
+    """BAL has many tests that score alike: what other orders of the columns make of it, on the splits where they were tried."""
+    shifts = [
+        [row[_place(measure)] - one[measure] for row in one["orders"]]
+        for one in found.found.get((JUDGED, dataset, "BAL"), ()) if "orders" in one
+    ]  # fmt: skip
+    if not shifts:
+        return None
+    by_order, values = [0.0, *np.mean(shifts, axis=0).tolist()], found.values(JUDGED, dataset, "BAL", measure)
+    low, high = (float(values.mean()) + side(by_order) for side in (min, max))
+    source = f"{len(by_order)} orders of the columns on {len(shifts)} splits"
+    return _widened("many tests are equally balanced, and which comes first depends on the order", low, high, values, values, source)
+
+
+def _place(measure: str) -> int:
+    """Where a measure stands in the numbers of a tree: validation AUC, test AUC, expected cost."""
+    return 1 if measure == "roc_auc" else 2
+
+
+def _of_choice(found: Results, dataset: str, algorithm: str, noted: str, what: str, measure: str) -> Known | None:
     """λ and α are chosen by the AUC of few validation rows, so that another split keeps another value.
 
     noted : where the numbers of each value stand in what is noted of the algorithm's tree.   what : the choice, in words.
 
-    The reason holds where the published mean lies within what the values in reach give here, as means over our splits, up to
-    the error of a cell; a value is in reach when on one split its validation AUC is within :data:`REACH` of the best.
+    The published mean then lies between what the values in reach give here, as means over our splits; a value is in reach
+    when on one split its validation AUC is within :data:`NO_DROP` of the best.
     """
     by_value: dict[float, list[float]] = {}
     in_reach: set[float] = set()
-    for one in found.found.get((Part(UNIT, AUTHORS), dataset, algorithm), ()):
+    for one in found.found.get((JUDGED, dataset, algorithm), ()):
         numbers = one.get(noted, ())
-        known_areas = [valid for _, valid, _, _ in numbers if valid is not None]
-        for value, valid, area, cost in numbers:
-            number = area if measure == "roc_auc" else cost
+        known_areas = [row[1] for row in numbers if row[1] is not None]
+        for row in numbers:
+            value, valid, number = row[0], row[1], row[1 + _place(measure)]
             if valid is not None and number is not None:
                 by_value.setdefault(value, []).append(number)
-                in_reach |= {value} if valid >= max(known_areas) - REACH else set()
+                in_reach |= {value} if valid >= max(known_areas) - NO_DROP else set()
     means = {value: float(np.mean(by_value[value])) for value in sorted(in_reach)}
     if len(means) < 2:
-        return ""
+        return None
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    if not means[low] - _slack(by_value[low]) <= published <= means[high] + _slack(by_value[high]):
-        return ""
-    return f"{what} is chosen on few rows and changes with the split: {low:g} gives {means[low]:.4g} here, {high:g} {means[high]:.4g}"
+    reason = f"{what} is chosen on few rows and changes with the split: {low:g} gives {means[low]:.4g} here, {high:g} {means[high]:.4g}"
+    source = f"{max(map(len, by_value.values()))} splits, ± {REACH:g} standard errors"
+    ends = (np.array(by_value[value]) for value in (low, high))
+    return _widened(reason, means[low], means[high], *ends, source)
 
 
-def _slack(numbers: Sequence[float]) -> float:
-    """Four standard errors of the difference to a mean of the paper's runs, as for a cell; 0 where one split has the value."""
-    if len(numbers) < 2:
-        return 0.0
-    return 4.0 * float(np.std(numbers, ddof=1)) * math.sqrt(1.0 / len(numbers) + 1.0 / printed().runs)
+def _widened(reason: str, low: float, high: float, at_low: np.ndarray, at_high: np.ndarray, source: str) -> Known:
+    return Known(reason, low - REACH * error_of(at_low), high + REACH * error_of(at_high), source)

@@ -81,6 +81,20 @@ class Measured:
         paid = self.tree.price * self.tree.mass
         return math.fsum(paid if self.asked is None else paid[self.asked]) / float(self.tree.mass[0])
 
+    @property
+    def pure(self) -> float:
+        """Share of the training rows that end where all objects have one class."""
+        tree = self.tree
+        return float(tree.mass[tree.is_leaf & (np.count_nonzero(tree.weights, axis=1) == 1)].sum() / tree.mass[0])
+
+    @property
+    def useless(self) -> float:
+        """What a training row pays on average for tests that leave all objects of their node together."""
+        tree, present = self.tree, np.flatnonzero(self.tree.child >= 0)
+        branches = np.bincount(np.searchsorted(tree.child_offset, present, side="right") - 1, minlength=tree.n_nodes)
+        alone = branches == 1
+        return float((tree.price[alone] * tree.mass[alone]).sum() / tree.mass[0])
+
     def auc(self, tally: np.ndarray, *, taught: bool = False) -> float:
         """Area under the ROC curve on the rows tallied; see :func:`area`.
 

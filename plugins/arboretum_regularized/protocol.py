@@ -52,6 +52,7 @@ class Lesson:
 
     objects : the coalesced training rows.   origin : int64[objects], which distinct row of the data set each is.
     train, valid, test : int64[distinct rows of the data set, classes].   theta : mass at which a node is a leaf.
+    rows : int64[training rows], which rows of the data set teach.
     """
 
     coded: Coded
@@ -61,6 +62,7 @@ class Lesson:
     valid: np.ndarray
     test: np.ndarray
     theta: float
+    rows: np.ndarray
 
 
 def theta_of(n_train: int) -> float:
@@ -103,7 +105,7 @@ def lesson(house: House, name: str, seed: int) -> Lesson:
     division = house.component("split", "holdout").divide(data.table, seed)
     objects, origin = taught(data, division.train)
     tallies = [data.tally(rows) for rows in (division.train, division.valid, division.test)]
-    return Lesson(data, objects, origin, *tallies, theta_of(len(division.train)))
+    return Lesson(data, objects, origin, *tallies, theta_of(len(division.train)), division.train)
 
 
 def taught(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:

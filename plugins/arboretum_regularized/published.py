@@ -40,7 +40,9 @@ class Published:
     """datasets : name → (rows, tests, classes), Table 1.   adjusted : name → fields of the data set component.
 
     results : (data set, algorithm, measure) → mean of five runs with unit prices.   seconds : (data set, algorithm) → running
-    time of the authors' program.   sweep : (data set, λ, measure) → mean of EC4.5 with unit prices and that λ.   theta, lambdas, alphas, runs : of the protocol.
+    time of the authors' program.   sweep : (data set, λ, measure) → mean of EC4.5 with unit prices and that λ; validation AUC.
+    captions : (data set, preset) → test AUC and expected height of the tree drawn.   theta, lambdas, alphas, runs : of the
+    protocol.
     """
 
     datasets: Mapping[str, tuple[int, int, int]]
@@ -48,10 +50,16 @@ class Published:
     results: Mapping[tuple[str, str, str], float]
     seconds: Mapping[tuple[str, str], float]
     sweep: Mapping[tuple[str, float, str], float]
+    captions: Mapping[tuple[str, str], tuple[float, float]]
     theta: float
     lambdas: tuple[float, ...]
     alphas: tuple[float, ...]
     runs: int
+
+    @property
+    def sweep_lambdas(self) -> tuple[float, ...]:
+        """Those of Figure 2, from small to large."""
+        return tuple(sorted({lam for _, lam, _ in self.sweep}))
 
 
 @lru_cache(maxsize=1)
@@ -80,6 +88,7 @@ def published() -> Published:
             for measure, values in zip(MEASURES, rows, strict=True)
             for lam, value in zip(data["lambda_figure_2"], values, strict=True)
         },
+        captions={(name, preset): tuple(values) for name, rows in data["captions"].items() for preset, values in rows.items()},
         theta=data["theta"],
         lambdas=tuple(map(float, data["lambdas"])),
         alphas=tuple(map(float, data["alphas"])),

@@ -20,6 +20,10 @@ QUICK = 25
 """Cost of a piece up to which a data set is small."""
 
 
+CHAPTERS = ("study", "certified", "drawn", "growth")
+"""The twenty data sets; Theorem 1 beside proven minima; the trees that are drawn; Figure 15."""
+
+
 def _chosen(values: Any) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values)
 
@@ -56,9 +60,14 @@ class Regularized:
     prices: tuple[str, ...] = param(PRICES, "price settings: unit, random", converter=_chosen)
     variants: tuple[str, ...] = param(VARIANTS, "readings of the score: authors, paper", converter=_chosen)
     times: bool = param(True, "measure the seconds of each growth, too")
+    chapters: tuple[str, ...] = param(CHAPTERS, "what to do: " + ", ".join(CHAPTERS), converter=_chosen)
 
     def __attrs_post_init__(self) -> None:
-        known = {"datasets": tuple(published().datasets), "prices": PRICES, "variants": VARIANTS}
+        known = {"prices": PRICES, "variants": VARIANTS, "chapters": CHAPTERS, "datasets": ()}
+        if self.datasets:
+            from arboretum_regularized.certified import TABLES
+
+            known["datasets"] = tuple(dict.fromkeys([*published().datasets, *TABLES]))
         for field, values in known.items():
             for value in getattr(self, field):
                 if value not in values:
@@ -68,7 +77,9 @@ class Regularized:
 
     def pieces(self, fraction: float) -> Sequence[Piece]:
         """A piece per data set, price setting, reading and split, those of one data set side by side; ``fraction`` of them,
-        those of the quickest data sets."""
+        those of the quickest data sets.  With them the pieces of the other chapters, but for Figure 15 where no times are asked for."""
+        from arboretum_regularized import certified, drawn, growth
+
         names = [name for name in published().datasets if not self.datasets or name in self.datasets]
         found = [
             Piece({"dataset": name, "seed": seed, "prices": prices, "variant": variant, "times": self.times}, float(COST[name]))
@@ -77,6 +88,11 @@ class Regularized:
             for prices in PRICES if prices in self.prices
             for variant in VARIANTS if variant in self.variants and seed < self.splits(name, prices, variant)
         ]  # fmt: skip
+        found = found if "study" in self.chapters else []
+        found += certified.pieces(self.prices, self.variants, self.datasets) if "certified" in self.chapters else []
+        found += drawn.pieces(self.datasets) if "drawn" in self.chapters and UNIT in self.prices else []
+        found += growth.pieces(self.datasets) if "growth" in self.chapters and self.times else []
+        found.sort(key=lambda piece: piece.cost)  # stable: pieces of a data set stay together
         return found[: max(1, round(fraction * len(found)))]
 
     def splits(self, name: str, prices: str, variant: str) -> int:
@@ -94,10 +110,11 @@ class Regularized:
                 study(house, {"dataset": "iris", "seed": 0, "prices": prices, "variant": variant, "times": self.times}, 0)
 
     def work(self, key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
-        """All algorithms on one split; see :func:`arboretum_regularized.study.study`."""
+        """All algorithms on one split, or a piece of another chapter."""
+        from arboretum_regularized.judging import CHAPTERS as others
         from arboretum_regularized.study import study
 
-        return study(house, key, seed)
+        return others[key["chapter"]].work(key, seed, house) if "chapter" in key else study(house, key, seed)
 
     def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
         """Published means beside ours, claims, ranks with tests, pictures; one chapter per price setting and reading."""

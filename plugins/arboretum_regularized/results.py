@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.api import Scores
-from arboretum_regularized.published import PRICES, VARIANTS, called, published
+from arboretum_regularized.published import AUTHORS, PRICES, UNIT, VARIANTS, called, published
 
 WORDS = {
     "roc_auc": ("test ROC AUC", True),
@@ -18,6 +22,8 @@ WORDS = {
     "seconds": ("seconds to grow", False),
     "lam": ("λ kept", False),
     "alpha": ("α kept", False),
+    "pure": ("share of rows in pure leaves", True),
+    "useless": ("cost of tests that divide nothing", False),
 }
 """Measure → its words, and whether higher is better."""
 FAMILY = {
@@ -25,6 +31,10 @@ FAMILY = {
     "CART": ("CART", "ECART", "ASR", "IP", "BAL", "pCART", "pECART"),
 }
 """Plain algorithm → the seven that the paper ranks together."""
+
+
+LIMIT = 4.0
+"""Standard errors within which a cell passes."""
 
 
 @attrs.frozen
@@ -100,3 +110,29 @@ class Results:
         both = np.array([table[name] for name in names]).reshape(len(names), 2, len(algorithms))
         shown = [called(a, part.prices) for a in algorithms]
         return Scores(words, shown, names, both[:, 0], higher, both[:, 1])
+
+
+def error_of(values: np.ndarray) -> float:
+    """s·√(1/r + 1/5): standard error of the difference between a mean of our r splits and one of the paper's five.
+
+    s is the standard deviation of our splits; 0 where one split has a value.
+    """
+    return float(values.std(ddof=1)) * math.sqrt(1.0 / len(values) + 1.0 / published().runs) if len(values) > 1 else 0.0
+
+
+@lru_cache(maxsize=1)
+def as_published() -> Results:
+    """The published means (unit prices), and the seconds of the authors' program, as if they were results."""
+    paper, found = published(), {}
+    for (dataset, algorithm, measure), value in paper.results.items():
+        found.setdefault((Part(UNIT, AUTHORS), dataset, algorithm), [{}])[0][measure] = value
+    for (dataset, algorithm), value in paper.seconds.items():
+        found[Part(UNIT, AUTHORS), dataset, algorithm][0]["seconds"] = value
+    return Results(found, {})
+
+
+def as_csv(rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as text."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

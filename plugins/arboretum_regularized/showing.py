@@ -29,8 +29,9 @@ def rank_tables(found: Results) -> dict[str, str]:
             for measure in RANKED:
                 scores = found.scores(part, measure, FAMILY[base])
                 compared = study.compare(scores, control=scores.methods[-1])
+                overall = {"Friedman chi-square": compared.friedman.chi_square, "Friedman p": compared.friedman.p}
                 rows += [
-                    {"family": called(base, part.prices), "measure": WORDS[measure][0], **_same_names(row, scores)}
+                    {"family": called(base, part.prices), "measure": WORDS[measure][0], **_same_names(row, scores), **overall}
                     for row in study.rank_rows(compared)
                 ]
         made[f"ranks_{part.slug}.csv"] = table.csv_table(rows)
@@ -99,21 +100,13 @@ def _trade_off(found: Results, part: Part) -> dict[str, Any]:
 
 
 def _times(found: Results, part: Part) -> dict[str, Any]:
-    """Figures 14 and 15: seconds to grow, per data set, and against rows and tests."""
+    """Figure 14: seconds to grow, per data set; Figure 15 is a chapter of its own."""
     from arboretum.api import study
 
     times = found.scores(part, "seconds", GROWN)
-    known = ~np.isnan(times.values).all(axis=1)
-    if not known.any():
+    if np.isnan(times.values).all():
         return {}
-    sizes = {kind: {name: float(found.facts[name][kind]) for name in times.datasets} for kind in ("objects", "tests")}
-    made = _unless_impossible(f"times_{part.slug}", lambda: study.time_chart(times, f"Seconds to grow a tree, {part.words}"))
-    for kind, axis in (("objects", "distinct training rows"), ("tests", "tests")):
-        title = f"Growing time against {axis}, {part.words}"
-        made |= _unless_impossible(
-            f"times_by_{kind}_{part.slug}", lambda k=kind, t=title, a=axis: study.growth_chart(times, sizes[k], t, axis=a)
-        )
-    return made
+    return _unless_impossible(f"times_{part.slug}", lambda: study.time_chart(times, f"Seconds to grow a tree, {part.words}"))
 
 
 def _unless_impossible(name: str, make: Any) -> dict[str, Any]:

@@ -22,6 +22,10 @@ TOO_SLOW = {("bioresponse", "BAL")}
 """What has no published result either: with the authors' rule BAL asks some thousand useless tests on every path."""
 PLAIN = {"C4.5": "c45_ig", "CART": "cart_gg"}
 COST_BENEFIT = {"C4.5": "cc45", "CART": "ccart"}
+ORDERS = 2
+"""Other orders of the columns in which BAL is grown, on the first splits: what ties make of it."""
+ORDERED = 3
+"""Splits for that."""
 REGULARIZED = {"EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"}
 
 
@@ -57,6 +61,7 @@ class Piece:
     prices: str
     variant: str
     seed: int
+    split: int
     clock: bool
 
     @staticmethod
@@ -65,19 +70,19 @@ class Piece:
         run = seed + key["seed"]
         split = lesson(house, key["dataset"], run)
         price = price_list(house, split.objects, key["prices"], run)
-        return Piece(house, split, price, key["prices"], key["variant"], run, key["times"])
+        return Piece(house, split, price, key["prices"], key["variant"], run, key["seed"], key["times"])
 
     def grow(self, algorithm: str, lam: float | None = None) -> tuple[Measured, float]:
-        """Grow and verify a tree; (it, seconds of growing)."""
+        """Grow and verify a tree; (it, seconds of processor time to grow it)."""
         parts = recipe(self.house, algorithm, self.prices, self.variant, self.lesson.theta)
         if lam is not None:
             parts = attrs.evolve(parts, criterion=attrs.evolve(parts.criterion, lam=lam))
         problem, context = Problem(self.lesson.objects, self.price, parts), Context(seed=self.seed)
         if self.clock:
             parts.method.warm_up(problem, context)  # a millisecond or two once everything is loaded
-        start = time.perf_counter()
+        start = time.process_time()
         tree = parts.method.fit(problem, context).tree
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         return Measured.of(tree, self.lesson, self.price), seconds
 
     def grown(self, algorithm: str) -> tuple[dict[float | None, Measured], dict[str, Any]]:
@@ -99,7 +104,30 @@ class Piece:
                 break
             kept, best = (lam, found, seconds), max(best, auc)
         lam, found, seconds = kept
-        return {lam: found} | trees, self.noted(found, seconds) | {"lam": lam, "tried": tried}
+        noted = self.noted(found, seconds) | {"lam": lam, "tried": tried}
+        if self.judged and (algorithm == "EC4.5" or self.split < published().runs):
+            noted["sweep"] = self.sweep(algorithm, trees)
+        return {lam: found} | trees, noted
+
+    @property
+    def judged(self) -> bool:
+        """Whether means of this part are published."""
+        return (self.prices, self.variant) == (UNIT, AUTHORS)
+
+    def sweep(self, algorithm: str, trees: Mapping[float | None, Measured]) -> list[list[float | None]]:
+        """Figure 2: λ, validation AUC, test AUC, expected cost and nodes of each λ; those at hand are not grown again."""
+        found = {lam: trees[lam] if lam in trees else self.grow(algorithm, lam)[0] for lam in published().sweep_lambdas}
+        return [[lam, *self.numbers(one), one.tree.n_nodes] for lam, one in found.items()]
+
+    def orders(self, algorithm: str) -> list[list[float | None]]:
+        """The numbers of the algorithm with the columns in other orders: of tests that score alike the first is asked."""
+        made, objects = [], self.lesson.objects
+        for number in range(ORDERS):
+            order = np.random.default_rng([self.seed, number]).permutation(len(objects.features))
+            features, codes = tuple(objects.features[f] for f in order), np.asfortranarray(objects.codes[:, order])
+            mixed = attrs.evolve(self.lesson, objects=attrs.evolve(objects, features=features, codes=codes))
+            made.append(self.numbers(attrs.evolve(self, lesson=mixed, clock=False).grow(algorithm)[0]))
+        return made
 
     def pruned(self, trees: Mapping[float | None, Measured]) -> dict[str, Any]:
         """The first of these trees cut back; of the others, those of other values of λ, what they give."""
@@ -128,16 +156,16 @@ class Piece:
         """Area under the ROC curve, over the classes that the reading counts."""
         return found.auc(tally, taught=self.variant == AUTHORS)
 
-    def numbers(self, found: Measured) -> tuple[float | None, float | None, float]:
+    def numbers(self, found: Measured) -> list[float | None]:
         """Validation AUC, test AUC, expected cost."""
-        valid, test = (_plain(self.auc(found, tally)) for tally in (self.lesson.valid, self.lesson.test))
-        return valid, test, found.expected_cost
+        return [*(_plain(self.auc(found, tally)) for tally in (self.lesson.valid, self.lesson.test)), found.expected_cost]
 
     def noted(self, found: Measured, seconds: float | None) -> dict[str, Any]:
         """Measures of a tree; seconds of the growing alone, where times are asked for."""
         times = {"seconds": round(seconds, 6)} if self.clock and seconds is not None else {}
         valid, test, cost = self.numbers(found)
-        return {"roc_auc": test, "valid_auc": valid, "expected_cost": cost, "n_nodes": found.tree.n_nodes, **times}
+        shape = {"n_nodes": found.tree.n_nodes, "pure": found.pure, "useless": found.useless}
+        return {"roc_auc": test, "valid_auc": valid, "expected_cost": cost, **shape, **times}
 
 
 def _plain(value: float) -> float | None:
@@ -158,6 +186,8 @@ def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
         trees, found[algorithm] = piece.grown(algorithm)
         if algorithm in IMPURITY:
             found[f"p{algorithm}"] = piece.pruned(trees)
+        if algorithm == "BAL" and piece.judged and key["seed"] < ORDERED:
+            found[algorithm]["orders"] = piece.orders(algorithm)
     objects = piece.lesson.objects
     facts = {
         "rows": objects.table.n_rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import math
 import signal
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from arboretum.api import Claim, ContractError, Judgement, Known, Verdict
 from arboretum.cli.reproduce import command_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.runs.labour import code_of
@@ -23,7 +25,7 @@ COINS = '''
 import time
 import attrs
 import numpy as np
-from arboretum.api import Cell, Chapter, Claim, DataError, Grid, Judgement, Piece, Verdict, param
+from arboretum.api import Cell, Chapter, Claim, DataError, Grid, Judgement, Known, Piece, Verdict, param
 
 
 @attrs.frozen
@@ -35,6 +37,7 @@ class Coins:
     sides: tuple[int, ...] = param((2, 6), "numbers of sides")
     published: float = param(0.5, "what the paper says")
     known: str = param("", "why it may differ")
+    predicted: tuple[float, ...] = param((0.55, 0.65), "between which numbers that reason puts the published one")
     aside: str = param("", "words beside the verdict")
     seconds: float = param(0.0, "how long a piece takes", ge=0.0, unit="s")
 
@@ -59,7 +62,8 @@ class Coins:
             if n:
                 mean = sum(value["sum"] for _, value in found) / n
                 error = ((sum(value["squares"] for _, value in found) / n - mean**2) / n) ** 0.5
-                place, words = ("Table 1", f"{s} sides", "mean"), {"known": self.known, "aside": self.aside}
+                place, words = ("Table 1", f"{s} sides", "mean"), {"aside": self.aside}
+                words["known"] = Known(self.known, *self.predicted, "a look at them") if self.known else None
                 cells.append(Cell.judged(*place, self.published, mean, error, n=n, **words))
         if not cells:
             return Judgement()
@@ -125,7 +129,29 @@ def test_what_differs_fails_and_sets_the_exit_status(coins):
 def test_a_known_difference_prints_its_reason_and_sets_no_exit_status(coins):
     found = coins("--published", "0.6", "--known", "the coins are bent")
     assert found.status == 0
-    assert "KNOWN" in found.out and "the coins are bent" in found.out and "verdict: KNOWN" in found.out
+    assert "2 cells: 2 KNOWN (explained)" in found.out and "verdict: KNOWN" in found.out
+    assert "the coins are bent; predicts 0.55 to 0.65 (a look at them), published is 0.6" in " ".join(found.out.split())
+
+
+def test_a_reason_that_predicts_something_else_is_no_explanation(coins):
+    found = coins("--published", "0.6", "--known", "the coins are bent", "--predicted", "0.61,0.65")
+    assert found.status == 1
+    assert "2 cells: 2 FAIL" in found.out and "no explanation: the coins are bent" in " ".join(found.out.split())
+
+
+@pytest.mark.parametrize(
+    ("reason", "low", "high", "source"),
+    [("", 0, 1, "runs"), ("ties", 0, 1, ""), ("ties", 1, 0, "runs"), ("ties", -math.inf, math.inf, "runs"), ("ties", 0, math.nan, "runs")],
+)
+def test_a_reason_that_could_not_be_wrong_is_refused(reason, low, high, source):
+    with pytest.raises(ContractError, match="needs a reason, a source, and finite low ≤ high"):
+        Known(reason, low, high, source)
+
+
+def test_what_is_only_open_is_not_passed():
+    shown, open_ = (Claim("coins are fair", verdict, "it was seen") for verdict in (Verdict.PASS, Verdict.OPEN))
+    assert Judgement(claims=[open_]).verdict is Verdict.OPEN
+    assert Judgement(claims=[open_, shown]).verdict is Verdict.PASS
 
 
 def test_words_beside_a_verdict_are_printed_and_kept(coins):

@@ -12,6 +12,7 @@ from arboretum.runs.verdict import Told
 
 MOST_CELLS = 15
 """Cells that do not pass, on a page: what a page takes is limited, and the whole text lies beside it."""
+MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 
 
@@ -28,7 +29,7 @@ def judgement_text(told: Told, *, brief: bool = False) -> str:
         blocks.append("\n".join(["claims", *(_claim(claim) for claim in judged.claims)]))
     reasons = dict.fromkeys(f"{cell.table}, {cell.row} {cell.column}: {cell.reason}" for cell in judged.cells if cell.reason)
     if reasons:
-        blocks.append("\n".join(["known differences", *(_wrapped(reason, "  ") for reason in reasons)]))
+        blocks.append("\n".join(["differences and their reasons", *(_wrapped(reason, "  ") for reason in reasons)]))
     if judged.notes:
         blocks.append("\n".join(_wrapped(note, "") for note in judged.notes))
     blocks.append("\n".join(_wrapped(line, "") for line in summary(judged)))
@@ -72,15 +73,17 @@ def summary(judged: Judgement) -> list[str]:
     lines = []
     if judged.cells:
         far = max(judged.cells, key=lambda cell: abs(cell.deviation))
-        counts = ", ".join(f"{n} {v.value}" for v in Verdict if (n := sum(cell.verdict is v for cell in judged.cells)))
         lines.append(
-            f"{len(judged.cells)} cell{'s' * (len(judged.cells) > 1)}: {counts}; largest deviation "
+            f"{len(judged.cells)} cell{'s' * (len(judged.cells) > 1)}: {_counts(judged.cells)}; largest deviation "
             f"{abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
         )
     if judged.claims:
-        counts = ", ".join(f"{n} {v.value}" for v in Verdict if (n := sum(claim.verdict is v for claim in judged.claims)))
-        lines.append(f"{len(judged.claims)} claim{'s' * (len(judged.claims) > 1)}: {counts}")
+        lines.append(f"{len(judged.claims)} claim{'s' * (len(judged.claims) > 1)}: {_counts(judged.claims)}")
     return [*lines, f"verdict: {judged.verdict.value}"]
+
+
+def _counts(judged: Sequence[Cell | Claim]) -> str:
+    return ", ".join(f"{n} {v.value}{MEANING.get(v, '')}" for v in Verdict if (n := sum(one.verdict is v for one in judged)))
 
 
 def _claim(claim: Claim) -> str:

@@ -37,8 +37,8 @@ from arboretum.runs.tracking import guarded
 from arboretum.runs.verdict import Told, track_verdict, write_verdict
 
 DESCRIPTION = """\
-Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, or KNOWN (a
-difference with a reason).  Finished pieces are kept: the same command goes on where it was interrupted.  Exit status 1
+Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, KNOWN (explained: a
+difference that lies where its reason predicts it) or OPEN (not shown).  Finished pieces are kept: the same command goes on where it was interrupted.  Exit status 1
 when anything fails.  Without PAPER: what can be reproduced."""
 
 FAILED, TRACKER_FAILED, INTERRUPTED = 1, 3, 130

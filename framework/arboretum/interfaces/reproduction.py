@@ -2,11 +2,7 @@
 
 A reproduction states its work as independent pieces and judges their results; it starts no process, writes no file and
 prints nothing.  ``arboretum reproduce NAME`` does that: it hands the pieces to worker processes, cheapest first, keeps each
-result, repeats nothing that is finished, and shows and records what ``judge`` says::
-
-    pieces(fraction)              what there is to do, cheapest first
-        work(key, seed, house)    one piece, in some process, in any order
-    judge(results)                published beside ours, claims, tables, pictures
+result, repeats nothing that is finished, and shows and records what ``judge`` says.
 
 The fields of the class are options of the command (``--tables 500``).
 """
@@ -20,6 +16,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from arboretum.errors import ContractError
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts
 from arboretum.model.charts import Chart
@@ -31,11 +28,12 @@ LIMIT = 4.0
 
 
 class Verdict(enum.Enum):
-    """PASS and FAIL speak for themselves; KNOWN is a difference with a reason, and does not set the exit status."""
+    """PASS, FAIL; KNOWN: explained by a reason whose prediction holds; OPEN: not shown.  FAIL alone sets the exit status."""
 
     PASS = "PASS"
     FAIL = "FAIL"
     KNOWN = "KNOWN"
+    OPEN = "OPEN"
 
 
 @attrs.frozen
@@ -51,11 +49,35 @@ class Piece:
 
 
 @attrs.frozen
+class Known:
+    """A reason why a published number differs from ours; it counts only where that number lies between ``low`` and ``high``.
+
+    source : what these are computed from, runs of ours or a text.   Raises ContractError for a reason that could not be wrong.
+    """
+
+    reason: str
+    low: float
+    high: float
+    source: str
+
+    def __attrs_post_init__(self) -> None:
+        if not (self.reason and self.source and -math.inf < self.low <= self.high < math.inf):
+            raise ContractError(f"a known difference needs a reason, a source, and finite low ≤ high that it predicts; got {self}")
+
+    def explains(self, published: float) -> bool:
+        """Whether the prediction holds."""
+        return self.low <= published <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.reason}; predicts {self.low:.5g} to {self.high:.5g} ({self.source})"
+
+
+@attrs.frozen
 class Cell:
     """One published number beside ours.
 
     table, row, column : where the paper has it.   error : standard error of ours − published.   n : what ours is a mean of.
-    reason : of a KNOWN difference.   aside : words beside the verdict, such as what another variant gives.
+    reason : of a KNOWN difference, or one that was looked into in vain.   aside : words beside the verdict.
     """
 
     table: str
@@ -79,21 +101,15 @@ class Cell:
 
     @staticmethod
     def judged(
-        table: str,
-        row: str,
-        column: str,
-        published: float,
-        ours: float,
-        error: float,
-        *,
-        n: int = 0,
-        limit: float = LIMIT,
-        known: str = "",
-        aside: str = "",
-    ) -> Cell:
-        """PASS within ``limit`` standard errors; beyond, KNOWN with the reason if there is one, else FAIL."""
-        verdict = Verdict.PASS if abs(ours - published) <= limit * error else Verdict.KNOWN if known else Verdict.FAIL
-        reason = known if verdict is Verdict.KNOWN else ""
+        table: str, row: str, column: str, published: float, ours: float, error: float,
+        *, n: int = 0, limit: float = LIMIT, known: Known | None = None, aside: str = "",
+    ) -> Cell:  # fmt: skip
+        """PASS within ``limit`` standard errors; beyond, KNOWN if the reason's prediction holds, else FAIL."""
+        if abs(ours - published) <= limit * error:
+            return Cell(table, row, column, published, ours, error, Verdict.PASS, n, "", aside)
+        verdict = Verdict.KNOWN if known and known.explains(published) else Verdict.FAIL
+        failed = "no explanation: " * (verdict is Verdict.FAIL)
+        reason = f"{failed}{known}, published is {published:.5g}" if known else ""
         return Cell(table, row, column, published, ours, error, verdict, n, reason, aside)
 
 
@@ -124,10 +140,10 @@ class Chapter:
 
 @attrs.frozen
 class Judgement:
-    """Everything that is known after the work.
+    """Everything that is known after the work; cells and claims in the order of the paper.
 
-    cells, claims : in the order of the paper.   tables : "name.csv" → text.   pictures : name without ending → a grid that
-    is drawn as a heat map, a chart, or an SVG text.   chapters : runs for the tracker.   notes : sentences for the reader.
+    tables : "name.csv" → text.   pictures : name without ending → a grid that is drawn as a heat map, a chart, or an SVG text.
+    chapters : runs for the tracker.   notes : sentences for the reader.
     """
 
     cells: Sequence[Cell] = ()
@@ -143,8 +159,8 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """FAIL if anything fails, else KNOWN if anything differs for a known reason, else PASS."""
-        return next((v for v in (Verdict.FAIL, Verdict.KNOWN) if self.count(v)), Verdict.PASS)
+        """FAIL if anything fails, else KNOWN if anything differs for a known reason, else PASS; OPEN if nothing is shown."""
+        return next((v for v in (Verdict.FAIL, Verdict.KNOWN, Verdict.PASS, Verdict.OPEN) if self.count(v)), Verdict.PASS)
 
 
 class House(Protocol):
@@ -152,30 +168,22 @@ class House(Protocol):
 
     def component(self, kind: str, name: str, values: Mapping[str, Any] | None = None) -> Any:
         """Build an installed component.  Raises ConfigError with the closest match."""
-        ...
 
     def parts(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()) -> Parts:
         """Put together the parts of a run (group → option, "group.field" → value), presets included.  Raises ConfigError."""
-        ...
 
     def run(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = (), seed: int = 0) -> Record:
         """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises ArboretumError."""
-        ...
 
 
 class Reproduction(Component, Protocol):
-    """A paper's study.
-
-    A class may also have ``warm_up(house)``, called once per process before its first piece: compile and load there, so
-    that no piece's time holds it.
-    """
+    """A paper's study; it may have ``warm_up(house)``, too: called once per process before its first piece, to compile and load."""
 
     def pieces(self, fraction: float) -> Sequence[Piece]:
         """The work, cheapest first; ``0 < fraction ≤ 1``: of random tables where the paper draws tables, else of cells.
 
         Never empty.  The same call returns the same pieces, and no two keys are equal.
         """
-        ...
 
     def work(self, key: Mapping[str, Any], seed: int, house: House) -> Any:
         """Do one piece and return plain values (JSON, finite numbers).
@@ -183,11 +191,9 @@ class Reproduction(Component, Protocol):
         The result follows from ``key`` and ``seed`` alone: not from the process, the order, or what was done before.
         Raises ArboretumError when it cannot be done; the other pieces go on.
         """
-        ...
 
     def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
         """Judge (key, result) pairs, in the order of ``pieces``; some may be missing (failed, or not asked for).
 
         What cannot be judged for lack of results has no cell; with no results at all the judgement is empty.
         """
-        ...

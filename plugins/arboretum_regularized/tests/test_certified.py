@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-from pathlib import Path
 
 import arboretum
 import pytest
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.house import RegistryHouse
+from arboretum_regularized import certified as certified_chapter
 
 PRESETS = ("ec45", "ecart", "asr", "ip", "bal", "cc45")
 AUTHORS = ["stopping=[mass,few_objects]", "stopping.mass.tolerance=1e-7", "method.allow_constant=true"]
 OWN = {"ec45": ["criterion.d_term=authors"], "ecart": ["criterion.d_term=authors"], "ip": ["criterion.weighting=authors"]}
 RUN = ["dataset=iris", "theta=0.02", "certify=true", "tracker=none", "budget.seconds=20"]
-SCRIPT = Path(__file__).resolve().parents[3] / "experiments" / "regularized" / "certified.py"
 
 
 def certified(name: str, *choices: str):
@@ -42,18 +42,8 @@ def test_the_run_says_what_the_theorem_promises_and_from_what():
 
 
 @pytest.mark.skipif(not os.environ.get("ARBORETUM_DATA"), reason="ARBORETUM_DATA names no data home with monk1")
-def test_the_experiment_says_what_a_certified_run_says(tmp_path, capsys):
-    if not SCRIPT.exists():
-        pytest.skip("experiments belong to the repository, not to the installed plugin")
-    spec = importlib.util.spec_from_file_location("experiment_certified", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.main(["monk1", "--into", str(tmp_path)]) == 0
-    lines = (tmp_path / "certified.csv").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 1 + 2 * 2 * len(script.PRESETS)
-    cells = dict(zip(lines[0].split(","), lines[2].split(","), strict=True))
-    assert (cells["preset"], cells["prices"], cells["reading"], cells["proven"]) == ("ec45", "unit", "paper", "yes")
-    run = certified("ec45", "dataset=monk1", "theta=0.03", "split=holdout")
-    one = run.certificate.complexities["expected_cost"]
-    assert (float(cells["expected_cost"]), float(cells["best_known"])) == pytest.approx((one.value, one.minimum), rel=1e-12)
-    assert "least 2.9310" in capsys.readouterr().out
+def test_the_study_says_what_a_certified_run_says():
+    found = certified_chapter.work({"dataset": "monk1", "prices": "unit", "variant": "paper"}, 0, RegistryHouse(load_registry()))
+    one = certified("ec45", "dataset=monk1", "theta=0.03", "split=holdout").certificate.complexities["expected_cost"]
+    assert (found["methods"]["EC4.5"]["expected_cost"], found["least"]) == pytest.approx((one.value, one.minimum), rel=1e-12)
+    assert found["methods"]["EC4.5"]["promised"] == pytest.approx(one.promised, rel=1e-12)

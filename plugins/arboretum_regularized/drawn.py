@@ -1,0 +1,74 @@
+"""The drawn trees (Figures 1 and 16 to 30): C4.5, EC4.5 and ASR with small trees, beside the numbers in the captions.
+
+No branch below 1 % of the data set (the paper's "minimum leaf size"), unit prices, λ = 100 for EC4.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import Cell, Chapter, House, Judgement, Piece, Verdict
+from arboretum_regularized.published import published
+from arboretum_regularized.results import LIMIT, as_csv
+
+DATASETS = {"breast-w": 20.0, "obesity": 50.0, "shoppers": 150.0, "spambase": 150.0, "speed-dating": 300.0}
+"""The data sets drawn, and what a piece costs."""
+METHODS = ("c45_ig", "ec45", "asr")
+PRINTED = {"test ROC AUC": 0.001, "expected height": 0.1}
+"""What a caption says, and to which digit."""
+LEAF, TAUGHT = 0.01, 0.7
+"""Least branch as a share of the data set, and the share of it that teaches."""
+
+
+def pieces(names: Sequence[str]) -> list[Piece]:
+    """One per data set and split, one split where no caption has numbers; ``names``: of data sets, none: all."""
+    captioned = {name for name, _ in published().captions}
+    return [
+        Piece({"chapter": "drawn", "dataset": name, "seed": seed}, cost)
+        for name, cost in DATASETS.items() if not names or name in names
+        for seed in range(published().runs if name in captioned else 1)
+    ]  # fmt: skip
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """Preset → test AUC, average depth, leaves, and of the first split the drawing; each of a verified run."""
+    return {preset: _drawn(house, key, seed, preset) for preset in METHODS}
+
+
+def _drawn(house: House, key: Mapping[str, Any], seed: int, preset: str) -> dict[str, Any]:
+    choices = {"dataset": key["dataset"], "method": preset}
+    values = {"theta": published().theta, "stopping": ["mass", "standard"], "stopping.standard.min_mass": round(LEAF / TAUGHT, 6)}
+    if preset == "ec45":
+        choices["criterion"] = "regularized_ec45"
+    record = house.run(choices, values, seed=seed + key["seed"])
+    metrics = record.metrics
+    found = {"roc_auc": metrics["test_roc_auc"], "height": metrics["average_depth"], "leaves": metrics["n_leaves"]}
+    return found | ({"svg": record.tree.to_svg()} if key["seed"] == 0 else {})
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """The captions' numbers, each of one tree, beside the means of ours; the drawings of the first split."""
+    cells, pictures, rows = [], {}, [["dataset", "method", "splits", "roc_auc", "roc_auc_sd", "height", "height_sd", "leaves"]]
+    for dataset in dict.fromkeys(key["dataset"] for key, _ in results):
+        for preset in METHODS:
+            own = [result[preset] for key, result in results if key["dataset"] == dataset]
+            pictures |= {f"tree_{dataset}_{preset}": one["svg"] for one in own if "svg" in one}
+            auc, height, leaves = (np.array([one[measure] for one in own]) for measure in ("roc_auc", "height", "leaves"))
+            spread = [f"{values.std(ddof=1):.4g}" if len(values) > 1 else "" for values in (auc, height)]
+            rows.append([dataset, preset, len(own), f"{auc.mean():.4g}", spread[0], f"{height.mean():.4g}", spread[1], f"{leaves.mean():.4g}"])
+            if len(own) >= published().runs and (dataset, preset) in published().captions:
+                printed = zip(published().captions[dataset, preset], (auc, height), PRINTED.items(), strict=True)
+                cells += [_cell(dataset, preset, word, value, values, digit) for value, values, (word, digit) in printed]
+    tables = {"drawn_trees.csv": as_csv(rows)}
+    metrics = {"trees": float(len(pictures)), **{f"cells_{v.value}": float(sum(c.verdict is v for c in cells)) for v in Verdict}}
+    return Judgement(cells, (), tables, pictures, [Chapter("drawn trees (Figures 1, 16 to 30)", {}, metrics, tables, tuple(pictures))])
+
+
+def _cell(dataset: str, preset: str, word: str, value: float, values: np.ndarray, digit: float) -> Cell:
+    """A caption is of one tree, printed to so many digits: s √(1/r + 1), and what rounding may hide."""
+    error = math.hypot(float(values.std(ddof=1)) * math.sqrt(1.0 / len(values) + 1.0), digit / math.sqrt(12.0))
+    return Cell.judged(f"captions of drawn trees: {word}", dataset, preset, value, float(values.mean()), error, n=len(values), limit=LIMIT)
