@@ -215,5 +215,5 @@ def impurity_address(space: Space) -> int:
     """Of the compiled impurity that the leaf rule asks for; 0 where it asks for none."""
     from arboretum.kernels import pointers
 
-    used = not np.isnan(space.rule_array[3])
+    used = not np.isnan(space.rule_array[2])
     return pointers.impurity_address(space.impurity.kernel) if used else 0

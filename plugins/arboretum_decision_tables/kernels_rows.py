@@ -58,7 +58,7 @@ def is_light_or_pure_enough(rows, low, high, column, family, index, outcome, lab
     """Whether one branch of a test is a leaf by its mass or impurity; summed in the order of rows, so that the answer does
     not depend on the way that led to the subtable.
 
-    rule : float64[5], see ``space.Space.rule_array``.
+    rule : float64[4], see ``space.Space.rule_array``.
     """
     vector[:] = 0.0
     mass = 0.0
@@ -67,9 +67,9 @@ def is_light_or_pure_enough(rows, low, high, column, family, index, outcome, lab
         if goes(family, np.int64(column[r]), index, outcome):
             mass += weight[r]
             vector[label[r]] += weight[r]
-    if mass <= rule[1] * rule[2] * (1 + 1e-12):
+    if mass <= rule[1]:
         return True
-    return not np.isnan(rule[3]) and impurity_at(impurity)(vector) <= rule[3]
+    return not np.isnan(rule[2]) and impurity_at(impurity)(vector) <= rule[2]
 
 
 @jit
@@ -93,8 +93,8 @@ def build_rows(
         tally, counts, one, two, heavy, who, vector, after, touched, same, part, part_code, parts, other, near, late_at,
         late, by_code, base_words, row_words, row_label,
     ) = scratch  # fmt: skip
-    summed = rule[1] > 0.0 or not np.isnan(rule[3])
-    ruled = summed or rule[0] > 0.0 or rule[4] > 0.0
+    summed = rule[1] > 0.0 or not np.isnan(rule[2])
+    ruled = summed or rule[0] > 0.0 or rule[3] > 0.0
     unit = True
     for r in range(len(label)):
         unit &= weight[r] == 1.0 and count[r] == 1

@@ -102,7 +102,7 @@ def part_is_leaf(k, parts, table, rows, low, high, f, index, outcome, impurity, 
     counts, who = parts[1], parts[5]
     if who[k] != MIXED or few(counts[k], rule):
         return True
-    if rule[1] > 0.0 or not np.isnan(rule[3]):
+    if rule[1] > 0.0 or not np.isnan(rule[2]):
         return is_light_or_pure_enough(
             rows, low, high, table[0][f], family[f], index, outcome, label, weight, rule, impurity, vector
         )

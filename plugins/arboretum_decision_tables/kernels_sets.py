@@ -136,12 +136,12 @@ def open_base(codes, family, label, words, rows, low, high, same, part, part_cod
 
 @jit(inline=True)
 def few(counts, rule):
-    """Whether a subtable has fewer than rule[0] rows, or fewer than rule[4] objects.
+    """Whether a subtable has fewer than rule[0] rows, or fewer than rule[3] objects.
 
-    counts : its rows; where rule[4] > 0 its rows · 2³² + its objects, so that one sum (or difference) counts both.
+    counts : its rows; where rule[3] > 0 its rows · 2³² + its objects, so that one sum (or difference) counts both.
     """
-    if rule[4] > 0.0:
-        return counts >> 32 < rule[0] or (counts & 0xFFFFFFFF) < rule[4]
+    if rule[3] > 0.0:
+        return counts >> 32 < rule[0] or (counts & 0xFFFFFFFF) < rule[3]
     return counts < rule[0]
 
 
@@ -156,9 +156,9 @@ def subset_is_leaf(c, low, rows, label, weight, count, rule, impurity, vector):
         heavy += weight[r]
         vector[label[r]] += weight[r]
         rest &= rest - ONE
-    if few(counts, rule) or heavy <= rule[1] * rule[2] * (1 + 1e-12):
+    if few(counts, rule) or heavy <= rule[1]:
         return True
-    return not np.isnan(rule[3]) and impurity_at(impurity)(vector) <= rule[3]
+    return not np.isnan(rule[2]) and impurity_at(impurity)(vector) <= rule[2]
 
 
 @jit(inline=True)

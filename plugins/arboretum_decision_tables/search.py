@@ -299,7 +299,7 @@ class _Merged:
             return _Merged(space.codes, space.label, space.label, label, space.weight, space.counted, space.words)
         _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
         cell, classes = cell.ravel(), space.objects.n_classes
-        if not math.isnan(space.rule_array[3]):
+        if not math.isnan(space.rule_array[2]):
             alone = times[cell] == 1
             purity = np.where(alone, label, classes + cell).astype(np.int32)
             return _Merged(space.codes, space.label, purity, label[first[cell]], space.weight, space.counted, space.words)

@@ -52,15 +52,18 @@ class Space:
 
     @property
     def rule_array(self) -> np.ndarray:
-        """float64[5]: min_split, θ, total mass, δ (NaN: none), min_objects; 0 for a number that every mixed node reaches."""
-        delta = math.nan if self.rule.delta is None or self.impurity is None else self.rule.delta
+        """float64[4]: min_split, the weight and the impurity (NaN: none) at or below which a node is a leaf, min_objects; 0 for
+        a number that every mixed node reaches."""
+        light, mixed = self.rule.levels(self.total_mass)
+        if self.impurity is None or self.rule.delta is None:
+            mixed = math.nan
         rows, objects = (least if least > 2 else 0 for least in (self.rule.min_split, self.rule.min_objects))
-        return np.array([rows, self.rule.theta, self.total_mass, delta, objects])
+        return np.array([rows, light, mixed, objects])
 
     @property
     def counted(self) -> np.ndarray:
         """int64[n]: what the leaf rule counts, as ``kernels_sets.few`` reads it: rows, and objects where it asks for them."""
-        return (self.count << 32) | self.members if self.rule_array[4] else self.count
+        return (self.count << 32) | self.members if self.rule_array[3] else self.count
 
     @property
     def exact(self) -> bool:
@@ -81,19 +84,17 @@ class Space:
         """What is known of leaves of several classes: their weight is at most the first number, and either at most the second
         or they hold fewer objects than the third.  (0, 0, 0) where only one class makes a leaf; (∞, ∞, 0): nothing is known.
         """
-        rows, theta, total, delta, objects = self.rule_array.tolist()
+        rows, share, mixed, objects = self.rule_array.tolist()
         few = int(max(rows, objects))
-        if not math.isnan(delta) or (few and self.inconsistent):
+        if not math.isnan(mixed) or (few and self.inconsistent):
             return math.inf, math.inf, 0
-        # sums in another order: the rule itself allows for less rounding
-        share = theta * total * (1 + 1e-9)
-        heaviest = float(np.sort(self.weight)[::-1][: max(0, few - 1)].sum()) * (1 + 1e-9)
+        heaviest = float(np.sort(self.weight)[::-1][: max(0, few - 1)].sum()) * (1 + LeafRule.ROUNDING)  # sums in another order
         return max(share, heaviest), share, few
 
     @property
     def compiled_impurity(self) -> bool:
         """The leaf rule asks for no impurity, or for one that has a kernel."""
-        return math.isnan(self.rule_array[3]) or mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
+        return math.isnan(self.rule_array[2]) or mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
 
     def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
         """int64[len(rows)]: outcome of each object under a test, by its global index."""

@@ -11,12 +11,10 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Encoded, param
+from arboretum.api import DataError, Encoded, LeafRule, param
 
 _PAPER = "Zhang & Gionis 2023, section 4"
 _CLASSES = ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds")
-_LIGHT = 1e-12
-"""Relative: a node as light as θ up to the rounding of its weight's sum is light, as for the leaf rule."""
 _SUM = 1e-9
 """Probabilities that are written with ten digits or more sum to 1 within this."""
 
@@ -70,8 +68,8 @@ class ProbabilityAtRoot:
         weight, size = objects.weight[rows], np.diff(start)
         share = np.repeat(np.add.reduceat(weight, start[:-1]) / self.total, size)
         target = np.maximum(weight / self.total, self.theta)
-        apart = (share > target * (1 + _LIGHT)) & np.repeat(size > 1, size)
-        left = np.divide(share - target, 1.0 - target, out=np.zeros(len(rows)), where=apart)
+        apart = (share > self.theta * (1.0 + LeafRule.ROUNDING)) & np.repeat(size > 1, size)  # θ is meant as by the leaf rule
+        left = np.divide(np.maximum(share - target, 0.0), 1.0 - target, out=np.zeros(len(rows)), where=apart)
         return 1.0 - np.minimum(left, 1.0)
 
 

@@ -6,8 +6,12 @@ form of D (0 paper, 1 authors).
 
 from __future__ import annotations
 
+from arboretum.api import LeafRule
 from arboretum.kernels import kernel_part
 from arboretum.kernels.jit import jit
+
+ROUNDING = LeafRule.ROUNDING
+"""Relative: a node of exactly θ is covered, as it is a leaf."""
 
 
 @kernel_part
@@ -84,7 +88,7 @@ def efficiency_term(weights, counts, extra, node, by_probability, by_pairs):
     theta = node.params[1] * node.total_mass
     room = node.mass - theta
     pairs = 1.0
-    if by_probability and room <= 1e-12 * theta:
+    if by_probability and room <= ROUNDING * theta:
         return 0.0  # every object is covered: there is nothing to gain
     if by_pairs:
         pairs = unlike_pairs_together(counts)
@@ -139,7 +143,7 @@ def exclusive_term(weights, counts, extra, node, by_probability, by_pairs):
     theta = node.params[1] * node.total_mass
     room = node.mass - theta
     pairs = unlike_pairs_together(counts)
-    if pairs <= 0.0 or (by_probability and room <= 1e-12 * theta):
+    if pairs <= 0.0 or (by_probability and room <= ROUNDING * theta):
         return 0.0  # every object is covered: there is nothing to gain
     everyone = 0.0
     for o in range(counts.shape[0]):

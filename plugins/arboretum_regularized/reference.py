@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 
+from arboretum.api import LeafRule
+
 
 def pairs(counts) -> float:
     return math.fsum(a * b for a, b in itertools.combinations([int(n) for n in counts], 2))
@@ -43,7 +45,7 @@ def efficiency_term(weights, counts, extra, node, by_probability, by_pairs) -> f
     """Σ_v [p(S_v) − C_v φ(S_v)/φ(S)], in shares of the root's weight."""
     share, theta = node.mass / node.total_mass, node.params[1]
     before = pairs(np.sum(counts, axis=0))
-    if (by_probability and share <= theta * (1 + 1e-12)) or (by_pairs and before == 0):
+    if (by_probability and share <= theta * (1 + LeafRule.ROUNDING)) or (by_pairs and before == 0):
         return 0.0
     gained = []
     for v, row in enumerate(weights):
@@ -73,7 +75,7 @@ def exclusive_term(weights, counts, extra, node, by_probability, by_pairs) -> fl
     """Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight."""
     share, theta = node.mass / node.total_mass, node.params[1]
     whole = [int(n) for n in np.sum(counts, axis=0)]
-    if pairs(whole) == 0 or (by_probability and share <= theta * (1 + 1e-12)):
+    if pairs(whole) == 0 or (by_probability and share <= theta * (1 + LeafRule.ROUNDING)):
         return 0.0
     gained = []
     for v, row in enumerate(weights):

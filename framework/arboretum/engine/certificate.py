@@ -188,16 +188,14 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     at[objects.object_of_row] = verify.replay(tree, objects.table)
     impurity, total = problem.parts.impurity, float(tree.mass[0])
     there = _objects_at(tree, at)
-    rounding = 8 * (objects.n_objects + objects.n_classes) * np.finfo(np.float64).eps
     for node in range(tree.n_nodes):
         weights, mass, count = tree.weights[node], float(tree.mass[node]), int(tree.counts[node])
-        pure = np.count_nonzero(weights) == 1
         mixed = float(impurity.value(weights)) if rule.delta is not None and impurity is not None else math.nan
-        slack = rounding * max(1.0, abs(mixed))
+        leaf = np.count_nonzero(weights) == 1 or rule.holds(mass, total, count, mixed, int(there[node]))
         if tree.test[node] != LEAF:
-            if pure or rule.holds(mass, total, count, mixed + slack, int(there[node])):
+            if leaf:
                 return f"node {node} is divided, but it is a leaf by the leaf rule"
-        elif not (pure or rule.holds(mass, total, count, mixed - slack, int(there[node]))):
+        elif not leaf:
             column = _divides(objects, np.flatnonzero(at == node))
             if column:
                 return f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its {count} rows)"

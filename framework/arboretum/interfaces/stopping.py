@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import attrs
 
@@ -62,7 +63,13 @@ class LeafRule:
     A node is a leaf when it has one class, or fewer than ``min_split`` rows, or a mass of at most ``theta`` of the total,
     or an impurity (the run's) of at most ``delta`` (None: never for that reason), or fewer than ``min_objects`` objects
     (rows that the encoder merged are one).
+
+    ROUNDING : relative; θ and δ are meant up to it, so that a node of exactly θ or δ is a leaf, whoever adds it up.  A sum of n
+        weights in any order is wrong by at most n u of itself (u = 2⁻⁵³).  An impurity such as 1 − Σ p² is a difference of
+        sums near 1, each wrong by some u, of which at least 1/n remains: by some n u of itself.  4 n u of two million.
     """
+
+    ROUNDING: ClassVar[float] = 1e-9
 
     min_split: int = 0
     theta: float = 0.0
@@ -73,10 +80,14 @@ class LeafRule:
         self, mass: float, total_mass: float, count: int, impurity: float, n_objects: int | None = None
     ) -> bool:
         """Whether a node of several classes is a leaf.   n_objects : asked for by ``min_objects`` alone; None: enough."""
-        # shares are sums of weights: equality is meant up to the rounding of such a sum
-        light = mass <= self.theta * total_mass * (1 + 1e-12)
+        light, mixed = self.levels(total_mass)
         few = count < self.min_split or (n_objects is not None and n_objects < self.min_objects)
-        return light or few or (self.delta is not None and impurity <= self.delta)
+        return few or mass <= light or impurity <= mixed
+
+    def levels(self, total_mass: float) -> tuple[float, float]:
+        """Weight, and impurity, at or below which a node is a leaf (−∞: never); what every engine compares with."""
+        more = 1.0 + self.ROUNDING
+        return self.theta * total_mass * more, -math.inf if self.delta is None else self.delta * more
 
 
 class StoppingByObjects(Protocol):

@@ -110,9 +110,7 @@ def rules_and_levels(
         ],
         np.int64,
     )  # fmt: skip
-    light = rule.theta * total * (1 + 1e-12)  # as in LeafRule.holds
-    mixed = -math.inf if rule.delta is None else rule.delta
-    return rules, np.array([min_weight, limits.min_decrease or 0.0, light, mixed, total])
+    return rules, np.array([min_weight, limits.min_decrease or 0.0, *rule.levels(total), total])
 
 
 @attrs.define(eq=False)
