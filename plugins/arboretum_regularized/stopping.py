@@ -8,10 +8,6 @@ import attrs
 
 from arboretum.api import LeafRule, Limits, Node, param
 
-ALL_BUT_ROUNDING = 1.0 - 1e-12
-"""The mean of shares that are all 1 but for the rounding of a quotient."""
-
-
 @attrs.frozen
 class Covered:
     """Stop where every object is covered: its f_i, the disjunction of the run's coverages, is 1.
@@ -30,7 +26,7 @@ class Covered:
 
     def is_leaf(self, node: Node) -> bool:
         """Whether the mean of f over the node's objects is 1."""
-        return node.coverage >= ALL_BUT_ROUNDING
+        return node.coverage >= 1.0
 
 
 @attrs.frozen

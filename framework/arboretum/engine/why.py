@@ -128,7 +128,7 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
     found: list[tuple[Block, np.ndarray, Mapping[str, np.ndarray]]] = []
     if judge.wants_gain:
         rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
-        node = attrs.evolve(node, coverage=growth.space.covering.mean(rows))
+        node = attrs.evolve(node, coverage=growth.space.covering.mean(rows, growth.space.covering.left(rows)))
     for block in listed(growth.engines, cell, judge, growth.space):
         found.append((block, scored(block, cell, node, judge), judge.terms(block.tables, node)))
     judged = [_judged(*each, i, cell, chosen) for each in found for i in range(each[0].tables.n_tests)]

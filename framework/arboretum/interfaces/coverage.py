@@ -19,8 +19,9 @@ class Coverage(Component, Protocol):
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)], 0 … 1: f_i for the objects ``rows`` (int64) that are still together at a node.
 
-        f_i is 0 at the root and never falls on the way down; it depends on the set of objects alone, not on its order.
-        A value that misses 1 by 1e-12 or less counts as 1.
+        f_i is 0 at the root (or 1: nothing to ask), never falls on the way down, and is 1 of an object that is alone; it depends
+        on the set of objects alone, not on its order.  A value that misses 1 by 1e-12 or less counts as 1.  A run in which one
+        of these is seen to be otherwise fails, naming coverage, object and value.
         """
         ...
 

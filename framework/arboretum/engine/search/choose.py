@@ -52,7 +52,7 @@ def listed(engines: Sequence[Engine], cell: Cell, judge: Judge, space: Workspace
     """All candidates of a node with their tables, block by block, numbered through."""
     first = 0
     rows = space.rows[cell.low : cell.high].astype(np.int64) if judge.wants_gain else None
-    before = None if rows is None else space.covering.left(rows)
+    before = None if rows is None else space.covering.visit(rows)
     for engine in engines:
         size = 0
         for block in merged(engine.blocks(cell, judge, first)):

@@ -8,6 +8,7 @@ instead.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,6 +26,12 @@ COVERED = 1e-12
 """An f_i that misses 1 by no more counts as 1.  f_i is a ratio of sums over at most some 10⁶ objects, which rounding moves
 by less; the next value below 1 is 1 − p_min or 1 − 1/φ(X), which is farther away up to 10⁶ objects."""
 
+SLACK = 1e-9
+"""By how much rounding may let an f_i fall, or start above 0: a ratio of sums over some 10⁶ objects is wrong by less."""
+
+BARELY = math.nextafter(1.0, 0.0)
+"""Where not all are covered: one of 10⁵ objects that is still together with one other misses by less than the rounding of 1."""
+
 MOST_ROWS = 1 << 18
 """Objects of outcomes that are looked at together, each as often as it occurs: 2 MB per array."""
 
@@ -36,11 +43,13 @@ class Covering:
     """The coverages of a run, bound to its objects.
 
     functions : values with ``covered(objects, rows)``.   look : called now and then while much is summed, to tell of progress.
+    last : float64[functions, n_objects], 1 − f of each object at the last node on its path that was visited; NaN before.
     """
 
     functions: tuple[Any, ...]
     names: tuple[str, ...]
     objects: Encoded
+    last: np.ndarray
     look: Callable[[], None] = lambda: None
 
     @staticmethod
@@ -50,7 +59,19 @@ class Covering:
             return None
         bound = tuple(part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage)
         names = tuple(getattr(part, "name", None) or type(part).__name__ for part in coverage)
-        return Covering(bound, names, objects, look)
+        return Covering(bound, names, objects, np.full((len(bound), objects.n_objects), np.nan), look)
+
+    def visit(self, rows: np.ndarray) -> np.ndarray:
+        """``left(rows)`` of a node, after those above it; raises ContractError where an f_i starts above 0 or falls."""
+        start = np.array([0, len(rows)])
+        rest = self._rest(rows, start)
+        if len(rows) == self.objects.n_objects:
+            few = rows[:64]
+            self._rest(few, np.arange(len(few) + 1))  # alone, they must be covered
+            self._refuse(1.0 - rest, np.where(rest > 0.0, 0.0, 1.0), rows, start, "must be 0 (or 1) where all objects are together")
+        self._not_falling(rest, rows, start)
+        self.last[:, rows] = rest
+        return rest.prod(axis=0)
 
     def left(self, rows: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: Π (1 − f), how far each object (int64 ``rows``) is from being covered; 0 where it is.
@@ -64,20 +85,43 @@ class Covering:
 
         rows : int64[m].   start : int64[sets + 1].
         """
-        product = np.ones(len(rows))
-        for name, part in zip(self.names, self.functions, strict=True):
+        return self._rest(rows, start).prod(axis=0)
+
+    def _rest(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[functions, len(rows)]: 1 − f of each function for each set."""
+        left = np.empty((len(self.functions), len(rows)))
+        alone = start[:-1][np.diff(start) == 1]
+        for k, (name, part) in enumerate(zip(self.names, self.functions, strict=True)):
             found = self._covered(name, part, rows, start)
             if not ((found >= -COVERED) & (found <= 1 + COVERED)).all():
                 msg = f"coverage {name!r}: covered must lie between 0 and 1; got {found.min():g} … {found.max():g}"
                 raise ContractError(msg)
             rest = 1.0 - found
-            product *= np.where(rest <= COVERED, 0.0, np.minimum(rest, 1.0))
-        return product
+            left[k] = np.where(rest <= COVERED, 0.0, np.minimum(rest, 1.0))
+            if left[k, alone].any():
+                at = alone[np.argmax(left[k, alone])]
+                msg = f"coverage {name!r}: an object that is alone must be covered, f = 1; object {rows[at]} got {found[at]:.12g}"
+                raise ContractError(msg)
+        return left
 
-    def mean(self, rows: np.ndarray) -> float:
-        """Weighted mean of f over the objects of a node; exactly 1.0 where all are covered."""
+    def _not_falling(self, rest: np.ndarray, rows: np.ndarray, start: np.ndarray) -> None:
+        """``rest`` : 1 − f of objects below the node that they were last visited at."""
+        self._refuse(1.0 - self.last[:, rows], 1.0 - rest, rows, start, "must not fall on the way down")
+
+    def _refuse(self, high: np.ndarray, low: np.ndarray, rows: np.ndarray, start: np.ndarray, rule: str) -> None:
+        """Raise ContractError where f above, or at the root, exceeds what it may be: f below, or 0."""
+        off = high - low
+        if (off > SLACK).any():  # NaN: not visited before
+            k, i = np.unravel_index(np.nanargmax(off), off.shape)
+            among = np.diff(start)[np.searchsorted(start, i, side="right") - 1]
+            got, above = (low[k, i], f", {high[k, i]:.12g} above") if among < self.objects.n_objects else (high[k, i], "")
+            msg = f"coverage {self.names[k]!r}: covered {rule}; object {rows[i]} got {got:.12g} among {among} objects{above}"
+            raise ContractError(msg)
+
+    def mean(self, rows: np.ndarray, left: np.ndarray) -> float:
+        """Weighted mean of f over the objects of a node; 1.0 exactly where all are covered.   left : of ``rows``."""
         weight = self.objects.weight[rows]
-        return 1.0 - float((weight * self.left(rows)).sum() / weight.sum())
+        return min(1.0 - float((weight * left).sum() / weight.sum()), BARELY) if left.any() else 1.0
 
     def _covered(self, name: str, part: Any, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: what one function answers for each set, checked for its form."""
@@ -93,7 +137,7 @@ class Covering:
     ) -> np.ndarray:
         """float64[n_tests, n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node)) over the objects of each outcome.
 
-        before : ``left(rows)``.   outcomes : int32[len(rows)] per test.
+        before : ``visit(rows)``.   outcomes : int32[len(rows)] per test.
         """
         gains = np.zeros((n_tests, n_outcomes))
         waiting, step = iter(outcomes), max(1, MOST_ROWS // len(rows))
@@ -119,7 +163,9 @@ class Covering:
         first = np.cumsum([0, *map(len, sets)])
         at = np.concatenate(sets)
         was, who = before[at], rows[at]
-        share = np.divide(was - self.left_in_sets(who, first), was, out=np.zeros(len(at)), where=was > 0.0)
+        rest = self._rest(who, first)
+        self._not_falling(rest, who, first)
+        share = np.divide(was - rest.prod(axis=0), was, out=np.zeros(len(at)), where=was > 0.0)
         found = np.add.reduceat(self.objects.weight[rows[at]] * share, first[:-1])
         gains[which >= 0] = found[which[which >= 0]]
 
@@ -147,4 +193,4 @@ def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, fl
         return {"covering_cost": covering_cost_of_shares(tree, tree.flow(train.take(row)), objects.weight, covering.left)}
     rest = np.zeros(problem.objects.n_objects, np.int64)
     rest[problem.objects.object_of_row] = tree.apply(train)
-    return {"covering_cost": covering_cost(tree, rest, problem.objects.weight, covering.left)}
+    return {"covering_cost": covering_cost(tree, rest, problem.objects.weight, covering.visit)}

@@ -158,7 +158,8 @@ class Growth:
         covering, rules = self.space.covering, self.problem.parts.stopping
         if covering is None or not (self.judge.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)):
             return 0.0
-        return covering.mean(rows.astype(np.int64))
+        rows = rows.astype(np.int64)
+        return covering.mean(rows, covering.visit(rows))
 
     def leaf_value(self, weights: np.ndarray, rows: np.ndarray) -> float:
         """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the weighted mean."""
