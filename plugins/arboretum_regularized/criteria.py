@@ -29,6 +29,7 @@ from arboretum.api import Capability, CapabilityError, ConfigError, DataError, N
 from arboretum.kernels import known_impurity
 from arboretum_regularized.guarantee import Guarantee, guarantee_of
 from arboretum_regularized.kernels_column import heavy_objects
+from arboretum_regularized.premises import broken
 
 CLASSES = (
     Capability.classification, Capability.multiclass, Capability.weights, Capability.missing, Capability.multiway,
@@ -169,48 +170,28 @@ class Regularized:
         return {"B": balance, "E": efficiency, "D": gained, "Z": joined / price}
 
     def notes(self, problem: Problem) -> tuple[str, ...]:
-        """What Theorem 1 promises for this run, in a sentence; and that probabilities are shares of weights, where they are."""
-        promise, total = self._promise(problem), float(problem.objects.weight.sum())
+        """What Theorem 1 promises for this run, or why it promises nothing; and that probabilities are shares of weights, where
+        they are."""
+        promise, total = str(self._guarantee(problem)), float(problem.objects.weight.sum())
         if problem.objects.table.weights is None or abs(total - 1.0) <= 1e-9:
             return (promise,)
         return (f"the weights of the training rows sum to {total:.6g}: probabilities are their shares", promise)
 
-    def _promise(self, problem: Problem) -> str:
-        if self.lam == math.inf:
-            return "no guarantee: lam=inf leaves out what bounds the expected cost"
-        if self.theta > 0 and not any(_stops_at(rule, self.theta) for rule in problem.parts.stopping):
-            return f"no guarantee: nodes of at most theta={self.theta:g} are divided further; choose stopping=[mass]"
-        found, unlike = self._guarantee(problem), self._unlike_the_theorem(problem)
-        return f"{found} (proved for {unlike})" if unlike and not found.reason else str(found)
-
     def promises(self, problem: Problem) -> dict[str, float]:
         """Theorem 1's factor for the expected cost; empty where it says nothing of this run."""
-        divided = self.theta > 0 and not any(_stops_at(rule, self.theta) for rule in problem.parts.stopping)
-        if self.lam == math.inf or divided or self._unlike_the_theorem(problem):
-            return {}
         found = self._guarantee(problem)
         return {} if found.reason else {"expected_cost": found.ratio}
 
     def _guarantee(self, problem: Problem) -> Guarantee:
-        return guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
+        found = guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
+        return found if found.reason else attrs.evolve(found, reason=self._other_score() or broken(problem, self.lam))
 
-    def _unlike_the_theorem(self, problem: Problem) -> str:
-        """What the theorem is proved for, where this run does otherwise."""
-        if self.d_term is Discrimination.authors and self.lam > 0:
-            return "d_term=paper"
-        rules = [rule.name for rule in problem.parts.stopping if not _is_of_the_paper(rule)]
-        return f"leaves of one class or at most theta; {rules[0]} makes others" if rules else ""
-
-
-def _stops_at(rule: Any, theta: float) -> bool:
-    """Whether a leaf rule makes every node of at most θ a leaf."""
-    name = getattr(rule, "name", "")
-    return name == "covered" or (name == "mass" and rule.theta >= theta)
-
-
-def _is_of_the_paper(rule: Any) -> bool:
-    """Whether a rule makes no leaves but those of the paper: all are covered, or too light."""
-    return getattr(rule, "name", "") in ("mass", "covered", "pure")
+    def _other_score(self) -> str:
+        """Where the score is not the theorem's Z."""
+        if type(self) not in CRITERIA:
+            return f"criterion {self.name} may score otherwise than those of its plugin"
+        authors = self.d_term is Discrimination.authors and self.lam > 0
+        return "the theorem is proved for criterion.d_term=paper" if authors else ""
 
 
 def _family(coverage: Sequence[Any]) -> str | None:

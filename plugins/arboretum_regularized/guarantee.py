@@ -14,12 +14,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Encoded
+from arboretum.api import Encoded, LeafRule
 from arboretum.kernels import known_impurity
-from arboretum_regularized.coverages import others_of, pairs_of
+from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs, others_of, pairs_of
 
-_WHOLE = 1e-9
-"""θ · n counts as a whole number within this: θ = 0.05 of 100 objects is five of them."""
+LOST = 1e-12
+"""A coverage that misses 1 by no more counts as 1 (the contract of coverages)."""
 
 
 @attrs.frozen
@@ -62,6 +62,8 @@ def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: f
     """The promise for a run with these coverages and this impurity."""
     n = objects.n_objects
     nothing = lambda reason: Guarantee(math.nan, math.nan, n, lam, reason)  # noqa: E731
+    if lam == math.inf:
+        return nothing("lam=inf leaves out what bounds the expected cost")
     if not coverage:
         return nothing("it needs coverages; choose coverage=[probability,pairs]")
     if n < 2 or theta >= 1.0 or len(np.unique(objects.label)) < 2:
@@ -71,23 +73,25 @@ def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: f
     delta = 1.0
     for each in coverage:
         least = least_increment(each, objects, theta)
-        if not least > 0.0:
-            return nothing(f"the least increment of coverage {each.name} is not known for this instance")
+        if not least > LOST:
+            known = "is not known for this instance" if math.isnan(least) else f"may be {least:.1g}, which counts as none"
+            return nothing(f"the least increment of coverage {each.name} {known}")
         delta *= least
+    if not objects.weight.min() > 0.0:
+        return nothing("an object weighs 0")
     eps_h = largest_part(impurity, objects) if lam > 0 else 0.0
     if math.isnan(eps_h):
         name = getattr(impurity, "name", "none")
         return nothing(f"impurity {name} is not known to be decomposable; entropy, gini and subclasses of Decomposable are")
-    return Guarantee(delta, eps_h, n, lam, p_min=float(objects.weight.min() / objects.weight.sum()))
+    found = Guarantee(delta, eps_h, n, lam, p_min=float(objects.weight.min() / objects.weight.sum()))
+    return found if math.isfinite(found.ratio) else nothing(f"its factor is not finite at lam={lam:g}")
 
 
 def conflicting(objects: Encoded) -> int:
-    """Objects that no test tells from an object of another class; none where the encoder merged equal rows.
+    """Objects that no test tells from an object of another class.
 
-    Rows are compared by a 64-bit hash: among a million, two different ones share it with a chance of 3e-8.
+    They are compared by a 64-bit hash: among a million, two different ones share it with a chance of 3e-8.
     """
-    if (objects.count > 1).any():
-        return 0
     mixed = np.zeros(objects.n_objects, np.uint64)
     raw = np.ascontiguousarray(objects.raw, np.float64) + 0.0  # −0 and 0 are one value
     columns = [*objects.codes.T, *raw.view(np.uint64).reshape(raw.shape).T]
@@ -107,11 +111,11 @@ def least_increment(coverage: Any, objects: Encoded, theta: float) -> float:
     The product over the components bounds the increments of their disjunction: with a = 1 − f, b = 1 − g and a ≥ a', b ≥ b',
     ab − a'b' = a (b − b') + b' (a − a') is at least a (b − b') where b' < b, and b (a − a') where b' = b.
     """
-    if coverage.name == "pairs":
+    if type(coverage) is UnlikePairs:
         return 1.0 / pairs_of(objects.label, objects.n_classes)
-    if coverage.name == "excluded":
+    if type(coverage) is OthersExcluded:
         return 1.0 / float(others_of(objects.label, objects.n_classes).max())
-    if coverage.name == "probability":
+    if type(coverage) is Probability:
         return _least_of_probability(objects.weight, theta)
     return math.nan
 
@@ -126,7 +130,7 @@ def _least_of_probability(weight: np.ndarray, theta: float) -> float:
             return math.nan
         unit = float(np.gcd.reduce(weight.astype(np.int64)))
         steps = theta * total / unit
-        above = math.floor(steps + _WHOLE) + 1 - steps
+        above = math.floor(steps * (1.0 + LeafRule.ROUNDING)) + 1 - steps
         least = min(least, unit / total * min(above, 1.0))
     target = max(lightest, theta)
     return least / (1.0 - target) if target < 1.0 else math.nan

@@ -32,7 +32,7 @@ def test_every_preset_is_certified_as_the_paper_and_as_the_program_has_it(name):
     assert (costs[0].promised is not None) == promised and costs[1].promised is None
     if promised:
         assert 1 <= costs[0].ratio <= costs[0].promised
-        assert any("proved for" in note for note in program.notes)
+        assert any(note.startswith("no guarantee: ") for note in program.notes)
 
 
 def test_the_run_says_what_the_theorem_promises_and_from_what():
