@@ -21,9 +21,10 @@ import numpy as np
 
 from arboretum.blame import blaming
 from arboretum.engine import check, verify
+from arboretum.engine.implied import SURE, Facts, raised
 from arboretum.engine.search.judge import component_name
 from arboretum.errors import BudgetError, CapabilityError, DataError, VerificationError
-from arboretum.interfaces.complexity import counterexample_to_monotony, value_of
+from arboretum.interfaces.complexity import counterexample_to_monotony, form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.model.certificate import Certificate, Certified
@@ -70,6 +71,7 @@ def certify(
         complexity.name: certified(complexity, tree, answer, problem, rule, metrics, promised.get(complexity.name))
         for complexity, answer in zip(kept, found, strict=True)
     }
+    bounds = _together(bounds, kept, found, tree, problem, rule)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
     told = {"name": certifier.name, **_fields(certifier)}
@@ -171,6 +173,28 @@ def certified(
     return Certified(value, min(bound, best), best, promised)
 
 
+def _together(
+    bounds: Mapping[str, Certified], complexities: Sequence[Any], answers: Sequence[Solution], tree: Tree, problem: Problem,
+    rule: LeafRule,
+) -> dict[str, Certified]:
+    """The same with what follows from each other: every tree found has a value of each, and the bounds imply others."""
+    trees = [tree, *(answer.tree for answer in answers if answer.tree is not None)]
+    slack = max(_slack(problem.objects, one) for one in trees)
+    total = float(problem.objects.weight.sum())
+    scale = {each.name: total if getattr(each, "per_object", False) else 1.0 for each in complexities}
+    closed = {each.name: (form, bounds[each.name].lower_bound * scale[each.name]) for each in complexities if (form := form_of(each))}
+    implied, together = raised(closed, Facts.of(problem, rule)), {}
+    for each in complexities:
+        name, found = each.name, bounds[each.name]
+        best = min(found.best_known, *(value_of(each, one) for one in trees))
+        low = max(found.lower_bound, implied.get(name, 0.0) / scale[name])
+        _at_most(f"what all proven bounds imply of {name} is at most the value of a tree", low, best, slack + SURE)
+        if low >= best * (1.0 - slack):
+            low = best  # equal up to rounding
+        together[name] = attrs.evolve(found, lower_bound=min(low, best), best_known=best)
+    return together
+
+
 def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
     """Check a solver's tree as a run's tree is checked, and that it obeys the leaf rule.  Raises VerificationError."""
     verify.check_structure(tree)
@@ -231,7 +255,11 @@ def _promised(problem: Problem) -> Mapping[str, float]:
 def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
     """What the solver says of what it has proven, and sentences about what has no ratio and what is only bounded."""
     pairs = [(bounds[one.name], answer) for one, answer in zip(complexities, answers, strict=True)]
-    notes = list(dict.fromkeys(f"certify: {note}" for found, answer in pairs if found.proven for note in answer.notes))
+    optimal = Status.optimal
+    notes = list(dict.fromkeys(f"certify: {note}" for _, answer in pairs if answer.status is optimal for note in answer.notes))
+    followed = [one.name for one, (found, answer) in zip(complexities, pairs, strict=True) if found.proven > (answer.status is optimal)]
+    if followed:
+        notes.append(f"certify: the minimum of {', '.join(followed)} follows from what is proven of the others")
     zero = [name for name, found in bounds.items() if found.ratio_is == "undefined"]
     if zero:
         notes.append(f"certify: the minimum of {', '.join(zero)} is 0 (one leaf is enough), so there the ratio is undefined")
