@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from arboretum.cli.main import main
 from arboretum.config.entry import load
 from arboretum.errors import StoreError
 from arboretum.runs.folder import read_run
@@ -132,3 +131,95 @@ def test_why_lists_the_chosen_test_with_its_rank_beyond_the_shown_ones(call, her
     assert chosen.split()[1] == str(rank) and f"the test marked ▸, number {rank} of {len(every) - first}" in text
     change(here / "r", lambda tree: tree["rules"][tree["test"][0]].update(threshold=1000.0), "tree.json")
     assert "divided by a test that is not among today's candidates" in call("why", "r", "0").out
+
+
+# -- names that a terminal would obey ----------------------------------------------------------------------------------------
+
+
+EVIL = "x\x1b[2J\x1b]0;owned\x07\u202e"
+
+
+def test_no_name_of_a_file_reaches_the_terminal_as_a_command(call, here, capsys, monkeypatch):
+    import csv
+
+    rows = [[EVIL, "label"], *([str(i), EVIL + ("a" if i < 20 else "b")] for i in range(40))]
+    with (here / f"t{EVIL}.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    (here / "rows.csv").write_bytes((here / f"t{EVIL}.csv").read_bytes())
+    run = ("run", "dataset=file", f"dataset.path='t{EVIL}.csv'", "dataset.target=label", "tracker=none", "split=none", "hydra.run.dir=r")
+    said = [call(*run)]
+    assert said[0].status == 0
+    said += [call(*words.split(" ")) for words in ("show r", "show r --numbers --config", "why r 0", "predict r nope.csv")]
+    said += [call("run", f"seed={EVIL}", "dataset=iris"), call("show", EVIL), call(f"verb{EVIL}"), call("run", "--cfg", "job", *run[1:])]
+    texts = [text for result in said for text in (result.out, result.err)]
+    assert "\\x1b[2J" in said[0].out and all("\x1b" not in text and "\u202e" not in text for text in texts)
+    assert "\x1b" not in (here / "r" / "tree.txt").read_text()
+    assert f"\n{EVIL}a\n" in call("predict", "r", "rows.csv").out, "a file gets the class as it is"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    painted = call("show", "r").out
+    assert "\x1b[" in painted and "\x1b[2J" not in painted and "\x1b]" not in painted
+    assert "\x1b" not in call("predict", "r", "rows.csv").out
+
+
+# -- what cannot be a tree or a record ---------------------------------------------------------------------------------------
+
+
+WRONG_TREES = {
+    "label": [1.5] * 5,
+    "counts": [-1] * 5,
+    "price": [float("nan")] * 5,
+    "weights": [[None, None]] * 5,
+    "classes": ["no", "no"],
+    "child_offset": [0.0] * 6,
+    "child": [10**30] * 4,
+    "test": [True] * 5,
+    "columns": [{"name": "a", "kind": "continuous", "categories": "ab"}],
+    "rules": [{"type": "ordinal_at_most", "column": "a", "categories": ["x"], "index": 4}],
+    "impurity": ["1.5"] * 5,
+}
+
+
+@pytest.mark.parametrize("key", WRONG_TREES)
+def test_a_tree_that_is_none_is_refused_in_one_line(key, call, run):
+    change(run, lambda tree: tree.update({key: WRONG_TREES[key]}), "tree.json")
+    assert call("show", "r").error.startswith("r: ")
+
+
+WRONG_RECORDS = {
+    "verified": "yes",
+    "seed": 1.5,
+    "metrics": {"train_error": "0.1"},
+    "timings": {"fit": float("inf")},
+    "notes": [1],
+    "config": {"choices": []},
+    "solution": {"value": "1", "lower_bound": 0, "status": "optimal", "subproblems": 0},
+    "certificate": {"certifier": {}, "leaf_rule": {}, "complexities": {}},
+    "versions": [],
+}
+
+
+@pytest.mark.parametrize("key", WRONG_RECORDS)
+def test_a_record_that_is_none_is_refused_in_one_line(key, call, run):
+    change(run, lambda record: record.update({key: WRONG_RECORDS[key]}))
+    assert call("show", "r").error.startswith("r: not a record")
+
+
+@pytest.mark.parametrize("name", ["record.json", "tree.json"])
+def test_json_of_any_depth_is_refused_in_one_line(name, call, run):
+    (run / name).write_text("[" * 100_000 + "]" * 100_000)
+    assert "nested too deeply" in call("show", "r").error
+    assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=r").status == 1, "it is somebody's, and kept"
+
+
+def test_verified_is_said_of_the_tree_that_was_verified_only(call, toy, here):
+    arguments = ("seed=7", "split=none", "stopping.standard.max_depth=2", "hydra.run.dir=r", "skip_finished=true")
+    assert toy(*arguments).status == 0
+    assert ": verified, " in call("show", "r").out
+    assert "finished before" in toy(*arguments[:3], arguments[4]).out
+    change(here / "r", lambda tree: tree["rules"][tree["test"][0]].update(threshold=0.123), "tree.json")
+    text = call("show", "r").out
+    assert ": not verified, " in text and "tree.json is not the tree that was verified: its checksum differs" in text
+    assert not load(here / "r").verified
+    assert "finished before" not in toy(*arguments[:3], arguments[4]).out, "no other run is spared for it"
+    change(here / "r", lambda record: record.pop("checksums"))
+    assert "this record keeps no checksum of tree.json" in call("show", "r").out

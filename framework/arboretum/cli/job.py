@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli.goal import goal_of, worst
-from arboretum.cli.terminal import DEBUG, error_text
+from arboretum.cli.terminal import DEBUG, error_text, fit, tell
 from arboretum.cli.varied import data_set_of
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
@@ -137,7 +137,7 @@ class Job:
     def _failed(self, job: int, label: str, folder: Path, error: Exception) -> float:
         text, trouble, folder = error_text(error), "", free_folder(folder)
         if os.environ.get(DEBUG) == "1":
-            traceback.print_exception(error)
+            tell("".join(traceback.format_exception(error)).rstrip())
         if self.resolved is not None:
             trouble = self._session.fail(self.resolved, folder, self.sweep_id, text, self.varied)
         warnings = tuple(filter(None, [_explain(folder, text, error)]))
@@ -155,9 +155,9 @@ def unforeseen(error: Exception) -> bool:
 
 def _explain(folder: Path, text: str, error: Exception) -> str:
     """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is not possible, or ""."""
-    told = traceback.format_exception(error) if unforeseen(error) else ()
+    told = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
     try:
-        write_files(folder, {ERROR: "\n".join((text, *("".join(told).splitlines()))) + "\n"})
+        write_files(folder, {ERROR: "\n".join((text, *told.splitlines())) + "\n"})
     except StoreError as problem:
         return str(problem)
     return ""

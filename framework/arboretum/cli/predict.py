@@ -13,10 +13,11 @@ from typing import Any, TextIO
 import numpy as np
 
 from arboretum.cli.finding import add_plugin_option, find_run, plugin_files
-from arboretum.cli.terminal import Parser, warn
+from arboretum.cli.terminal import Parser, is_terminal, warn
 from arboretum.errors import ConfigError, DataError, StoreError, unknown
 from arboretum.model.frame import table_like
 from arboretum.model.record import Record
+from arboretum.model.shown import visible
 from arboretum.model.table import UNSEEN_CODE, ColumnKind, Table
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import split_values
@@ -135,10 +136,17 @@ def _path(file: str) -> Iterator[Path]:
         yield path
 
 
+class _Careful:
+    """Standard output for eyes: a file gets class names as they are, a terminal does not obey them."""
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(visible(text))
+
+
 @contextmanager
 def _output(file: str | None) -> Iterator[TextIO]:
     if file is None:
-        yield sys.stdout
+        yield _Careful() if is_terminal() else sys.stdout
         return
     path = Path(file)
     temporary = path.with_name(f".{path.name}.part")

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import attrs
 
-from arboretum.cli.terminal import duration, warn, width
+from arboretum.cli.terminal import duration, fit, warn, width
 from arboretum.measure import better
 from arboretum.runs.notes import FAILED, SKIPPED, Note
 
@@ -38,6 +38,7 @@ class Line:
 
     def show(self, text: str, *, now: bool = False) -> None:
         """Show the text.   now : also where it is not yet time for a new line."""
+        text = fit(text)
         if text == self._shown:
             return
         if self._rewrites:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -190,14 +192,16 @@ def _misused(message: str) -> NoReturn:
 def _show(hydra: Any, arguments: Any, name: str) -> int:
     """Hydra's own reports: --cfg, --info, --hydra-help, shell completion."""
     overrides = arguments.overrides
-    if arguments.hydra_help:
-        hydra.hydra_help(config_name=None, args_parser=_hydra_parser(), args=arguments)
-    elif arguments.cfg:
-        hydra.show_cfg(name, overrides, arguments.cfg, arguments.package, arguments.resolve)
-    elif arguments.info:
-        hydra.show_info(arguments.info, config_name=name, overrides=overrides)
-    else:
-        hydra.shell_completion(config_name=name, overrides=overrides)
+    with redirect_stdout(io.StringIO()) as said:
+        if arguments.hydra_help:
+            hydra.hydra_help(config_name=None, args_parser=_hydra_parser(), args=arguments)
+        elif arguments.cfg:
+            hydra.show_cfg(name, overrides, arguments.cfg, arguments.package, arguments.resolve)
+        elif arguments.info:
+            hydra.show_info(arguments.info, config_name=name, overrides=overrides)
+        else:
+            hydra.shell_completion(config_name=name, overrides=overrides)
+    terminal.say(said.getvalue().removesuffix("\n"))
     return 0
 
 
@@ -214,7 +218,7 @@ def present(outcome: Outcome) -> int:
     record = outcome.record
     terminal.say(numbers_of(record))
     if record.tree is not None and record.tree.n_leaves <= TREE_LEAVES:
-        terminal.say(tree_of(record.tree))
+        terminal.say(tree_of(record.tree), painted=True)
     elif record.tree is not None:
         terminal.say(f"a tree with {record.tree.n_leaves} leaves; arboretum show {outcome.folder} draws it")
     before = "finished before, not repeated; " if outcome.skipped else ""

@@ -30,5 +30,5 @@ def main(argv: list[str]) -> int:
     elif arguments.numbers:
         terminal.say(node_list(record.tree))
     else:
-        terminal.say(tree_of(record.tree, max_depth=arguments.max_depth, max_leaves=arguments.max_leaves))
+        terminal.say(tree_of(record.tree, max_depth=arguments.max_depth, max_leaves=arguments.max_leaves), painted=True)
     return 0

@@ -12,18 +12,24 @@ from typing import Any, NoReturn
 
 from arboretum.blame import account, place, said
 from arboretum.errors import ArboretumError, ConfigError, closest
+from arboretum.model.shown import masked, visible
 
 DEBUG = "ARBORETUM_DEBUG"
 
 
-def say(text: str = "") -> None:
-    """Print a result."""
-    print(text)
+def say(text: str = "", *, painted: bool = False) -> None:
+    """Print a result.   painted : it holds colours of ours; its names were made :func:`~arboretum.model.shown.visible` before."""
+    print(text if painted else fit(text))
 
 
 def tell(text: str) -> None:
     """Print a line beside the results (stderr)."""
-    print(text, file=sys.stderr)
+    print(fit(text), file=sys.stderr)
+
+
+def fit(text: str) -> str:
+    """The text as it may reach a terminal or a file about a run: no passwords, no characters that a terminal obeys."""
+    return visible(masked(text))
 
 
 def warn(text: str) -> None:
@@ -34,7 +40,7 @@ def warn(text: str) -> None:
 def report_error(error: BaseException) -> None:
     """Print an error in one line; ARBORETUM_DEBUG=1 prints the traceback, too."""
     if os.environ.get(DEBUG) == "1":
-        traceback.print_exception(error)
+        tell("".join(traceback.format_exception(error)).rstrip())
     tell(f"arboretum: error: {error_text(error)}")
 
 
@@ -44,7 +50,7 @@ def error_text(error: BaseException) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    text = fit(" ".join(str(error).split()))
     if isinstance(error, ArboretumError):
         return text or type(error).__name__
     if isinstance(error, MemoryError):
@@ -106,6 +112,9 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, verb: str, description: str, **more: Any) -> None:
         more.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(prog=f"arboretum {verb}".strip(), description=description, allow_abbrev=False, **more)
+
+    def _print_message(self, message: str, file: Any = None) -> None:  # plugins' words are in it
+        super()._print_message(fit(message), file)
 
     def error(self, message: str) -> NoReturn:
         known = [option for action in self._actions for option in action.option_strings]

@@ -8,6 +8,8 @@ from typing import Any
 
 import attrs
 
+from arboretum.model.reading import refuse_misfits
+
 
 @attrs.frozen
 class Certified:
@@ -120,6 +122,10 @@ class Certificate:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Certificate:
         """Rebuild it; raises KeyError, TypeError, ValueError or AttributeError when the mapping is none."""
+        rule = {"min_split": int, "min_objects": int, "theta": float, "delta": float | None}
+        refuse_misfits(data, {"certifier": dict, "leaf_rule": dict, "complexities": dict[str, dict]})
+        refuse_misfits(data["leaf_rule"], rule)
+        data["certifier"]["name"]  # noqa: B018 - every reader names it
         found = {name: Certified.from_json(one) for name, one in data["complexities"].items()}
         return Certificate(dict(data["certifier"]), dict(data["leaf_rule"]), found)
 

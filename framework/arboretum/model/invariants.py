@@ -24,6 +24,22 @@ def check_tree(tree: Tree) -> None:
     _check_preorder(tree)
 
 
+def check_numbers(tree: Tree) -> None:
+    """Raise ContractError where names come twice or numbers cannot be what they say: what only a file from elsewhere does."""
+    for what, names in (("classes", tree.classes), ("columns", [column.name for column in tree.columns])):
+        if len(set(names)) < len(names):
+            _refuse(f"{what} must be distinct; {next(name for name in names if list(names).count(name) > 1)!r} comes twice")
+    if (tree.counts < 0).any():
+        _refuse(f"counts must be ≥ 0; got {tree.counts.min()}")
+    positive = tree.weights if tree.task is Task.classification else tree.weights[:, ::2]  # Σwy may have either sign
+    if not (np.isfinite(tree.weights).all() and (positive >= 0).all()):
+        _refuse("weights must be finite and ≥ 0")
+    if not (np.isfinite(tree.price) & (tree.price >= 0)).all():
+        _refuse("price must be finite and ≥ 0")
+    if tree.task is Task.regression and not np.isfinite(tree.value).all():
+        _refuse("value must be finite")
+
+
 def _refuse(what: str) -> None:
     msg = f"not a tree: {what}"
     raise ContractError(msg)

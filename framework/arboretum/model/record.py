@@ -11,11 +11,21 @@ import attrs
 
 from arboretum.errors import StoreError
 from arboretum.model.certificate import Certificate
+from arboretum.model.reading import parse, refuse_misfits
 from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
 
 SCHEMA = "arboretum.record/1"
+
+_FORMS = {
+    **{name: dict for name in ("config", "data", "selections")},
+    **{name: dict[str, str] for name in ("versions", "code", "checksums")},
+    **{"seed": int, "verified": bool, "fingerprint": str, "notes": list[str]},
+    **{"timings": dict[str, float], "metrics": dict[str, float | None]},
+    **{"solution": dict | None, "certificate": dict | None},
+}
+"""Key → type of what a file may hold."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -33,6 +43,7 @@ class Record:
     fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
     certificate : how far the tree is from the minimum (``certify=true``); None when not asked for, or not applicable.
     selections : "tuner", "pruner" → the values they kept and all they tried on the validation rows; empty without.
+    checksums : "tree.json" → SHA-256 of the file that was written with the record; empty before anything is written.
     code : "arboretum" and each plugin that took part → content hash of its sources; empty where nobody knows.
     """
 
@@ -50,6 +61,7 @@ class Record:
     certificate: Certificate | None = None
     selections: Mapping[str, Selection] = attrs.field(factory=dict)
     code: Mapping[str, str] = attrs.field(factory=dict)
+    checksums: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def method(self) -> str:
@@ -95,6 +107,7 @@ class Record:
             "verified": self.verified,
             "fingerprint": self.fingerprint,
             **({"code": dict(self.code)} if self.code else {}),
+            **({"checksums": dict(self.checksums)} if self.checksums else {}),
             "notes": list(self.notes),
         }
         return json.dumps(data, ensure_ascii=False, indent=2)
@@ -103,7 +116,7 @@ class Record:
     def from_json(text: str, tree: Tree | None = None) -> Record:
         """Rebuild a record; raises StoreError when the text is not one."""
         try:
-            data = json.loads(text)
+            data = parse(text)
         except ValueError as error:
             msg = f"not a record: {error}; was the file cut short?"
             raise StoreError(msg) from None
@@ -111,6 +124,12 @@ class Record:
             msg = f"not a record of this version; expected schema {SCHEMA!r}"
             raise StoreError(msg)
         try:
+            refuse_misfits(data, _FORMS)
+            refuse_misfits(data["config"], {"choices": dict, "plugins": list[str]})
+            for name in ("timings", "metrics"):
+                if not all(value is None or math.isfinite(value) for value in data[name].values()):
+                    msg = f"{name} must be finite"
+                    raise ValueError(msg)
             found, certificate = data["solution"], data.get("certificate")
             return Record(
                 config=data["config"],
@@ -127,7 +146,8 @@ class Record:
                 certificate=None if certificate is None else Certificate.from_json(certificate),
                 selections={who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
                 code=data.get("code", {}),
+                checksums=data.get("checksums", {}),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"
             raise StoreError(msg) from None

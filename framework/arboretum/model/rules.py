@@ -18,6 +18,7 @@ import numpy as np
 
 from arboretum.errors import DataError, unknown
 from arboretum.model.dates import UNITS, spell_date
+from arboretum.model.reading import field_types, refuse_misfits
 from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table
 
 NO_OUTCOME = -1
@@ -92,10 +93,14 @@ def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
 
 
 def _rule(known: Mapping[str, type[TestRule]], data: Mapping[str, Any]) -> TestRule:
-    if data.get("type") not in known:
+    if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
+        msg = "a test is an object with the key type"
+        raise DataError(msg)
+    if data["type"] not in known:
         raise DataError(unknown("type of test", str(data.get("type")), known))
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "type"}
     try:
+        refuse_misfits(fields, field_types(known[data["type"]]))
         return known[data["type"]](**fields)
     except (TypeError, ValueError) as error:
         msg = f"not a test of type {data['type']!r}: {error}"
@@ -118,6 +123,24 @@ def _finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
 def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
     if value not in UNITS:
         msg = f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}"
+        raise DataError(msg)
+
+
+def _position(instance: OrdinalThreshold, attribute: attrs.Attribute, value: int) -> None:
+    if not 0 <= value < len(instance.categories):
+        msg = f"{type(instance).__name__}.index must be a position in categories, 0 … {len(instance.categories) - 1}; got {value}"
+        raise DataError(msg)
+
+
+def _distinct(instance: TestRule, attribute: attrs.Attribute, value: tuple[str, ...]) -> None:
+    if len(set(value)) < len(value):
+        msg = f"{type(instance).__name__}.{attribute.name} must be distinct; got {value!r}"
+        raise DataError(msg)
+
+
+def _rising(instance: TestRule, attribute: attrs.Attribute, value: tuple[float, ...]) -> None:
+    if any(high <= low for low, high in zip(value, value[1:])):
+        msg = f"{type(instance).__name__}.{attribute.name} must rise; got {value!r}"
         raise DataError(msg)
 
 
@@ -160,8 +183,8 @@ class OrdinalThreshold(TestRule):
 
     tag: ClassVar[str] = "ordinal_threshold"
     column: str
-    categories: tuple[str, ...]
-    index: int
+    categories: tuple[str, ...] = attrs.field(validator=_distinct)
+    index: int = attrs.field(validator=_position)
 
     def outcomes(self, table, rows):
         codes = category_codes(table, self.column, self.categories, rows)
@@ -222,7 +245,7 @@ class Values(TestRule):
 
     tag: ClassVar[str] = "values"
     column: str
-    categories: tuple[str, ...]
+    categories: tuple[str, ...] = attrs.field(validator=_distinct)
     missing_outcome: bool = False
 
     @property
@@ -257,7 +280,7 @@ class Bins(TestRule):
 
     tag: ClassVar[str] = "bins"
     column: str
-    edges: tuple[float, ...] = attrs.field(converter=_floats, validator=_finite)
+    edges: tuple[float, ...] = attrs.field(converter=_floats, validator=[_finite, _rising])
     missing_outcome: bool = False
     unit: str = attrs.field(default="", validator=_unit)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import attrs
 
+from arboretum.model.reading import refuse_misfits
+
 SHOWN = 12
 """Tried values that a sentence names; the record holds all."""
 
@@ -59,6 +61,9 @@ class Selection:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Selection:
         """Rebuild a choice (its notes are the record's); raises KeyError or TypeError when the mapping is none."""
+        refuse_misfits(data, {"kept": dict, "measure": str, "tried": list[dict]})
+        for one in data["tried"]:
+            refuse_misfits(one, {"values": dict, "score": float | None})
         tried = [(one["values"], math.nan if one["score"] is None else one["score"]) for one in data["tried"]]
         return Selection(data["kept"], data["measure"], tried)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.model.reading import refuse_misfits
 from arboretum.model.tree import Tree
 
 
@@ -62,6 +63,7 @@ class Solution:
     @staticmethod
     def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
         """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is not one."""
+        refuse_misfits(data, {"value": float | None, "lower_bound": float | None, "subproblems": int, "details": dict})
         value, bound = (math.nan if data[name] is None else data[name] for name in ("value", "lower_bound"))
         return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}))
 

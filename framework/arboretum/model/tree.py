@@ -5,6 +5,7 @@ Nodes are numbered in depth-first preorder: the root is 0, and a child's number 
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -16,7 +17,8 @@ import numpy as np
 
 from arboretum.errors import ContractError, DataError
 from arboretum.model import cutting, walk
-from arboretum.model.invariants import check_tree
+from arboretum.model.invariants import check_numbers, check_tree
+from arboretum.model.reading import brief, parse, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, frozen_array
 
@@ -282,7 +284,7 @@ class Tree:
     def from_json(text: str) -> Tree:
         """Rebuild a tree; raises DataError when the text is not one."""
         try:
-            data: Mapping[str, Any] = json.loads(text)
+            data: Mapping[str, Any] = parse(text)
         except ValueError as error:
             msg = f"not a tree: {error}; expected the JSON that Tree.to_json writes"
             raise DataError(msg) from None
@@ -295,10 +297,10 @@ class Tree:
             msg = f"not a tree: {', '.join(missing)} absent; was the file cut short?"
             raise DataError(msg)
         try:
-            width = len(data["classes"]) if data["task"] == Task.classification.value else 3
-            arrays = {name: np.array(data[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
-            arrays["weights"] = arrays["weights"].reshape(-1, width)
-            return Tree(
+            refuse_misfits(data, {"classes": list[str], "columns": list[dict], "rules": list[dict]})
+            for column in data["columns"]:
+                refuse_misfits(column, {"name": str, "categories": list[str], "unit": str, "missing": bool})
+            tree = Tree(
                 task=Task(data["task"]),
                 columns=tuple(
                     ColumnSpec(
@@ -312,10 +314,16 @@ class Tree:
                 ),
                 classes=tuple(data["classes"]),
                 rules=rules_from_json(data["rules"]),
-                **arrays,
+                **{name: _read(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
             )
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-            msg = f"not a tree: {type(error).__name__}: {error}"
+            for rule in tree.rules:  # of whatever plugin: it can be read aloud
+                for outcome in range(rule.arity):
+                    rule.outcome_label(outcome)
+            check_numbers(tree)
+            return tree
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+            kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+            msg = f"not a tree: {kind}{error}"
             raise DataError(msg) from None
         except ContractError as error:
             raise DataError(str(error)) from None
@@ -384,6 +392,24 @@ _ARRAYS: dict[str, type] = {
     "impurity": np.float64,
     "score": np.float64,
 }
+
+
+_OPEN = ("value", "impurity", "score")
+"""Arrays in which null stands for NaN, and "inf", "-inf" for an infinity."""
+
+
+def _read(name: str, values: Any, dtype: type) -> np.ndarray:
+    """One array from its JSON values; raises ValueError where one is no number, or no whole one where it has to be."""
+    nested = name == "weights"
+    if not isinstance(values, list) or (nested and not all(isinstance(row, list) for row in values)):
+        msg = f"{name} must be a list{' of lists' * nested}; got {type(values).__name__}"
+        raise ValueError(msg)
+    kinds = (int,) if dtype in (np.int32, np.int64) else (int, float)
+    for value in itertools.chain.from_iterable(values) if nested else values:
+        if type(value) not in kinds and not (name in _OPEN and value in (None, "inf", "-inf")):
+            msg = f"{name} must hold {'whole ' * (len(kinds) == 1)}numbers; got {brief(value)}"
+            raise ValueError(msg)
+    return np.array(values, dtype=dtype).reshape(len(values), -1) if nested else np.array(values, dtype=dtype)
 
 
 def single_leaf(table: Table) -> Tree:

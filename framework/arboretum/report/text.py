@@ -7,6 +7,7 @@ import unicodedata
 
 import attrs
 
+from arboretum.model.shown import visible
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.outline import Item, deviation, headline, outline, prediction, share, spell_short
@@ -61,7 +62,7 @@ class _Line:
         """The answer at a leaf; nothing at a node whose branches follow."""
         if self.item.children:
             return ""
-        return f"▸ {prediction(tree, self.item)}"
+        return f"▸ {on_one_line(prediction(tree, self.item))}"
 
     def note(self) -> str:
         folded = self.item.folded
@@ -82,7 +83,7 @@ def _branches(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, Item]
     stack = [("", "", "", root, 0)]
     while stack:
         prefix, below, sentence, item, level = stack.pop()
-        found.append((prefix, sentence or ("all rows" if item.children else ""), item))
+        found.append((prefix, on_one_line(sentence) or ("all rows" if item.children else ""), item))
         for k, child in reversed(list(enumerate(item.children))):
             last = k == len(item.children) - 1
             branch, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
@@ -155,9 +156,14 @@ def display_width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
+def on_one_line(text: str) -> str:
+    """The text without line breaks, and without characters that a terminal obeys."""
+    return visible(" ".join(text.split()) if any(c in text for c in "\n\r\t") else text)
+
+
 def cut(text: str, width: int) -> str:
     """The text in at most ``width`` columns, on one line, "…" where something is cut off."""
-    text = " ".join(text.split()) if any(c in text for c in "\n\r\t") else text
+    text = on_one_line(text)
     if display_width(text) <= width:
         return text
     while text and display_width(text) > width - 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
@@ -10,7 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from arboretum.errors import ArboretumError, DataError, StoreError
+from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.model.tree import Tree
 
@@ -35,7 +39,12 @@ def artifacts(record: Record) -> dict[str, str]:
     others = () if record.solution is None else record.solution.others
     trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg(title=record.title or None)}
     trees |= {f"tree-{number}.json": other.to_json() for number, other in enumerate(others, 2)}
-    return {**trees, RECORD: record.to_json()}
+    checksums = {name: _checksum(text) for name, text in trees.items() if name.endswith(".json")}
+    return {**trees, RECORD: attrs.evolve(record, checksums=checksums).to_json()}
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def make_ready(folder: Path, option: str = RUN_DIR) -> None:
@@ -108,11 +117,23 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
         record = Record.from_json(files[RECORD])
         if TREE not in files:
             return record
-        return Record.from_json(files[RECORD], _tree(files[TREE], record))
+        return _compared(Record.from_json(files[RECORD], _tree(files[TREE], record)), files[TREE])
     except StoreError as error:
         raise StoreError(f"{where}: {error}") from error
     except (ArboretumError, KeyError, TypeError) as error:
         raise StoreError(f"{where}: not a record of this version ({type(error).__name__}: {error})") from error
+
+
+def _compared(record: Record, tree: str) -> Record:
+    """The record, not verified any more where the tree beside it is another one; a note where that cannot be told."""
+    checksum = record.checksums.get(TREE)
+    if checksum == _checksum(tree) or not record.verified:
+        return record
+    if checksum is None:
+        note = f"this record keeps no checksum of {TREE}: whether the tree shown is the one that was verified cannot be told"
+        return attrs.evolve(record, notes=(*record.notes, note))
+    note = f"{TREE} is not the tree that was verified: its checksum differs from the record's"
+    return attrs.evolve(record, verified=False, notes=(*record.notes, note))
 
 
 def _tree(text: str, record: Record) -> Tree:
@@ -150,8 +171,11 @@ def fingerprint_of(folder: Path) -> str | None:
 def identity_of(folder: Path) -> tuple[str, str] | None:
     """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder, or None."""
     try:
-        data = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        return (data["fingerprint"], names_of(data.get("config") or {})) if data["verified"] is True else None
+        data = parse((folder / RECORD).read_text(encoding="utf-8"))
+        checksum = (data.get("checksums") or {}).get(TREE)
+        if data["verified"] is not True or (checksum and checksum != _checksum((folder / TREE).read_text(encoding="utf-8"))):
+            return None
+        return data["fingerprint"], names_of(data.get("config") or {})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -194,7 +218,7 @@ def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str, sweep_id
 def is_tracked(folder: Path, tracker: Mapping[str, Any], sweep_id: str = "") -> bool:
     """Whether that tracker (name and fields) has the run: below this parent, if one is named."""
     try:
-        noted = json.loads((folder / TRACKED).read_text(encoding="utf-8"))
+        noted = parse((folder / TRACKED).read_text(encoding="utf-8"))
         return noted["tracker"] == dict(tracker) and sweep_id in ("", noted.get("sweep", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.model.reading import parse
 from arboretum.runs.folder import write_files
 
 SCHEMA = "arboretum.piece/1"
@@ -70,7 +71,7 @@ class Pieces:
         """The finished piece; None where it is not finished, or its file is not what was written."""
         fingerprint = self.job.fingerprint(key)
         try:
-            data = json.loads(self._path(fingerprint).read_text(encoding="utf-8"))
+            data = parse(self._path(fingerprint).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         if not isinstance(data, dict) or data.get("fingerprint") != fingerprint:

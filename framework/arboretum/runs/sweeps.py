@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import StoreError
+from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.runs.folder import RECORD, names_of, read_run, write_files
 
@@ -62,7 +63,7 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
 def read_sweep(folder: Path) -> Sweep | None:
     """The sweep that a folder holds; None where it is none, or nothing can be read."""
     try:
-        data = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+        data = parse((folder / SWEEP).read_text(encoding="utf-8"))
         return Sweep(**{**data, "overrides": tuple(data["overrides"]), "varied": tuple(data["varied"])})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -16,6 +16,7 @@ import attrs
 from arboretum.errors import StoreError, TrackerError
 from arboretum.interfaces.reproduction import Chapter, Judgement, Verdict
 from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.runs.folder import write_files
 from arboretum.runs.pieces import OUT
@@ -155,7 +156,7 @@ def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:
     found = []
     for path in sorted(root.rglob(SUMMARY)):
         try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
+            facts = parse(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise StoreError(f"{path} cannot be read ({error})") from error
         if isinstance(facts, dict) and facts.get("tracker") and not _sent(path.parent):
@@ -172,7 +173,7 @@ def _mark(told: Told) -> str:
 
 def _sent(folder: Path) -> dict[str, Any]:
     try:
-        data = json.loads((folder / SENT).read_text(encoding="utf-8"))
+        data = parse((folder / SENT).read_text(encoding="utf-8"))
         return {key: data[key] for key in ("tracker", "judgement")}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -37,6 +37,9 @@ class OrdinalAtMost(TestRule):
     categories: tuple[str, ...]
     index: int
 
+    def __attrs_post_init__(self):
+        self._threshold  # noqa: B018 - it refuses an index that is no position
+
     @property
     def _threshold(self) -> OrdinalThreshold:
         return OrdinalThreshold(self.column, self.categories, self.index)

@@ -1,0 +1,61 @@
+"""JSON from elsewhere: read without trust in its depth or its types."""
+
+from __future__ import annotations
+
+import functools
+import json
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+
+def parse(text: str) -> Any:
+    """``json.loads``; raises ValueError also for what is nested so deeply that Python cannot follow."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        msg = "nested too deeply"
+        raise ValueError(msg) from None
+
+
+def fits(value: Any, wanted: Any) -> bool:
+    """Whether a JSON value is of a type as annotations write it: ``int`` is no bool and no 1.5, a list serves as a tuple."""
+    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, one) for one in inner)
+    if origin is list or (origin is tuple and inner[1:] == (...,)):
+        return isinstance(value, list | tuple) and all(fits(item, inner[0]) for item in value)
+    if origin is dict:
+        return isinstance(value, Mapping) and all(fits(item, inner[1]) for item in value.values())
+    if wanted in (int, float):
+        return isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
+    return isinstance(value, wanted) if isinstance(wanted, type) else True
+
+
+def refuse_misfits(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise ValueError naming key, type and value where a value is of another type than wanted; absent keys are not missed."""
+    for name, kind in wanted.items():
+        if name in values and not fits(values[name], kind):
+            spelled = kind.__name__ if isinstance(kind, type) and typing.get_origin(kind) is None else kind
+            msg = f"{name} must be {spelled}; got {brief(values[name])}"
+            raise ValueError(msg)
+
+
+SHOWN = 80
+"""Characters of a wrong value that a message shows."""
+
+
+def brief(value: Any) -> str:
+    """A wrong value as a message shows it."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+@functools.cache
+def field_types(cls: type) -> Mapping[str, Any]:
+    """Field → annotated type of a class; {} where annotations cannot be resolved."""
+    try:
+        return {name: kind for name, kind in typing.get_type_hints(cls).items() if typing.get_origin(kind) is not typing.ClassVar}
+    except (NameError, TypeError):
+        return {}
