@@ -31,6 +31,26 @@ REFUSED = {
     "stopping.standard.max_depth=-1": "stopping.standard.max_depth must be ≥ 0; got -1",
     "stopping.standard.min_leaf=many": "stopping.standard.min_leaf must be a whole number; got 'many'",
     "method.order=bset": "method.order: unknown value 'bset'; did you mean 'best'? known: best, breadth, depth",
+    "stopping.standard.max_depth=inf": "stopping.standard.max_depth must be a whole number; got inf",
+    "budget.memory_mb=1e400": "budget.memory_mb must be a whole number; got inf",
+    "seed=nan": "seed must be a whole number; got nan",
+    "seed=99999999999999999999": "seed must be a whole number of at most 64 bits; got 99999999999999999999",
+    "budget.seconds=nan": "budget.seconds must be a number; got nan",
+    "cost=table cost.default=nan": "cost.default must be a number; got nan",
+    "plugins=null": "plugins must be a list [a, b]; got None",
+    "goal=null": "goal must be text; got None",
+    "certifier=nosuch": "certifier: unknown certifier 'nosuch'; known: subtable_dp",
+    # a parameter without its component
+    "max_depth=3": "unknown key 'max_depth': a parameter lives under its component; say stopping.standard.max_depth=VALUE",
+    "lam=3 method=ec45": "unknown key 'lam': a parameter lives under its component; say criterion.lam=VALUE",
+    # words that are no names
+    "criterion=true": "a group takes the name of an option",
+    "criterion=1e3": "a group takes the name of an option",
+    "criterion=nan": "a group takes the name of an option",
+    # options of Hydra that would change nothing
+    "--config-name=x": "--config-name has no place here: a run has one configuration",
+    "--config-path x": "--config-path has no place here",
+    "--experimental-rerun=x": "--experimental-rerun has no place here: --from RUN repeats a run",
     # grammar
     "seed": "cannot read 'seed'",
     "seed=[1": "cannot read 'seed=[1'",
@@ -55,6 +75,7 @@ REFUSED = {
     "-m hydra.sweep.dir= seed=1,2": "hydra.sweep.dir names no folder; say hydra.sweep.dir=FOLDER",
     "-m seed=1,1,2": "seed=1,1,2 names 1 twice; say each value once: seed=1,2",
     "-m dataset.seconds=0 stopping=[pure],[pure]": "stopping=[pure],[pure] names [pure] twice",
+    "-m seed=glob(*)": "seed=glob(*): glob(…) chooses among the options of a group; say the values: seed=A,B",
     "-m seed=range(0,3),7": "seed=range(0,3),7: range(…) stands alone; say each value, separated by commas",
     # a shared value that nobody follows
     "theta=0.1": "theta=0.1 changes nothing: no component of this run follows it; leave it out, or choose one that does",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 import arboretum
@@ -153,3 +155,77 @@ def test_estimators_and_python_name_the_component_too(here):
     (here / "burnt.py").write_text(PLUGIN.replace("BURNS", "SystemExit(0)"))
     with pytest.raises(arboretum.ArboretumError, match=rf"criterion 'burnt': score raised SystemExit: 0 \(burnt.py:{LINE}\)"):
         arboretum.run(["dataset=iris", "criterion=burnt"], plugins=["burnt.py"])
+
+
+RETURNS = '''
+import attrs
+from arboretum.api import Encoded, Prices
+
+
+@attrs.frozen
+class Nothing:
+    paper, capabilities, needs_validation = "", (), False
+class_of = lambda kind, **methods: attrs.frozen(type(kind.title(), (Nothing,), {"kind": kind, "name": "nothing", **methods}))
+Rows = class_of("dataset", load=lambda self, seed: None)
+Divides = class_of("split", divide=lambda self, table, seed: None)
+Encodes = class_of("encoder", encode=lambda self, table, whole, *, raw_thresholds, seed: None)
+Costs = class_of("cost", price_list=lambda self, objects, seed: None)
+Solves = class_of("solver", solve=lambda self, problem, context: None)
+Prunes = class_of("pruner", prune=lambda self, tree, train, valid: None)
+Tunes = class_of("tuner", tune=lambda self, fit, valid: None)
+'''
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ("dataset=nothing", "dataset 'nothing': load must return a Table; got NoneType (is a 'return' missing?)"),
+        ("split=nothing", "split 'nothing': divide must return a Division; got NoneType"),
+        ("encoder=nothing", "encoder 'nothing': encode must return a Encoded; got NoneType"),
+        ("cost=nothing", "cost 'nothing': price_list must return a Prices; got NoneType"),
+        ("method=exact solver=nothing encoder=multiway", "solver 'nothing': solve must return a Solution; got NoneType"),
+        ("pruner=nothing", "pruner 'nothing': prune must return a Tree; got NoneType"),
+        ("tuner=nothing", "tuner 'nothing': tune must return a tuple; got NoneType"),
+        ("cost=table cost.default=inf", "cost table: Prices.raw must hold 2 finite numbers ≥ 0; got inf"),
+    ],
+)
+def test_a_component_that_returns_nothing_of_use_is_named(words, rule, call, here):
+    (here / "nothing.py").write_text(RETURNS)
+    chosen = [] if words.startswith("dataset") else ["dataset=toy"]
+    result = call("run", "--plugin", "toy.py", "--plugin", "nothing.py", *chosen, "tracker=none", *words.split(" "))
+    assert result.status == 1 and rule in result.err and "Traceback" not in result.err
+
+
+def test_showing_a_failed_run_says_that_it_failed_and_why(call, here):
+    (here / "burnt.py").write_text(PLUGIN.replace("BURNS", "KeyError('the key')"))
+    assert call("run", "--plugin", "burnt.py", "dataset=burnt", "tracker=none", "hydra.run.dir=out").status == 1
+    shown = call("show", "./out")
+    assert shown.status == 1
+    assert "the run of 'out' failed and has no record.json; its error.txt says: dataset 'burnt': load raised KeyError" in shown.error
+
+
+def test_the_command_that_explain_prints_for_a_file_names_the_file_and_runs(call, here):
+    (here / "burnt.py").write_text(PLUGIN.replace("BURNS", "KeyError('the key')"))
+    for name, beside in (("split.burnt", "split=burnt"), ("solver.burnt", "method=exact")):
+        text = call("explain", "--plugin", "burnt.py", name).out
+        command = text.partition("try:   arboretum ")[2].split("\n")[0]
+        assert f"--plugin {here / 'burnt.py'}" in command and beside in command
+        assert "raised KeyError" in call(*shlex.split(command), "tracker=none").err
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "rule"),
+    [
+        (("1e153", "-2e153", "3"), "dataset.target=v", "target 'v' of t reaches from -2e+153 to 1e+153, and float64 cannot hold the squares"),
+        (("1e-170", "2e-170", "3e-170"), "dataset.target=v", "target 'v' of t reaches from 1e-170 to 3e-170, and float64"),
+        (("1e-170", "1", "2"), "dataset.target=c dataset.weight=v", "the weights of t reach from 1e-170 to 2, and float64 cannot hold"),
+        (("1e160", "1", "2"), "dataset.target=c dataset.weight=v", "the weights of t reach from 1 to 1e+160, and float64 cannot"),
+        (("1", "2", "3"), "dataset.target=c dataset.ignore=[c]", "dataset.ignore: 'c' is the target, which is learnt"),
+    ],
+)
+def test_numbers_that_float64_cannot_square_are_refused_by_column(column, words, rule, call, here):
+    rows = [f"{i},{value},{'ab'[i % 2]}" for i, value in enumerate(column * 5)]
+    (here / "t.csv").write_text("\n".join(("x,v,c", *rows)) + "\n")
+    task = ["dataset.task=regression", "criterion=reduction", "impurity=auto"] if "target=v" in words else []
+    error = call("run", "dataset=file", "dataset.path=t.csv", *words.split(" "), *task, "tracker=none").error
+    assert rule in error and ("criterion" not in error)

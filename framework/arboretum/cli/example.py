@@ -7,7 +7,7 @@ import shlex
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.component import MANY, STUDIES
 from arboretum.plugin.assemble import DEFAULT_CHOICES
-from arboretum.plugin.registry import NONE, Entry, Preset, Registry
+from arboretum.plugin.registry import NONE, ONE_FILE, Entry, Preset, Registry
 
 CLASSES, NUMBERS = "iris", "diabetes"
 """Data sets of examples, for classes and for numbers."""
@@ -24,7 +24,9 @@ def command(item: Entry | Preset, registry: Registry) -> str | None:
     if item.kind in STUDIES:
         return f"arboretum reproduce {item.name}"
     chosen = overrides(item, registry)
-    return None if chosen is None else "arboretum run " + " ".join(shlex.quote(f"{key}={value}") for key, value in chosen.items())
+    file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
+    words = (*file, *(f"{key}={value}" for key, value in (chosen or {}).items()))
+    return None if chosen is None else f"arboretum run {shlex.join(words)}"
 
 
 def overrides(item: Entry | Preset, registry: Registry) -> dict[str, str] | None:
@@ -38,6 +40,9 @@ def overrides(item: Entry | Preset, registry: Registry) -> dict[str, str] | None
     selected = preset.select if preset is not None else {}
     if item.kind != "method" and selected.get(item.kind) == item.name:
         del chosen[item.kind]  # the preset brings it
+    if item.kind == "solver" and "method" not in chosen:  # somebody has to ask it
+        asks = [entry.name for entry in registry.entries("method") if "solver" in getattr(entry.cls, "needs", ())]
+        chosen |= {"method": asks[0], "encoder": "multiway"} if asks else {}
     wanted = list(getattr(cls, "needs", ()))
     while wanted:
         group = wanted.pop(0)

@@ -180,8 +180,23 @@ def _parse(words: Sequence[str]) -> Any:
             from arboretum.errors import unknown
 
             raise ConfigError(unknown("option", option, sorted({*known, "--plugin", "--from"})))
-    arguments = parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
+    arguments = _allowed(parser.parse_intermixed_args(list(words)))  # "run dataset=iris -m seed=1,2": options anywhere
     arguments.overrides = [quote_home(text) for text in arguments.overrides]
+    return arguments
+
+
+INSTEAD = {
+    "config_name": "a run has one configuration; options of your own lie in a folder: --config-dir FOLDER +GROUP=NAME",
+    "config_path": "a run has one configuration; options of your own lie in a folder: --config-dir FOLDER +GROUP=NAME",
+    "experimental_rerun": "--from RUN repeats a run",
+}
+"""Options of Hydra that would change nothing here, and what does what they are for."""
+
+
+def _allowed(arguments: Any) -> Any:
+    for name, way in INSTEAD.items():
+        if getattr(arguments, name, None):
+            raise ConfigError(f"--{name.replace('_', '-')} has no place here: {way}")
     return arguments
 
 

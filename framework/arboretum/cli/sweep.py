@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Sweep
+from hydra.core.override_parser.types import ChoiceSweep, Sweep
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -26,6 +26,7 @@ from arboretum.config.launch import multirun
 from arboretum.config.resolve import component_from
 from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, StoreError
+from arboretum.interfaces.component import KINDS
 from arboretum.runs.folder import RECORD, make_ready
 from arboretum.runs.index import default_root
 from arboretum.runs.notes import FAILED, Note, Notes
@@ -184,6 +185,11 @@ def _refuse_repeats(overrides: Sequence[str]) -> None:
     """Raise ConfigError when a swept key names a value twice: the same run twice weighs double in every average."""
     for override in OverridesParser.create().parse_overrides(list(overrides)):
         if not override.is_choice_sweep():
+            continue
+        if not isinstance(override.value(), ChoiceSweep):  # glob(…)
+            if override.key_or_group not in KINDS and "/" not in override.key_or_group:
+                key = override.get_key_element()
+                raise ConfigError(f"{override.input_line}: glob(…) chooses among the options of a group; say the values: {key}=A,B")
             continue
         if any(isinstance(item, Sweep) for item in override.value().list):
             raise ConfigError(f"{override.input_line}: range(…) stands alone; say each value, separated by commas")

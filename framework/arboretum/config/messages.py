@@ -124,6 +124,10 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> Conf
     if group == "hydra" or group.startswith("hydra/"):
         return ConfigError(f"unknown Hydra setting {key!r}; arboretum run --cfg hydra dataset=NAME lists them")
     if group not in KINDS:
+        owners = _owners_of(group, overrides, registry)
+        if owners and not rest:
+            text = f"unknown key {group!r}: a parameter lives under its component; say {owners[0]}.{group}=VALUE"
+            return ConfigError(text + (f" (or {', '.join(f'{one}.{group}' for one in owners[1:4])})" if owners[1:] else ""))
         near = closest(group, [*KINDS, *SETTINGS])
         hint = f"; did you mean {near!r}?" if near else ";"
         return ConfigError(f"unknown key {key!r}{hint} groups: {', '.join(KINDS)}; settings: {', '.join(SETTINGS)}")
@@ -140,6 +144,19 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> Conf
     entry = registry.get(group, preset.recipe if preset else str(option))
     fields = [field.alias for field in attrs.fields(entry.cls) if field.init]
     return ConfigError(f"{group} {entry.name!r}: " + unknown("parameter", ".".join(rest), fields))
+
+
+def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list[str]:
+    """Where a parameter of that name lives ("stopping.standard"): in what the run has chosen, else in what is installed."""
+    chosen = chosen_options(overrides, registry)
+    found, elsewhere = [], []
+    for entry in registry.entries():
+        if entry.kind in KINDS and field in {f.alias for f in attrs.fields(entry.cls) if f.init}:
+            option = chosen.get(entry.kind)
+            mine = entry.name in option if isinstance(option, tuple) else entry.name == option
+            place = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
+            (found if mine else elsewhere).append(place if mine or entry.kind in MANY else f"{entry.kind}={entry.name} {place}")
+    return found or elsewhere
 
 
 def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registry: Registry) -> ConfigError:

@@ -16,6 +16,7 @@ from arboretum.config.settings import SETTINGS, Settings, read_settings
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
+from arboretum.plugin.assemble import certifier_of
 from arboretum.plugin.build import build
 from arboretum.plugin.registry import NONE, Entry, Registry
 
@@ -60,6 +61,8 @@ def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -
         raise ConfigError(unknown("key", str(stray[0]), [*KINDS, *SETTINGS]))
     _refuse_missing(values, "")
     settings = _settings({key: values[key] for key in SETTINGS if key in values}, registry)
+    if settings.certifier is not None:
+        certifier_of(registry, Parts(method=None), settings.certifier)  # its name is looked at, whether it is needed or not
     parts: dict[str, Any] = {}
     for kind in KINDS:
         group = values.get(kind) or {}

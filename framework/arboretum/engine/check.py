@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 
-from arboretum.errors import CapabilityError, ConfigError
+from arboretum.errors import CapabilityError, ConfigError, ContractError
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.method import Parts
-from arboretum.model.encoded import Encoded
+from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.table import Table, Task
 
 
@@ -21,6 +22,27 @@ def capabilities_of(component: Any) -> frozenset[Capability]:
 def label(component: Any) -> str:
     """How errors name a component: "criterion gain_ratio"."""
     return f"{component.kind} {component.name}"
+
+
+def returned(value: Any, wanted: type | tuple[type, ...], component: Any, method: str) -> Any:
+    """What a method of a component returned; raises ContractError, naming both, when it is of another type."""
+    if isinstance(value, wanted):
+        return value
+    names = " or ".join(each.__name__ for each in (wanted if isinstance(wanted, tuple) else (wanted,)))
+    hint = " (is a 'return' missing?)" if value is None else ""
+    msg = f"{component.kind} {component.name!r}: {method} must return a {names}; got {type(value).__name__}{hint}"
+    raise ContractError(msg)
+
+
+def check_prices(cost: Any, prices: Any, objects: Encoded) -> Prices:
+    """The price list of a run; raises ContractError for none, another number of prices than tests, or one that is no price."""
+    returned(prices, Prices, cost, "price_list")
+    for name, found, n in (("tests", prices.tests, int(objects.test_offset[-1])), ("raw", prices.raw, len(objects.raw_features))):
+        found = np.asarray(found)
+        if found.shape != (n,) or not (np.isfinite(found) & (found >= 0)).all():
+            got = f"{found.dtype}{list(found.shape)}" if found.shape != (n,) else f"{found[~(np.isfinite(found) & (found >= 0))][0]:g}"
+            raise ContractError(f"{label(cost)}: Prices.{name} must hold {n} finite numbers ≥ 0; got {got}")
+    return prices
 
 
 def lacks(component: Any, capability: Capability) -> bool:

@@ -133,7 +133,7 @@ def prepare(request: Request, progress: Progress | None = None) -> Prepared:
         raise DataError(msg)
     progress(0, None, "loading data")
     start = time.perf_counter()
-    table = request.parts.dataset.load(request.seed)
+    table = check.returned(request.parts.dataset.load(request.seed), Table, request.parts.dataset, "load")
     seconds = time.perf_counter() - start
     check_usable(table)
     check.check_table(request.parts, table)
@@ -155,6 +155,23 @@ def check_usable(table: Table) -> None:
             name = table.target.classes[present[0]]
             msg = f"target {table.target.name!r} of {table.name} has one class, {name!r}; there is nothing to learn"
             raise DataError(msg)
+    _check_numbers(table)
+
+
+def _check_numbers(table: Table) -> None:
+    """Refuse weights and targets whose squares, which every impurity sums, are no numbers of 64 bits."""
+    least, most = np.finfo(np.float64).tiny, np.finfo(np.float64).max
+    weight, way = table.row_weights(), "multiply the whole column by a constant that brings it near 1"
+    with np.errstate(over="ignore", under="ignore"):
+        if weight.min() ** 2 < least or weight.sum() ** 2 > most:
+            msg = f"the weights of {table.name} reach from {weight.min():g} to {weight.max():g}, and float64 cannot hold their squares; "
+            raise DataError(msg + way)
+        if table.task is Task.regression:
+            y = table.target.values
+            far, total = np.abs(y - y[0]).max(), weight.sum()
+            if (total * np.abs(y).max()) ** 2 > most or (far > 0 and far**2 * weight.min() < least):
+                msg = f"target {table.target.name!r} of {table.name} reaches from {y.min():g} to {y.max():g}, "
+                raise DataError(f"{msg}and float64 cannot hold the squares that its variance sums; {way}")
 
 
 def fingerprint(request: Request, sha256: str) -> str:
@@ -268,7 +285,8 @@ def fit(
         progress(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)
         objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
-        prices = parts.cost.price_list(objects, seed)
+        check.returned(objects, Encoded, parts.encoder, "encode")
+        prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
     check.check_objects(parts, objects)
     problem = Problem(objects, prices, parts, valid)
     timings["compile"] = warm_up(problem, seed, progress) if warm else 0.0
@@ -283,7 +301,7 @@ def divide(parts: Parts, table: Table, seed: int) -> Division:
     if parts.split is None:
         none = np.empty(0, np.int64)
         return Division(np.arange(table.n_rows), none, none)
-    return parts.split.divide(table, seed)
+    return check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
 
 
 def for_task(parts: Parts, task: Task) -> Parts:

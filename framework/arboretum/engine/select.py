@@ -7,11 +7,13 @@ from typing import Any
 
 import attrs
 
+from arboretum.engine.check import returned
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution
+from arboretum.model.tree import Tree
 
 Progress = Callable[[float, float | None, str], None]
 
@@ -39,7 +41,7 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
     """
     tuner = problem.parts.tuner
     if tuner is None:
-        return Grown(problem.parts.method.fit(problem, context), problem)
+        return Grown(_fitted(problem, context), problem)
     finished: list[bool] = []
 
     def attempt(values: dict[str, Any]) -> Solution:
@@ -47,15 +49,23 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
         subject = "tuning " + ", ".join(f"{key}={value}" for key, value in values.items())
         context.progress(0, None, subject)
         told = attrs.evolve(context, progress=lambda done, total, text: context.progress(done, total, f"{subject}: {text}"))
-        solution = changed.method.fit(attrs.evolve(problem, parts=changed), told)
+        solution = _fitted(attrs.evolve(problem, parts=changed), told)
         finished.append(solution.finished)
         return solution
 
-    kept, solution = tuner.tune(attempt, problem.valid)
+    kept, solution = returned(tuner.tune(attempt, problem.valid), tuple, tuner, "tune")
     chosen = Selection.of(kept)
     notes = (*solution.notes, *chosen.notes, chosen.sentence(f"tuner {tuner.name}"))
     solution = attrs.evolve(solution, notes=notes, finished=all(finished))
     return Grown(solution, attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept)), {"tuner": chosen})
+
+
+def _fitted(problem: Problem, context: Context) -> Solution:
+    """The method's solution; a solver that forgets it is named rather than the method that asked."""
+    solution = problem.parts.method.fit(problem, context)
+    solver = problem.parts.solver
+    asked = (problem.parts.method, "fit") if solver is None else (solver, "solve")
+    return returned(solution, Solution, *asked)
 
 
 def prune(grown: Grown, progress: Progress) -> Grown:
@@ -66,11 +76,11 @@ def prune(grown: Grown, progress: Progress) -> Grown:
     progress(0, None, f"pruning with {pruner.name}")
     selections, notes, tree, before = dict(grown.selections), list(solution.notes), solution.tree, pruner
     if pruner.needs_validation and hasattr(pruner, "choose"):
-        chosen = selections["pruner"] = pruner.choose(tree, problem.valid)
+        chosen = selections["pruner"] = returned(pruner.choose(tree, problem.valid), Selection, pruner, "choose")
         problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
         pruner = problem.parts.pruner
         notes += [*(note for note in chosen.notes if note not in notes), chosen.sentence(f"pruner {before.name}")]
-    pruned = pruner.prune(tree, problem.objects.table, problem.valid)
+    pruned = returned(pruner.prune(tree, problem.objects.table, problem.valid), Tree, pruner, "prune")
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
     return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes)), problem, selections)
 

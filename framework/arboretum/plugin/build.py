@@ -117,10 +117,12 @@ def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:
         raise _mismatch(where, names[wanted], value)
     try:
         number = wanted(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _mismatch(where, names[wanted], value) from None
-    if wanted is int and number != (float(value) if isinstance(value, str) else value):
+    if wanted is int and number != (float(value) if isinstance(value, str) else value) or number != number:
         raise _mismatch(where, names[wanted], value)
+    if wanted is int and not -(2**63) <= number < 2**63:
+        raise _mismatch(where, "a whole number of at most 64 bits", value)
     return number
 
 

@@ -100,6 +100,9 @@ def write_run(folder: Path, files: Mapping[str, str]) -> None:
 def read_files(folder: Path) -> dict[str, str]:
     """File name → text of what a run folder holds.  Raises StoreError when it is no run folder."""
     if not (folder / RECORD).is_file():
+        if (folder / ERROR).is_file():
+            told = (folder / ERROR).read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+            raise StoreError(f"the run of {str(folder)!r} failed and has no {RECORD}; its {ERROR} says: {told}")
         hint = " (a sweep's folder holds one run folder per job)" if any(folder.glob(f"*/{RECORD}")) else ""
         raise StoreError(f"{str(folder)!r} holds no {RECORD}, so it is no run folder{hint}")
     try:

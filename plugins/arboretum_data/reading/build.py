@@ -85,6 +85,8 @@ def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
         if column not in by_name:
             msg = f"dataset.{field}: {unknown('column', column, by_name)}"
             raise DataError(_short(msg))
+    if schema.target in schema.ignore:
+        raise DataError(_ignored_target(schema.target))
     words = [kind.value for kind in ColumnKind]
     for column, kind in schema.kinds.items():
         if kind not in words:
@@ -234,8 +236,14 @@ def one_against_rest(table: Table, positive: str) -> Table:
     return attrs.evolve(table, target=attrs.evolve(target, codes=codes, classes=(rest, positive)))
 
 
+def _ignored_target(name: str) -> str:
+    return f"dataset.ignore: {name!r} is the target, which is learnt and never an attribute; leave it out of dataset.ignore"
+
+
 def without_columns(table: Table, ignore: Sequence[str]) -> Table:
     """The table without some columns; raises DataError on a name it does not have or when none is left."""
+    if table.target.name in ignore:
+        raise DataError(_ignored_target(table.target.name))
     for name in ignore:
         if name not in {c.name for c in table.columns}:
             msg = f"dataset.ignore: {unknown('column', name, [c.name for c in table.columns])}"
