@@ -86,8 +86,7 @@ def study(name: str, house: RegistryHouse, budget: Budget) -> tuple[list[Line], 
             table = parts.dataset.load(0)
         fitted = fit(parts, table)
         tree, objects = fitted.solution.tree, fitted.problem.objects
-        verify.check_structure(tree)
-        verify.check_objects(tree, objects, verify.replay(tree, objects.table))
+        verify.check_tree(tree, objects, objects.table)
         if answers is None:
             start = time.perf_counter()
             answers = SubtableDP().minima(fitted.problem, complexities, budget.context(0, lambda *_: None))

@@ -169,7 +169,7 @@ class _BaseTree(BaseEstimator):
             return
         none = np.empty(0, np.int64)
         division = Division(np.arange(table.n_rows), none, none)
-        fitted = grow_tree(parts, table, self._seed(), division=division)
+        fitted = grow_tree(parts, table, self._seed(), division=division, sealed=self.verify)
         self.tree_: Tree = fitted.solution.tree
         if self.verify:
             _verify(fitted)
@@ -487,4 +487,4 @@ def _verify(fitted: Fit) -> None:
     from arboretum.engine.verify import verify
     tree, problem = fitted.solution.tree, fitted.problem
     metrics = measure(tree, fitted, fitted.train)
-    verify(tree, problem, fitted.train, metrics, fitted.solution)
+    verify(tree, problem, fitted.train, metrics, fitted.solution, fitted.seal)

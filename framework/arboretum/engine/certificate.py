@@ -197,8 +197,7 @@ def _together(
 
 def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
     """Check a solver's tree as a run's tree is checked, and that it obeys the leaf rule.  Raises VerificationError."""
-    verify.check_structure(tree)
-    verify.check_objects(tree, problem.objects, verify.replay(tree, problem.objects.table))
+    verify.check_tree(tree, problem.objects, problem.objects.table)
     verify.check_prices(tree, problem.objects, problem.prices)
     if complaint := breaks_rule(tree, problem, rule):
         msg = f"verification failed: the solver's tree does not obey the leaf rule: {complaint}"
@@ -209,7 +208,7 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     """Which node of a tree is no leaf, or no inner node, as the rule has it; "" where all are."""
     objects = problem.objects
     at = np.full(objects.n_objects, -1, np.int64)
-    at[objects.object_of_row] = verify.replay(tree, objects.table)
+    at[objects.object_of_row] = tree.apply(objects.table)
     impurity, total = problem.parts.impurity, float(tree.mass[0])
     there = _objects_at(tree, at)
     for node in range(tree.n_nodes):

@@ -18,6 +18,7 @@ import numpy as np
 
 from arboretum.blame import blaming
 from arboretum.engine import check, select
+from arboretum.engine.seal import Seal
 from arboretum.errors import BudgetError, DataError
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.method import Context, Parts, Problem
@@ -107,7 +108,7 @@ class Fit:
     """What growing returned, with everything it was grown from.
 
     problem : its parts hold the values that tuner and pruner kept.   timings : seconds: encode, compile, fit.
-    selections : "tuner", "pruner" → what they chose, where they did.
+    selections : "tuner", "pruner" → what they chose, where they did.   seal : on the data as loaded, where it was asked for.
     """
 
     solution: Solution
@@ -117,6 +118,7 @@ class Fit:
     timings: Mapping[str, float]
     notes: tuple[str, ...] = ()
     selections: Mapping[str, Selection] = attrs.field(factory=dict)
+    seal: Seal = Seal()
 
 
 def _silent(done: float, total: float | None, message: str) -> None:
@@ -197,7 +199,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     progress = progress or _silent
     prepared = prepared or prepare(request, progress)
     parts, table = request.parts, prepared.table
-    fitted = fit(parts, table, request.seed, budget=request.budget, progress=progress, warm=True)
+    fitted = fit(parts, table, request.seed, budget=request.budget, progress=progress, warm=True, sealed=True)
     timings = {"load": prepared.load_seconds, **fitted.timings}
     tree, objects = fitted.solution.tree, fitted.problem.objects
     if tree is None:
@@ -206,7 +208,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     progress(0, None, "verifying")
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
-        verify(tree, fitted.problem, fitted.train, metrics, fitted.solution)
+        checked = verify(tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
     certificate, remarks = _certify(request, fitted, tree, metrics, timings, progress)
     return Record(
         config=request.config,
@@ -225,6 +227,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         metrics=metrics,
         solution=fitted.solution if _is_proven(parts, fitted.solution) else None,
         verified=True,
+        checked=checked,
         tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
@@ -252,9 +255,11 @@ def _certify(
     with compiling(timings, progress, "certify"), clock(timings, "certify"), repeated(progress, subject) as listener:
         budget = request.budget if request.budget.memory_mb else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         context = budget.context(request.seed, listener)
-        return certify(
+        found = certify(
             request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context
         )
+        fitted.seal.check("the certifier")
+        return found
 
 
 @blaming()
@@ -267,17 +272,20 @@ def fit(
     progress: Progress | None = None,
     division: Division | None = None,
     warm: bool = False,
+    sealed: bool = False,
 ) -> Fit:
     """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
 
     division : given by estimators, which teach on all rows; default: what ``parts.split`` says.
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
+    sealed : take checksums, by which verification finds out whether a component has changed the data.
     """
     progress = progress or _silent
     timings: dict[str, float] = {}
     division = division or divide(parts, table, seed)
     everything = len(division.train) == table.n_rows
     train = table if everything else table.take(division.train)
+    seal = Seal().over(table, *() if everything else (train,)) if sealed else Seal()
     valid = table.take(division.valid) if len(division.valid) else None
     check.check_validation(parts, valid)
     parts = for_task(parts, table.task)
@@ -288,12 +296,14 @@ def fit(
         check.returned(objects, Encoded, parts.encoder, "encode")
         prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
     check.check_objects(parts, objects)
+    if sealed:
+        seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
     problem = Problem(objects, prices, parts, valid)
     timings["compile"] = warm_up(problem, seed, progress) if warm else 0.0
     progress(0, None, f"growing with {parts.method.name}")
     with compiling(timings, progress), clock(timings, "fit"):
         grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
-    return Fit(grown.solution, grown.problem, division, objects.table, timings, objects.notes, grown.selections)
+    return Fit(grown.solution, grown.problem, division, objects.table, timings, objects.notes, grown.selections, seal)
 
 
 def divide(parts: Parts, table: Table, seed: int) -> Division:

@@ -1,7 +1,10 @@
-"""Verification: the tree is replayed over the rows by a slow reference, and every reported number is recomputed.
+"""Verification: a tree is replayed over the rows it was grown from, and what it reports is computed again.
 
-Nothing here shares code with the kernels: rows walk the tree through the raw-column rules (NumPy for all rows, plain
-Python for a sample), and the complexities are summed object by object.  A mismatch fails the run.
+Rows travel by shares (a whole row has share 1): by the walk that also predicts, which knows nothing of growth, its kernels and
+codes; a sample of the rows is walked again in plain Python, by the rules as written.  Where growth and walk disagree about a
+single row, a weight or a count of some node does not come out.  A mismatch fails the run.
+
+Every check states what must hold, so that NaN and ±∞ fail it.
 
 Tolerances.  Sums of n weights in float64, in whatever order, differ by at most about n·ε times the sum of absolute values
 (ε = 2⁻⁵²); twice that is allowed.  Counts, labels and shapes must agree exactly.
@@ -10,131 +13,189 @@ Tolerances.  Sums of n weights in float64, in whatever order, differ by at most 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
+import attrs
 import numpy as np
 
-from arboretum.engine import verify_shares
-from arboretum.errors import VerificationError
+from arboretum.engine import verify_nodes
+from arboretum.engine.seal import Seal
+from arboretum.engine.search.covering import COVERED
+from arboretum.errors import ContractError, VerificationError
 from arboretum.interfaces.method import Problem
+from arboretum.model import walk
+from arboretum.model.arrivals import Arrivals, summed
 from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.invariants import check_numbers
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.solution import Solution, Status
-from arboretum.model.table import Table, Task
+from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
 
+EPS = float(np.finfo(np.float64).eps)
 ROWS_IN_PYTHON = 1000
 """Rows that are walked one by one in plain Python; all rows are walked by NumPy."""
+STEPS_IN_PYTHON = 200_000
+"""Tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are fewer."""
 
 
 def verify(
-    tree: Tree, problem: Problem, train: Table, metrics: Mapping[str, float], solution: Solution
-) -> None:
+    tree: Tree, problem: Problem, train: Table, metrics: Mapping[str, float], solution: Solution, seal: Seal = Seal()
+) -> dict[str, str]:
     """Check the tree against the training objects, its prices, the reported metrics and the solution's value.
 
-    train : the rows the objects were made from.   Raises VerificationError naming what disagrees, where and by how much.
+    train : the rows the objects were made from.   seal : of the data as it was before anybody could change it.
+    Returns what was computed again → how much of it, or "not: " and the reason.
+    Raises VerificationError naming what disagrees, where and by how much.
     """
-    objects, prices = problem.objects, problem.prices
-    check_structure(tree)
-    if (tree.missing_child != MISSING_SPLITS).all():
-        at = replay(tree, train)
-        check_sample(tree, train, at)
-        check_objects(tree, objects, at)
-        check_complexities(tree, objects, at, metrics)
-        check_train_error(tree, train, at, metrics)
-        check_covering_cost(tree, problem, at, metrics)
-    elif "covering_cost" in metrics:
-        verify_shares.check_covering_cost(tree, problem, train, metrics["covering_cost"])
-    check_prices(tree, objects, prices)
-    check_solution(tree, problem, solution)
+    objects, parts = problem.objects, problem.parts
+    seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
+    tree, arrived, sampled = check_tree(tree, objects, train)
+    check_prices(tree, objects, problem.prices)
+    known = {**complexities(tree, objects, arrived), **errors(tree, train, arrived.places)}
+    if "covering_cost" in metrics:
+        known["covering_cost"] = covering_cost(tree, problem, arrived)
+    regression = objects.task is Task.regression
+    slack = 8 * (len(arrived.node) + tree.n_nodes) * EPS
+    for name in (same := [name for name in known if name in metrics]):
+        _equal(f"reported {name}", metrics[name], known[name], slack)
+    return {
+        "data": "unchanged since it was loaded" if seal.values else "not: no checksum was taken",
+        "rows": f"{train.n_rows} by their raw values, {sampled} of them once more in plain Python",
+        f"weights, counts, {'prices' if regression else 'labels, prices'}": "every node",
+        **({"predicted numbers": verify_nodes.check_values(tree, problem, arrived)} if regression else {}),
+        "impurity": verify_nodes.check_impurity(tree, problem, arrived),
+        "score": verify_nodes.check_scores(tree, problem, train, arrived),
+        "metrics": ", ".join(same) or "not: none of them is reported",
+        "value": check_solution(tree, problem, solution),
+    }
 
 
-def check_structure(tree: Tree) -> None:
-    """Every node but the root has one parent before it; leaves have no children; inner nodes have at least one."""
-    seen = np.zeros(tree.n_nodes, np.int64)
-    for node in range(tree.n_nodes):
-        children = tree.children(node)
-        present = children[children >= 0]
-        if (tree.test[node] == LEAF) != (len(present) == 0):
-            _fail(f"node {node}: a leaf has no children and an inner node has some", len(present), "children")
-        if len(children) and len(children) != tree.rule(node).arity:
-            _fail(f"node {node}: one child slot per outcome", len(children), tree.rule(node).arity)
-        if (present <= node).any():
-            _fail(f"node {node}: children come after their parent", present.tolist(), node)
-        seen[present] += 1
-    if (seen[1:] != 1).any() or seen[0] != 0:
-        _fail("every node but the root has one parent", int((seen[1:] != 1).sum()), "nodes that do not")
+def check_tree(tree: Tree, objects: Encoded, table: Table) -> tuple[Tree, Arrivals, int]:
+    """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows walked in plain Python.
+
+    table : the rows the objects were made from.   Raises VerificationError.
+    """
+    tree = check_structure(tree)
+    places = walk.places(tree, table)
+    sampled = check_sample(tree, table, places)
+    try:
+        arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
+    except ContractError as error:
+        _fail(str(error))
+    check_objects(tree, objects, arrived)
+    return tree, arrived, sampled
 
 
-def replay(tree: Tree, table: Table) -> np.ndarray:
-    """int64[n_rows]: where each row rests, by the rules on raw columns."""
-    at = np.zeros(table.n_rows, np.int64)
-    for node in range(tree.n_nodes):  # preorder: a node's rows are complete when it is reached
+def check_structure(tree: Tree) -> Tree:
+    """The arrays still form a tree; inner nodes have a child, leaves cost nothing.  Returns it afresh, with nothing cached."""
+    try:
+        tree = attrs.evolve(tree)
+        check_numbers(tree)
+    except ContractError as error:
+        _fail(str(error))
+    has = np.zeros(tree.n_nodes, np.bool_)
+    has[tree.parent[1:]] = True
+    for rule, holds in (("an inner node has a child", has | tree.is_leaf), ("a leaf costs nothing", ~tree.is_leaf | (tree.price == 0))):
+        if not holds.all():
+            node = int(np.argmin(holds))
+            _fail(f"node {node}: {rule}: price {tree.price[node]}, children {tree.children(node).tolist()}")
+    return tree
+
+
+def check_sample(tree: Tree, table: Table, places: walk.Places) -> int:
+    """Walk some rows in plain Python, in exact fractions, and compare; returns how many."""
+    if table.n_rows == 0:
+        return 0
+    columns = {column.name: column for column in table.columns}
+    by_row = np.argsort(places.row, kind="stable")
+    first = np.searchsorted(places.row[by_row], np.arange(table.n_rows + 1))
+    even = np.unique(np.linspace(0, table.n_rows - 1, min(ROWS_IN_PYTHON, table.n_rows)).astype(np.int64))
+    left, done = STEPS_IN_PYTHON, 0
+    for row in np.random.default_rng(0).permutation(even).tolist():  # wherever the steps run out, they are spread evenly
+        found, steps = _walk_row(tree, _Row(columns, row))
+        mine = by_row[first[row] : first[row + 1]]
+        told = dict(zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True))
+        told = told or {int(places.whole[row]): 1.0}
+        if not (found.keys() == told.keys() and all(abs(found[v] - share) <= 4 * steps * EPS for v, share in told.items())):
+            _fail(f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy", {v: float(s) for v, s in found.items()})
+        left, done = left - steps, done + 1
+        if left <= 0:
+            break
+    return done
+
+
+class _Row(dict):
+    """One row as rules read it: a number, a category, or None for none; cells are looked up when asked for."""
+
+    def __init__(self, columns: Mapping[str, Column], row: int) -> None:
+        self.columns, self.row = columns, row
+
+    def __missing__(self, name: str) -> Any:
+        column = self.columns[name]
+        if column.kind is ColumnKind.continuous:
+            value: Any = float(column.values[self.row])
+        else:
+            code = int(column.values[self.row])
+            value = column.categories[code] if code >= 0 else None
+        self[name] = value
+        return value
+
+
+def _walk_row(tree: Tree, values: Mapping[str, Any]) -> tuple[dict[int, Fraction], int]:
+    """Node → share of the row that rests there; and the tests that were asked."""
+    found: dict[int, Fraction] = {}
+    waiting, steps = [(0, Fraction(1))], 0
+    while waiting:
+        node, share = waiting.pop()
         if tree.test[node] == LEAF:
+            found[node] = share
             continue
-        rows = np.flatnonzero(at == node)
-        if len(rows) == 0:
+        steps += 1
+        children, outcome = tree.children(node).tolist(), tree.rule(node).outcome_of(values)
+        if outcome == NO_OUTCOME and tree.missing_child[node] == MISSING_SPLITS:
+            mass = {child: Fraction(float(_mass(tree, child))) for child in children if child >= 0}
+            heavy = {child: part for child, part in mass.items() if part > 0}
+            waiting += [(child, share * part / sum(heavy.values())) for child, part in heavy.items()]
+            if not heavy:
+                found[node] = share
             continue
-        outcome = tree.rule(node).outcomes(table, rows)
-        if tree.missing_child[node] >= 0:
-            outcome = np.where(outcome == NO_OUTCOME, tree.missing_child[node], outcome)
-        goes = outcome >= 0
-        child = np.where(goes, tree.children(node)[np.where(goes, outcome, 0)], -1)
-        at[rows] = np.where(child >= 0, child, node)
-    return at
+        outcome = int(tree.missing_child[node]) if outcome == NO_OUTCOME else outcome
+        if outcome >= 0 and children[outcome] >= 0:
+            waiting.append((children[outcome], share))
+        else:
+            found[node] = share
+    return found, steps
 
 
-def check_sample(tree: Tree, table: Table, at: np.ndarray) -> None:
-    """Walk evenly spaced rows in plain Python and compare."""
-    rows = np.unique(np.linspace(0, table.n_rows - 1, min(ROWS_IN_PYTHON, table.n_rows)).astype(np.int64))
-    used = {name for rule in tree.rules for name in rule.columns}
-    columns = [column for column in table.columns if column.name in used]
-    children = [tree.children(node).tolist() for node in range(tree.n_nodes)]
-    for row in rows.tolist():
-        values = {column.name: verify_shares.plain(column, row) for column in columns}
-        node = 0
-        while tree.test[node] != LEAF:
-            outcome = tree.rule(node).outcome_of(values)
-            if outcome == NO_OUTCOME:
-                outcome = int(tree.missing_child[node])
-            child = children[node][outcome] if outcome >= 0 else -1
-            if child < 0:
-                break
-            node = child
-        if node != at[row]:
-            _fail(f"row {row} comes to rest at the same node in both walks", node, int(at[row]))
+def _mass(tree: Tree, node: int) -> float:
+    return tree.weights[node].sum() if tree.task is Task.classification else tree.weights[node, 0]
 
 
-def check_objects(tree: Tree, objects: Encoded, at: np.ndarray) -> None:
-    """Recompute weights, counts, labels and means of every node from the objects that pass it."""
-    rests = np.full(objects.n_objects, -1, np.int64)
-    rests[objects.object_of_row] = at
-    if (rests[objects.object_of_row] != at).any():
-        _fail("rows merged into one object share their path", int((rests[objects.object_of_row] != at).sum()), "rows that do not")
-    used = np.flatnonzero(rests >= 0)
-    if objects.task is Task.classification:
-        own = np.zeros((tree.n_nodes, objects.n_classes))
-        np.add.at(own, (rests[used], objects.label[used]), objects.weight[used])
-    else:
-        w, y = objects.weight[used], objects.y[used]
-        own = np.zeros((tree.n_nodes, 3))
-        np.add.at(own, rests[used], np.stack([w, w * y, w * y * y], axis=1))
-    count = np.bincount(rests[used], weights=objects.count[used], minlength=tree.n_nodes).astype(np.int64)
-    parent = tree.parent
-    for node in range(tree.n_nodes - 1, 0, -1):
-        own[parent[node]] += own[node]
-        count[parent[node]] += count[node]
-    slack = 2 * objects.n_objects * np.finfo(np.float64).eps * np.abs(own[0]).sum()
-    _same("class weights" if objects.task is Task.classification else "moments", tree.weights, own, slack)
-    if (count != tree.counts).any():
-        node = int(np.flatnonzero(count != tree.counts)[0])
-        _fail(f"node {node}: number of rows", int(tree.counts[node]), int(count[node]))
-    if objects.task is Task.classification:
-        # a label is right if no class outweighs it by more than the rounding of the sums
-        lead = own.max(axis=1) - own[np.arange(tree.n_nodes), tree.label]
-        if (lead > slack).any():
-            node = int(np.argmax(lead))
-            _fail(f"node {node}: the label is the heaviest class", int(tree.label[node]), int(own[node].argmax()))
+def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
+    """Recompute weights, counts and labels (or values) of every node from the objects that pass it."""
+    if not (np.isfinite(objects.weight) & (objects.weight > 0)).all():
+        _fail("every object has a finite weight above 0", objects.weight[~(objects.weight > 0)][:3].tolist())
+    classes = objects.task is Task.classification
+    own = arrived.totals(objects)
+    slack = arrived.rounding(objects) * np.abs(own[0]).sum()
+    difference = np.abs(tree.weights - own)
+    if not (difference <= slack).all():
+        node = int(np.argmin((difference <= slack).all(axis=1)))
+        what = "class weights" if classes else "moments"
+        _fail(f"node {node}: {what}: reported {tree.weights[node].tolist()}", own[node].tolist())
+    count = arrived.counts(objects.count)
+    if not (count == tree.counts).all():
+        node = int(np.argmin(count == tree.counts))
+        _fail(f"node {node}: number of rows: reported {tree.counts[node]}", int(count[node]))
+    if not classes:
+        return
+    # a label is right if no class outweighs it by more than the rounding of the sums
+    lead = own.max(axis=1) - own[np.arange(tree.n_nodes), tree.label]
+    if not (lead <= slack).all():
+        node = int(np.argmax(lead))
+        _fail(f"node {node}: the label is the heaviest class: reported {tree.label[node]}", int(own[node].argmax()))
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
@@ -145,134 +206,125 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
         allowed.setdefault(feature.column, set()).update(prices.tests[offset[f] : offset[f + 1]].tolist())
     for f, feature in enumerate(objects.raw_features):
         allowed.setdefault(feature.column, set()).add(float(prices.raw[f]))
-    parent = tree.parent
-    for node in np.flatnonzero(tree.test != LEAF):
-        columns = tree.rule(node).columns
-        known = set().union(*(allowed.get(column, set()) for column in columns))
-        if prices.once_per_column and _asked_before(tree, parent, int(node), columns):
+    columns = [rule.columns for rule in tree.rules]
+    test, price, parent = tree.test.tolist(), tree.price.tolist(), tree.parent.tolist()
+    path: list[int] = []  # the inner nodes above
+    asked: dict[str, int] = {}  # column → how many of them read it
+    for node in np.flatnonzero(tree.test != LEAF).tolist():
+        while path and path[-1] != parent[node]:
+            for name in columns[test[path.pop()]]:
+                asked[name] -= 1
+        names = columns[test[node]]
+        known = allowed.get(names[0]) if len(names) == 1 else None
+        if prices.once_per_column and all(asked.get(name) for name in names):
             known = {0.0}
-        if len(columns) == 1 and known and float(tree.price[node]) not in known:
-            _fail(f"node {node}: price of {tree.rule(node).describe()!r}", float(tree.price[node]), sorted(known)[:5])
+        if known and price[node] not in known:
+            _fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}", sorted(known)[:5])
+        path.append(node)
+        for name in names:
+            asked[name] = asked.get(name, 0) + 1
 
 
-def _asked_before(tree: Tree, parent: np.ndarray, node: int, columns: tuple[str, ...]) -> bool:
-    above = int(parent[node])
-    while above >= 0:
-        if set(columns) <= set(tree.rule(above).columns):
-            return True
-        above = int(parent[above])
-    return False
-
-
-def check_complexities(tree: Tree, objects: Encoded, at: np.ndarray, metrics: Mapping[str, float]) -> None:
-    """Recompute depth, path lengths, sizes and costs object by object."""
-    depth, paid = [0] * tree.n_nodes, [0.0] * tree.n_nodes
+def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, float]:
+    """Depth, path lengths, sizes and costs, object by object (share by share)."""
+    inner = tree.test != LEAF
+    depth, paid = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     for node, above in enumerate(tree.parent.tolist()):
         if above >= 0:
-            depth[node], paid[node] = depth[above] + 1, paid[above] + float(tree.price[above])
-    rests = np.zeros(objects.n_objects, np.int64)
-    rests[objects.object_of_row] = at
-    leaves = sum(1 for node in range(tree.n_nodes) if tree.test[node] == LEAF)
-    total = path = cost = 0.0
-    for node, weight in zip(rests.tolist(), objects.weight.tolist(), strict=True):
-        asked, spent = depth[node], paid[node]
-        if tree.test[node] != LEAF:  # the test was asked, and had no branch for the answer
-            asked, spent = asked + 1, spent + float(tree.price[node])
-        total, path, cost = total + weight, path + weight * asked, cost + weight * spent
-    resting = [n for n in range(tree.n_nodes) if tree.test[n] == LEAF]
-    expected = {
-        "depth": max(depth),
+            depth[node], paid[node] = depth[above] + 1, paid[above] + tree.price[above]
+    # where a row rests at an inner node, the test was asked, and had no branch for the answer
+    asked, spent = (depth + inner)[arrived.node], (paid + np.where(inner, tree.price, 0.0))[arrived.node]
+    mass, total = objects.weight[arrived.who] * arrived.share, objects.weight.sum()
+    path, cost, leaves = float((mass * asked).sum()), float((mass * spent).sum()), int((~inner).sum())
+    return {
+        "depth": float(depth.max()),
         "n_nodes": tree.n_nodes,
         "n_leaves": leaves,
         "n_internal": tree.n_nodes - leaves,
         "total_path_length": path,
         "average_depth": path / total,
         "expected_cost": cost / total,
-        "max_cost": max(paid[n] for n in resting),
+        "max_cost": float(paid[~inner].max()),
     }
-    slack = 4 * objects.n_objects * np.finfo(np.float64).eps
-    for name, value in expected.items():
-        if name in metrics and abs(metrics[name] - value) > slack * max(1.0, abs(value)):
-            _fail(f"reported {name}", metrics[name], value)
 
 
-def check_train_error(tree: Tree, train: Table, at: np.ndarray, metrics: Mapping[str, float]) -> None:
-    """Recompute the error on the training rows from where they rest."""
-    if train.task is not Task.classification or "train_error" not in metrics:
-        return
-    weight = train.row_weights()
-    wrong = float(weight[tree.label[at] != train.target.codes].sum() / weight.sum())
-    if abs(wrong - metrics["train_error"]) > 4 * train.n_rows * np.finfo(np.float64).eps:
-        _fail("reported train_error", metrics["train_error"], wrong)
+def errors(tree: Tree, train: Table, places: walk.Places) -> dict[str, float]:
+    """The error on the training rows, from where they rest."""
+    weight, split = train.row_weights(), np.flatnonzero(places.whole < 0)
+    of_node = tree.value if train.task is Task.regression else np.eye(len(tree.classes))[tree.label]
+    predicted = of_node[places.whole]
+    if train.task is Task.regression:
+        predicted[split] = 0.0
+        np.add.at(predicted, places.row, places.share * tree.value[places.node])
+        return {"train_mse": float((weight * (predicted - train.target.values) ** 2).sum() / weight.sum())}
+    if len(split):
+        mass = tree.weights.sum(axis=1, keepdims=True)
+        shares = np.where(mass > 0, tree.weights / np.where(mass > 0, mass, 1.0), of_node)
+        predicted[split] = 0.0
+        np.add.at(predicted, places.row, places.share[:, None] * shares[places.node])
+    return {"train_error": float(weight[predicted.argmax(axis=1) != train.target.codes].sum() / weight.sum())}
 
 
 NODES_UNBOUND = 8
 """Nodes at which a coverage bound to its root is compared with the component itself, which may be slow."""
 
 
-def check_covering_cost(tree: Tree, problem: Problem, at: np.ndarray, metrics: Mapping[str, float]) -> None:
-    """Let all objects walk down together, level by level; each pays until some coverage says 1, and stays covered."""
-    if "covering_cost" not in metrics:
-        return
+def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
+    """All objects walk down together; each (each share of it) pays until some coverage says 1, and stays covered."""
     objects, coverage = problem.objects, problem.parts.coverage
     bound = [part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage]
-    depth, above = np.zeros(tree.n_nodes, np.int64), tree.parent
-    for node in range(1, tree.n_nodes):
-        depth[node] = depth[above[node]] + 1
-    rests = np.zeros(objects.n_objects, np.int64)
-    rests[objects.object_of_row] = at
-    passed: dict[int, list[np.ndarray]] = {}
-    here, who = rests.copy(), np.arange(objects.n_objects)
-    while len(who):  # upwards: every object is noted at each node of its path
-        order = np.argsort(here, kind="stable")
-        nodes, first = np.unique(here[order], return_index=True)
-        for node, part in zip(nodes.tolist(), np.split(who[order], first[1:]), strict=True):
-            passed.setdefault(node, []).append(part)
-        on = here > 0
-        here, who = above[here[on]], who[on]
-    paid, covered, compared = np.zeros(objects.n_objects), np.zeros(objects.n_objects, np.bool_), 0
-    for node in sorted(passed, key=lambda v: depth[v]):
-        rows = np.sort(np.concatenate(passed[node]))
-        for part, own in zip(coverage, bound, strict=True):
+    open_at, of_all = {0: np.arange(objects.n_objects)}, np.zeros(objects.n_objects, np.bool_)
+    last = {int(above): node for node, above in enumerate(tree.parent.tolist()) if tree.test[node] != LEAF}
+    paid, parent, compared = 0.0, tree.parent.tolist(), 0
+    for node in np.flatnonzero(tree.test != LEAF).tolist():
+        rows, share = arrived.at(node)
+        above = max(parent[node], 0)
+        of_all[open_at[above]] = True
+        still = of_all[rows]
+        of_all[open_at[above]] = False
+        if last.get(above) == node:
+            del open_at[above]
+        for part, own in zip(coverage, bound, strict=True) if len(rows) else ():
             found = own.covered(objects, rows)
             if own is not part and compared < NODES_UNBOUND * len(coverage):
                 compared += 1
                 off = np.abs(found - (itself := part.covered(objects, rows)))
-                if off.max() > 1e-9:
+                if not (off <= 1e-9).all():
                     i, rule = int(off.argmax()), f"node {node}: coverage {part.name} answers alike, bound to its root or not"
-                    _fail(rule, float(found[i]), float(itself[i]))
-            covered[rows[found >= 1.0 - verify_shares.COVERED]] = True
-        if tree.test[node] != LEAF:
-            paid[rows[~covered[rows]]] += float(tree.price[node])
-    value = float((paid * objects.weight).sum() / objects.weight.sum())
-    slack = 4 * (objects.n_objects + tree.n_nodes) * np.finfo(np.float64).eps
-    if abs(metrics["covering_cost"] - value) > slack * max(1.0, abs(value)):
-        _fail("reported covering_cost", metrics["covering_cost"], value)
+                    _fail(f"{rule}: {found[i]} when bound", float(itself[i]))
+            still &= ~(found >= 1.0 - COVERED)
+        if node in last:
+            open_at[node] = rows[still]
+        paid += float(tree.price[node]) * float((objects.weight[rows] * share)[still].sum())
+    return paid / float(objects.weight.sum())
 
 
-def check_solution(tree: Tree, problem: Problem, solution: Solution) -> None:
+def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
     """A solver's value is the objective's value of its tree, its bound is not above it, and "optimal" means no gap."""
-    parts = problem.parts
-    if parts.solver is None:
-        return
+    parts, optimal = problem.parts, solution.status is Status.optimal
+    if parts.solver is None and not optimal:
+        return "not: no solver claims one"
+    if not (np.isfinite(solution.value) and np.isfinite(solution.lower_bound)):
+        _fail(f"value and lower bound of a tree are finite: reported {solution.value} and {solution.lower_bound}")
     slack = 1e-9 * max(1.0, abs(solution.value))
-    if solution.lower_bound > solution.value + slack:
-        _fail("the lower bound is at most the value", solution.lower_bound, solution.value)
-    if solution.status is Status.optimal and solution.gap > slack:
-        _fail("an optimal solution has no gap", solution.gap, 0)
-    if parts.objective is not None and hasattr(parts.objective, "value"):
-        value = parts.objective.value(tree, problem)
-        if abs(value - solution.value) > slack:
-            _fail("the solution's value is the objective's value of its tree", solution.value, value)
+    if not solution.lower_bound <= solution.value + slack:
+        _fail(f"the lower bound is at most the value: reported {solution.lower_bound}", solution.value)
+    if optimal and not abs(solution.gap) <= slack:
+        _fail(f"an optimal solution has no gap: reported {solution.gap}", 0)
+    if not hasattr(parts.objective, "value"):
+        return "not: the run has no objective that says a tree's value"
+    value = parts.objective.value(tree, problem)
+    if not abs(value - solution.value) <= slack:
+        _fail(f"the solution's value is the objective's value of its tree: reported {solution.value}", value)
+    return "by the objective"
 
 
-def _same(what: str, reported: np.ndarray, recomputed: np.ndarray, slack: float) -> None:
-    difference = np.abs(reported - recomputed)
-    if not (difference <= slack).all():
-        node = int(np.argmax(difference.max(axis=1)))
-        _fail(f"node {node}: {what}", reported[node].tolist(), recomputed[node].tolist())
+def _equal(what: str, reported: float, own: float, slack: float) -> None:
+    if not abs(reported - own) <= slack * max(1.0, abs(own)):
+        _fail(f"{what}: reported {reported}", own)
 
 
-def _fail(rule: str, reported: Any, recomputed: Any) -> None:
-    msg = f"verification failed: {rule}: reported {reported}, recomputed {recomputed}; please report this run's record"
+def _fail(rule: str, recomputed: Any = None) -> None:
+    found = "" if recomputed is None else f", recomputed {recomputed}"
+    msg = f"verification failed: {rule}{found}; please report this run's record"
     raise VerificationError(msg)

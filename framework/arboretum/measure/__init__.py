@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arboretum.measure.complexity import complexities, costs_of_rows
-from arboretum.measure.covering import covering_cost, covering_cost_of_shares
+from arboretum.measure.covering import covering_cost
 from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, better, direction, evaluate
 from arboretum.measure.validation import ValidationScore, roc_auc
 
@@ -16,7 +16,6 @@ __all__ = [
     "complexities",
     "costs_of_rows",
     "covering_cost",
-    "covering_cost_of_shares",
     "direction",
     "evaluate",
     "roc_auc",

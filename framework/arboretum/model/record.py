@@ -38,7 +38,8 @@ class Record:
     timings : seconds (wall): load, encode, compile, fit, verify, and certify where it was asked for.
     metrics : flat name → number; NaN where a metric is not defined on the rows at hand.
     solution : what a solver proved (value, lower bound, status); None for a greedy method, which proves nothing.
-    verified : the slow reference replayed the tree over the rows and found every reported number.
+    verified : the tree was replayed over its rows, and what is named in ``checked`` came out again.
+    checked : what verification computed again → how much of it, or "not: " and the reason.
     tree : None where only the numbers were loaded.
     fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
     certificate : how far the tree is from the minimum (``certify=true``); None when not asked for, or not applicable.
@@ -62,6 +63,7 @@ class Record:
     selections: Mapping[str, Selection] = attrs.field(factory=dict)
     code: Mapping[str, str] = attrs.field(factory=dict)
     checksums: Mapping[str, str] = attrs.field(factory=dict)
+    checked: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def method(self) -> str:
@@ -105,6 +107,7 @@ class Record:
             **({} if self.certificate is None else {"certificate": self.certificate.to_json()}),
             **({"selections": {who: one.to_json() for who, one in self.selections.items()}} if self.selections else {}),
             "verified": self.verified,
+            **({"checked": dict(self.checked)} if self.checked else {}),
             "fingerprint": self.fingerprint,
             **({"code": dict(self.code)} if self.code else {}),
             **({"checksums": dict(self.checksums)} if self.checksums else {}),
@@ -147,6 +150,7 @@ class Record:
                 selections={who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
                 code=data.get("code", {}),
                 checksums=data.get("checksums", {}),
+                checked=dict(data.get("checked", {})),
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"

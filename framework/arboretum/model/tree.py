@@ -156,6 +156,14 @@ class Tree:
         return frozen_array(parent, np.int32)
 
     @cached_property
+    def subtree_end(self) -> np.ndarray:
+        """int64[n_nodes]: the subtree of node v are the nodes v … end[v] − 1 (nodes are numbered in preorder)."""
+        end, parent = list(range(1, self.n_nodes + 1)), self.parent.tolist()
+        for node in range(len(end) - 1, 0, -1):  # a child comes after its parent, and a later child ends later
+            end[parent[node]] = max(end[parent[node]], end[node])
+        return frozen_array(end, np.int64)
+
+    @cached_property
     def depth_of(self) -> np.ndarray:
         """int64[n_nodes]: number of tests asked before the node is reached."""
         return frozen_array(self._sum_to(np.ones(self.n_nodes, np.int64)), np.int64)
@@ -227,8 +235,8 @@ class Tree:
         split = np.flatnonzero(rest == walk.SPLIT_ROW)
         if len(split):
             result[split] = 0
-            for node, rows, share in self.flow(table, split):
-                result[rows] += share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[node]
+            node, row, share = walk.places(self, table.take(split)).all()
+            np.add.at(result, split[row], share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[node])
         return result
 
     def predict_proba(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""How rows travel through a tree.
+"""How rows travel through a tree: one walk, in which a row is whole or in shares.
 
-:func:`rest` is the fast way: a block of rows advances one level at a time, whatever the number of nodes.
-:func:`flow` is the general way: node by node, for any test, and for rows that missing values split over branches.
+A block of rows advances one level at a time, whatever the number of nodes.  A row is whole (its share is 1, and is not even
+written down) until a missing value splits it over branches; from there on its shares advance on their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from arboretum.model.rules import NO_OUTCOME, Threshold
+from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
 from arboretum.model.table import UNSEEN_CODE, Column, ColumnKind, Table
 
 if TYPE_CHECKING:
@@ -27,6 +27,29 @@ LOOKUP_LIMIT = 1 << 22
 """Most entries that the outcome tables of categorical tests may have together (16 MiB)."""
 
 Resting = tuple[int, np.ndarray, np.ndarray]
+NUMERIC, CODED, OTHER = 0, 1, 2
+
+
+@attrs.frozen(eq=False)
+class Places:
+    """Where rows come to rest.
+
+    whole : int64[n_rows], the node where each row rests, SPLIT_ROW for one that is split over several.
+    node, row, share : int64[m], int64[m], float64[m] in (0, 1): the shares of split rows; a row and a node meet at most once.
+    """
+
+    whole: np.ndarray
+    node: np.ndarray
+    row: np.ndarray
+    share: np.ndarray
+
+    def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(node, row, share) of whole rows, with share 1, and of all shares."""
+        row = np.flatnonzero(self.whole >= 0)
+        parts = (self.whole[row], row, np.ones(len(row)))
+        if not len(self.node):
+            return parts
+        return tuple(np.concatenate(pair) for pair in zip(parts, (self.node, self.row, self.share), strict=True))
 
 
 def policies(tree: Tree) -> np.ndarray:
@@ -50,166 +73,240 @@ def flow(tree: Tree, table: Table, rows: np.ndarray | None = None) -> Iterator[R
     A row rests at a leaf, or at an inner node whose test has no branch for it.  A node is yielded at most once, with
     its rows in ascending order if they were given so.
     """
-    policy, mass = policies(tree), tree.mass
-    rows = np.arange(table.n_rows) if rows is None else rows
-    stack = [(0, rows, np.ones(len(rows)))]
-    while stack:
-        node, rows, share = stack.pop()
-        if len(rows) == 0:
-            continue
-        if tree.test[node] < 0:
-            yield node, rows, share
-            continue
-        outcome = tree.rule(node).outcomes(table, rows)
-        lost = outcome == NO_OUTCOME
-        spread = None
-        if policy[node] >= 0:
-            outcome[lost] = policy[node]
-        elif policy[node] == SPLITS and lost.any():
-            spread = lost
-        children = tree.children(node)
-        stays = np.concatenate([children < 0, [spread is None]])[outcome]  # the last slot serves outcome −1
-        if stays.any():
-            yield node, rows[stays], share[stays]
-        known = mass[children[children >= 0]].sum()
-        for k in np.flatnonzero(children >= 0)[::-1]:
-            child, here = int(children[k]), outcome == k
-            if spread is None:
-                stack.append((child, rows[here], share[here]))
-            else:
-                portion = np.where(spread, share * (mass[child] / known), share)
-                here |= spread & (mass[child] > 0)
-                stack.append((child, rows[here], portion[here]))
+    node, row, share = places(tree, table if rows is None else table.take(rows)).all()
+    order = np.lexsort((row, node))
+    node, row, share = node[order], row[order] if rows is None else rows[row[order]], share[order]
+    first = np.flatnonzero(np.diff(node, prepend=-1))
+    for low, high in zip(first, [*first[1:], len(node)], strict=True):
+        yield int(node[low]), row[low:high], share[low:high]
 
 
 def rest(tree: Tree, table: Table) -> np.ndarray:
     """int64[n_rows]: the node where each row comes to rest, SPLIT_ROW for a row that is split over several."""
-    plan = _plan(tree, table)
-    result = np.full(table.n_rows, SPLIT_ROW, np.int64)
-    if plan is None:
-        for node, rows, share in flow(tree, table):
-            result[rows[share == 1.0]] = node
-        return result
-    block = max(BLOCK_CELLS // max(len(plan.numeric) + len(plan.coded), 1), 512)
-    for start in range(0, table.n_rows, block):
-        part = slice(start, min(start + block, table.n_rows))
-        result[part] = _walk(plan, part)
-    return result
+    return places(tree, table).whole
+
+
+def places(tree: Tree, table: Table) -> Places:
+    """Where all rows of a table come to rest."""
+    plan = _Plan.of(tree, table)
+    whole, split = np.zeros(table.n_rows, np.int64), []
+    if tree.test[0] >= 0:
+        block = max(BLOCK_CELLS // max(len(plan.numeric) + len(plan.coded), 1), 512)
+        if plan.asks_other:  # such tests are asked one by one, so the fewer blocks the better
+            block = max(table.n_rows, 1)
+        for start in range(0, table.n_rows, block):
+            part = slice(start, min(start + block, table.n_rows))
+            shares = _Block.of(plan, part).walk(whole[part])
+            split += [(node, row + start, share) for node, row, share in shares]
+    columns = zip(*split, strict=True) if split else ((np.zeros(0, np.int64),), (np.zeros(0, np.int64),), (np.zeros(0),))
+    return Places(whole, *map(np.concatenate, columns))
 
 
 @attrs.frozen(eq=False)
 class _Plan:
     """The tree as arrays that a block of rows can follow without looking at single nodes.
 
-    numeric, coded : the columns that tests read (their values).
-    slot : int64[n_nodes], which of them the node reads.   is_coded : bool[n_nodes].
-    threshold : float64[n_nodes].
+    numeric, coded : the columns that thresholds and tests of one coded column read (their values).
+    kind : int8[n_nodes], NUMERIC, CODED, or OTHER for a test that is asked by itself.
+    slot : int64[n_nodes], which of the columns the node reads.   threshold : float64[n_nodes].
     lookup : int32[…], outcome of a code c of the node's column at ``lookup[base[node] + c]`` (c ≥ −2).
+    portion : float64[n_edges], the part of a row without an outcome that a SPLITS node sends down the edge.
     """
 
     tree: Tree
+    table: Table
     policy: np.ndarray
     numeric: list[np.ndarray]
     coded: list[np.ndarray]
+    kind: np.ndarray
     slot: np.ndarray
-    is_coded: np.ndarray
     threshold: np.ndarray
     lookup: np.ndarray
     base: np.ndarray
+    portion: np.ndarray
+    inner: np.ndarray
+    asks_other: bool
+
+    @staticmethod
+    def of(tree: Tree, table: Table) -> _Plan:
+        """Compile the tree for a table.  Raises DataError where a test cannot be asked of it."""
+        numeric: dict[str, int] = {}
+        coded: dict[str, int] = {}
+        columns: dict[str, Column] = {}
+        kind, slot, threshold, base = [], [], [], []
+        pieces, size = [], 0
+        for rule in tree.rules:
+            names = rule.columns
+            name = names[0] if len(names) == 1 else ""
+            column = columns.get(name)
+            if column is None and name:
+                column = columns[name] = table.column(name)
+            piece = _lookup_of(rule, column, table, size)
+            kind.append(CODED if piece is not None else NUMERIC if _is_plain(rule, column) else OTHER)
+            known = numeric if kind[-1] == NUMERIC else coded
+            slot.append(0 if kind[-1] == OTHER else known.setdefault(name, len(known)))
+            threshold.append(rule.threshold if kind[-1] == NUMERIC else 0.0)
+            base.append(size - UNSEEN_CODE)
+            if piece is not None:
+                size += len(piece)
+                pieces.append(piece)
+        policy, of_node = policies(tree), tree.test  # −1 at a leaf reads the last slot, which nobody uses
+        return _Plan(
+            tree=tree,
+            table=table,
+            policy=policy,
+            numeric=[columns[name].values for name in numeric],
+            coded=[columns[name].values for name in coded],
+            kind=np.array([*kind, OTHER], np.int8)[of_node],
+            slot=np.array([*slot, 0])[of_node],
+            threshold=np.array([*threshold, 0.0])[of_node],
+            lookup=np.concatenate(pieces) if pieces else np.zeros(0, np.int32),
+            base=np.array([*base, 0])[of_node],
+            portion=_portions(tree, policy),
+            inner=tree.test >= 0,
+            asks_other=OTHER in kind,
+        )
 
 
-def _plan(tree: Tree, table: Table) -> _Plan | None:
-    """Compile the tree for a table; None when a test is neither a threshold nor a question about one coded column."""
-    numeric: dict[str, int] = {}
-    coded: dict[str, int] = {}
-    n = len(tree.rules)
-    slot, is_coded, threshold, base = np.zeros(n + 1, int), np.zeros(n + 1, bool), np.zeros(n + 1), np.zeros(n + 1, int)
-    pieces, size = [], 0
-    columns = {name: table.column(name) for name in sorted({name for rule in tree.rules for name in rule.columns})}
-    for i, rule in enumerate(tree.rules):
-        if len(rule.columns) != 1:
-            return None
-        column = columns[rule.columns[0]]
-        if column.kind is not ColumnKind.continuous:
-            piece = _outcome_of_code(rule, column, table)
-            slot[i], is_coded[i] = coded.setdefault(column.name, len(coded)), True
-            base[i] = size - UNSEEN_CODE
-            size += len(piece)
-            pieces.append(piece)
-        elif type(rule) is Threshold:
-            slot[i] = numeric.setdefault(column.name, len(numeric))
-            threshold[i] = rule.threshold
-        else:
-            return None
-        if size > LOOKUP_LIMIT:
-            return None
-    of_node = tree.test  # −1 at a leaf reads the last slot, which nobody uses
-    return _Plan(
-        tree=tree,
-        policy=policies(tree),
-        numeric=[columns[name].values for name in numeric],
-        coded=[columns[name].values for name in coded],
-        slot=slot[of_node],
-        is_coded=is_coded[of_node],
-        threshold=threshold[of_node],
-        lookup=np.concatenate(pieces) if pieces else np.zeros(0, np.int32),
-        base=base[of_node],
-    )
+def _is_plain(rule: TestRule, column: Column | None) -> bool:
+    return type(rule) is Threshold and column.kind is ColumnKind.continuous
 
 
-def _outcome_of_code(rule, column: Column, table: Table) -> np.ndarray:
-    """int32[n_categories + 2]: the rule's outcome for the codes −2 (unseen), −1 (missing), 0, 1, …"""
+def _lookup_of(rule: TestRule, column: Column | None, table: Table, size: int) -> np.ndarray | None:
+    """int32[n_categories + 2]: the rule's outcome for the codes −2 (unseen), −1 (missing), 0, 1, …; None for a test that
+    reads numbers or several columns, and where tables would become too large."""
+    if column is None or column.kind is ColumnKind.continuous or size + len(column.categories) > LOOKUP_LIMIT:
+        return None
     codes = np.arange(UNSEEN_CODE, len(column.categories), dtype=np.int32)
     probe = table.with_columns([attrs.evolve(column, values=codes)])
     return rule.outcomes(probe, np.arange(len(codes))).astype(np.int32)
 
 
-def _walk(plan: _Plan, part: slice) -> np.ndarray:
-    """Let one block of rows walk; int64[block]: as :func:`rest`.
+def _portions(tree: Tree, policy: np.ndarray) -> np.ndarray:
+    """float64[n_edges]: the weight of a branch over that of all branches of its node, at nodes that split rows; else 0."""
+    portion = np.zeros(len(tree.child))
+    mass = tree.mass
+    for node in np.flatnonzero((policy == SPLITS) & ~tree.is_leaf):
+        children = tree.children(node)
+        heavy = np.where(children >= 0, mass[children], 0.0)
+        portion[tree.child_offset[node] : tree.child_offset[node + 1]] = heavy / heavy.sum()
+    return portion
 
-    Invariant: rows in ``active`` stand at the inner nodes ``at``; all others have their answer in ``result``.
-    """
-    tree, size = plan.tree, part.stop - part.start
-    numbers = np.array([values[part] for values in plan.numeric], np.float64).reshape(-1)
-    codes = np.array([values[part] for values in plan.coded], np.int32).reshape(-1)
-    gaps = bool(np.isnan(numbers).any()) or bool(plan.coded)
-    result = np.zeros(size, np.int64)
-    if tree.test[0] < 0:
+
+@attrs.frozen(eq=False)
+class _Block:
+    """Some rows of the table, side by side for one plan.   first : number of the first in the table."""
+
+    plan: _Plan
+    first: int
+    size: int
+    numbers: np.ndarray
+    codes: np.ndarray
+    gaps: bool
+
+    @staticmethod
+    def of(plan: _Plan, part: slice) -> _Block:
+        numbers = np.array([values[part] for values in plan.numeric], np.float64).reshape(-1)
+        codes = np.array([values[part] for values in plan.coded], np.int32).reshape(-1)
+        gaps = bool(plan.coded) or plan.asks_other or bool(np.isnan(numbers).any())
+        return _Block(plan, part.start, part.stop - part.start, numbers, codes, gaps)
+
+    def walk(self, whole: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Fill ``whole`` (as in :class:`Places`); returns where shares rest: (node, row of the block, share), in pieces."""
+        split: list[tuple[np.ndarray, np.ndarray]] = []
+        for at, row, _ in self._levels(np.zeros(self.size, np.int64), np.arange(self.size), None, split):
+            whole[row] = at
+        if not split:
+            return []
+        at, row = map(np.concatenate, zip(*split, strict=True))
+        whole[row] = SPLIT_ROW
+        return list(self._levels(*self._spread(at, row, np.ones(len(row))), None))
+
+    def _levels(self, at, row, share, split) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Yield (node, row, share) of what comes to rest, level by level.
+
+        share : None while rows are whole; then those that a node splits are put into ``split``, with it, and left there.
+        Invariant: all of ``at`` are the nodes at which ``row`` stand, and ``row`` rests or goes on.
+        """
+        plan, tree = self.plan, self.plan.tree
+        rests = ~plan.inner[at]
+        if rests.any():
+            yield at[rests], row[rests], None if share is None else share[rests]
+            at, row, share = at[~rests], row[~rests], None if share is None else share[~rests]
+        while len(row):
+            outcome = self._outcomes(at, row)
+            more = None
+            if self.gaps and len(lost := np.flatnonzero(outcome < 0)):
+                outcome[lost] = plan.policy[at[lost]]
+                if len(shed := np.flatnonzero(outcome == SPLITS)):
+                    if share is None:
+                        split.append((at[shed], row[shed]))
+                    else:
+                        more = self._spread(at[shed], row[shed], share[shed])
+                    keep = outcome != SPLITS
+                    at, row, outcome, share = at[keep], row[keep], outcome[keep], None if share is None else share[keep]
+            child = tree.child[tree.child_offset[at] + np.maximum(outcome, 0)].astype(np.int64)
+            if self.gaps:
+                child[outcome < 0] = -1
+            stays = child < 0
+            there = np.where(stays, at, child)
+            goes_on = plan.inner[there] & ~stays
+            ends = ~goes_on
+            yield there[ends], row[ends], None if share is None else share[ends]
+            at, row, share = there[goes_on], row[goes_on], None if share is None else share[goes_on]
+            if more is not None:
+                ends = ~plan.inner[more[0]]
+                yield tuple(part[ends] for part in more)
+                at, row, share = (np.concatenate(pair) for pair in zip((at, row, share), (part[~ends] for part in more), strict=True))
+
+    def _spread(self, at, row, share) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The shares of rows that nodes split: (child, row, share)."""
+        tree, portion = self.plan.tree, self.plan.portion
+        n_edges = np.diff(tree.child_offset)[at]
+        which = np.repeat(np.arange(len(at)), n_edges)
+        edge = np.arange(len(which)) - np.repeat(np.cumsum(n_edges) - n_edges, n_edges) + tree.child_offset[at][which]
+        kept = portion[edge] > 0.0
+        which, edge = which[kept], edge[kept]
+        return tree.child[edge].astype(np.int64), row[which], share[which] * portion[edge]
+
+    def _outcomes(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """int64[len(at)]: outcome of the test of each row's node."""
+        plan = self.plan
+        if at[0] == at[-1] and (at == at[0]).all():  # a chain: one node, whose test is looked up once
+            return self._asked(int(at[0]), row)
+        if not plan.asks_other and not plan.coded:
+            return self._compare(plan.threshold[at], plan.slot[at] * self.size + row)
+        result, kind = np.empty(len(at), np.int64), plan.kind[at]
+        for one in np.flatnonzero(np.bincount(kind, minlength=3)):
+            here = np.flatnonzero(kind == one)
+            nodes, rows = at[here], row[here]
+            if one == OTHER:
+                result[here] = self._asked_by_node(nodes, rows)
+                continue
+            cell = plan.slot[nodes] * self.size + rows
+            found = plan.lookup[plan.base[nodes] + self.codes[cell]] if one == CODED else self._compare(plan.threshold[nodes], cell)
+            result[here] = found
         return result
-    active, at = np.arange(size), np.zeros(size, np.int64)
-    while len(active):
-        outcome = _outcomes(plan, numbers, codes, at, plan.slot[at] * size + active, gaps)
-        if gaps:
-            lost = np.flatnonzero(outcome < 0)
-            outcome[lost] = plan.policy[at[lost]]
-        slot = tree.child_offset[at] + outcome
-        child = tree.child[np.maximum(slot, 0)].astype(np.int64)
-        if gaps:
-            child = np.where(outcome < 0, -1, child)
-        answer = np.where(child < 0, at, child)
-        if gaps:
-            answer[outcome == SPLITS] = SPLIT_ROW
-        result[active] = answer
-        goes_on = (child >= 0) & (tree.test[child] >= 0)
-        active, at = active[goes_on], child[goes_on]
-    return result
 
+    def _asked_by_node(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
+        order = np.argsort(at, kind="stable")
+        first = np.flatnonzero(np.diff(at[order], prepend=-1))
+        result = np.empty(len(at), np.int64)
+        for part in np.split(order, first[1:]):
+            result[part] = self._asked(int(at[part[0]]), row[part])
+        return result
 
-def _outcomes(plan: _Plan, numbers, codes, at, cell, gaps: bool) -> np.ndarray:
-    """int64[active]: outcome of each row's test; ``cell``: where the node's column holds the row's value."""
-    if not plan.coded:
-        return _compare(plan, numbers, at, cell, gaps)
-    if not plan.numeric:
-        return plan.lookup[plan.base[at] + codes[cell]].astype(np.int64)
-    result, coded = np.empty(len(at), np.int64), plan.is_coded[at]
-    result[coded] = plan.lookup[plan.base[at[coded]] + codes[cell[coded]]]
-    result[~coded] = _compare(plan, numbers, at[~coded], cell[~coded], gaps)
-    return result
+    def _asked(self, node: int, row: np.ndarray) -> np.ndarray:
+        """The same for rows that are together at a node."""
+        plan, kind = self.plan, self.plan.kind[node]
+        if kind == OTHER:
+            return plan.tree.rule(node).outcomes(plan.table, row + self.first).astype(np.int64)
+        cell = plan.slot[node] * self.size + row
+        return plan.lookup[plan.base[node] + self.codes[cell]].astype(np.int64) if kind == CODED else self._compare(plan.threshold[node], cell)
 
-
-def _compare(plan: _Plan, numbers, at, cell, gaps: bool) -> np.ndarray:
-    value = numbers[cell]
-    outcome = (value > plan.threshold[at]).astype(np.int64)
-    if gaps:
-        outcome[np.isnan(value)] = NO_OUTCOME
-    return outcome
+    def _compare(self, threshold, cell: np.ndarray) -> np.ndarray:
+        value = self.numbers[cell]
+        outcome = (value > threshold).astype(np.int64)
+        if self.gaps:
+            outcome[np.isnan(value)] = NO_OUTCOME
+        return outcome

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import attrs
 import numpy as np
 import pytest
@@ -100,12 +102,19 @@ def test_an_honest_tree_passes(tree, objects):
         ({"label": [0, 1, 0, 1, 0]}, "node 1: the label"),
         ({"price": [2.0, 0.0, 3.0, 0.0, 0.0]}, "node 0: price"),
         ({"price": [1.0, 0.0, 0.0, 0.0, 0.0]}, "node 2: price"),
+        ({"price": [1.0, 0.0, np.nan, 0.0, 0.0]}, "price must be finite"),
+        ({"price": [1.0, 0.0, np.inf, 0.0, 0.0]}, "price must be finite"),
+        ({"price": [1.0, 0.0, 3.0, 0.0, 5.0]}, "node 4: a leaf costs nothing"),
+        ({"weights": [[4, 2], [2, 0], [2, 2], [0, np.nan], [2, 0]]}, "weights must be finite"),
+        ({"weights": [[4, np.inf], [2, 0], [2, 2], [0, 2], [2, 0]]}, "weights must be finite"),
+        ({"score": [0.1, np.nan, 0.1, np.nan, 7.0]}, "node 4: a leaf asks nothing"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_a_changed_tree_is_refused(tree, objects, change, complaint):
+    honest = {**complexities(tree), **evaluate(tree, objects.table, "train")}
     with pytest.raises(VerificationError, match=complaint):
-        check(attrs.evolve(tree, **change), objects)
+        check(attrs.evolve(tree, **change), objects, honest)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +122,10 @@ def test_a_changed_tree_is_refused(tree, objects, change, complaint):
     ["depth", "n_nodes", "n_leaves", "n_internal", "total_path_length", "average_depth", "expected_cost", "max_cost",
      "train_error"],
 )  # fmt: skip
-def test_a_changed_number_is_refused(tree, objects, name):
+@pytest.mark.parametrize("off", [1e-9, np.nan, np.inf, -np.inf])
+def test_a_changed_number_is_refused(tree, objects, name, off):
     metrics = {**complexities(tree), **evaluate(tree, objects.table, "train")}
-    metrics[name] += 1e-9
+    metrics[name] += off
     with pytest.raises(VerificationError, match=name):
         check(tree, objects, metrics)
 
@@ -157,13 +167,38 @@ class Claims:
         (2.0, 3.0, Status.feasible, "lower bound"),
         (2.0, 1.0, Status.optimal, "no gap"),
         (1.0, 1.0, Status.optimal, "objective's value"),
+        (2.0, 3.0, Status.optimal, "lower bound"),
+        *((value, bound, status, "are finite") for value, bound, status in itertools.product(
+            [2.0, np.nan, np.inf, -np.inf], [2.0, np.nan, np.inf, -np.inf], [Status.optimal, Status.feasible]
+        ) if not np.isfinite([value, bound]).all()),
     ],
-)
+)  # fmt: skip
 def test_a_solution_that_contradicts_itself_is_refused(tree, objects, value, bound, status, complaint):
     parts = Parts(method=None, solver=Claims(2.0), objective=Claims(2.0))
     check(tree, objects, solution=Solution(tree, 2.0, 2.0, Status.optimal), parts=parts)
     with pytest.raises(VerificationError, match=complaint):
         check(tree, objects, solution=Solution(tree, value, bound, status), parts=parts)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_objective_that_answers_no_number_is_refused(tree, objects, value):
+    parts = Parts(method=None, solver=Claims(2.0), objective=Claims(value))
+    with pytest.raises(VerificationError, match="objective's value"):
+        check(tree, objects, solution=Solution(tree, 2.0, 2.0, Status.optimal), parts=parts)
+
+
+def test_a_method_without_solver_that_calls_its_tree_optimal_is_held_to_it(tree, objects):
+    claimed = Solution(tree, np.nan, np.nan, Status.optimal)
+    with pytest.raises(VerificationError, match="are finite"):
+        check(tree, objects, solution=claimed)
+    with pytest.raises(VerificationError, match="objective's value"):
+        check(tree, objects, solution=attrs.evolve(claimed, value=1.0, lower_bound=1.0), parts=Parts(method=None, objective=Claims(2.0)))
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -1.0, 0.0])
+def test_objects_without_a_proper_weight_are_refused(tree, objects, weight):
+    with pytest.raises(VerificationError, match="every object has a finite weight above 0"):
+        check(tree, attrs.evolve(objects, weight=np.array([1, 1, 1, 1, 1, weight])))
 
 
 def test_regression_moments_are_recomputed(table):
@@ -190,3 +225,8 @@ def test_regression_moments_are_recomputed(table):
     wrong[2, 2] += 1e-6
     with pytest.raises(VerificationError, match="moments"):
         check(attrs.evolve(tree, weights=wrong), objects, prices=prices)
+    with pytest.raises(VerificationError, match="node 2: value"):
+        check(attrs.evolve(tree, value=[3.5, 1.5, 4.5 + 1e-6]), objects, prices=prices)
+    metrics = evaluate(tree, numbers, "train")
+    with pytest.raises(VerificationError, match="train_mse"):
+        check(tree, objects, {"train_mse": metrics["train_mse"] + 1e-9}, prices=prices)

@@ -18,9 +18,10 @@ import numpy as np
 from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.kernels.counting import partition
+from arboretum.model import walk
 from arboretum.model.encoded import Encoded
 from arboretum.model.table import Table
-from arboretum.model.tree import MISSING_SPLITS, Tree
+from arboretum.model.tree import Tree
 
 COVERED = 1e-12
 """An f_i that misses 1 by no more counts as 1.  f_i is a ratio of sums over at most some 10⁶ objects, which rounding moves
@@ -186,11 +187,10 @@ def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, fl
     covering = Covering.of(problem.parts.coverage, objects)
     if covering is None:
         return {}
-    from arboretum.measure import covering_cost, covering_cost_of_shares
+    from arboretum.measure import covering_cost
 
-    if (tree.missing_child == MISSING_SPLITS).any():
-        _, row = np.unique(objects.object_of_row, return_index=True)  # rows of an object are alike
-        return {"covering_cost": covering_cost_of_shares(tree, tree.flow(train.take(row)), objects.weight, covering.left)}
-    rest = np.zeros(problem.objects.n_objects, np.int64)
-    rest[problem.objects.object_of_row] = tree.apply(train)
-    return {"covering_cost": covering_cost(tree, rest, problem.objects.weight, covering.visit)}
+    _, row = np.unique(objects.object_of_row, return_index=True)  # rows of an object are alike
+    places = walk.places(tree, train.take(row))
+    # the shares of an object go several ways, so that what is true of one need not be of the next
+    left = covering.left if len(places.row) else covering.visit
+    return {"covering_cost": covering_cost(tree, places.all(), objects.weight, left)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from arboretum.api import Parts, Solution, Table, Tree
+from arboretum.engine.seal import Seal
 from arboretum.engine.verify import verify
 from arboretum.testing.tables import context_of, problem_of
 
@@ -14,9 +16,17 @@ def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **opti
     from arboretum.api import grow
 
     problem = problem_of(table, parts, multiway=multiway)
-    solution = grow(problem, context_of(), **options)
-    verify_solution(solution, problem)
-    return solution.tree
+    return verified(lambda given, context: grow(given, context, **options), problem, context_of()).tree
+
+
+def verified(fit: Callable[[Any, Any], Solution], problem: Any, context: Any) -> Solution:
+    """What a ``fit`` or ``solve`` returns, verified; it must leave the problem as it was."""
+    seal = Seal().over(problem.objects.table, problem.objects, problem.prices)
+    solution = fit(problem, context)
+    seal.check("it")
+    if solution.tree is not None:
+        verify_solution(solution, problem)
+    return solution
 
 
 def verify_solution(solution: Solution, problem: Any) -> None:

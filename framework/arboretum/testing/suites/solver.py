@@ -13,7 +13,7 @@ import pytest
 from arboretum.api import BudgetError, Column, ColumnKind, Parts, Problem, Status, Table, Target, Task, Tree
 from arboretum.testing.oracles import best_tree, build_tree
 from arboretum.testing.suites.base import ComponentSuite
-from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.suites.growing import verified
 from arboretum.testing.tables import context_of, prices_of, toy_objects
 
 SLACK = 1e-9
@@ -71,10 +71,9 @@ class SolverSuite(ComponentSuite):
 
     def test_its_value_is_the_value_of_its_tree_and_the_bound_is_not_above_it(self, component, parts, value):
         for problem in self.problems(parts):
-            solution = component.solve(problem, context_of())
+            solution = verified(component.solve, problem, context_of())
             if solution.tree is None:
                 continue
-            verify_solution(solution, problem)
             found = value(solution.tree, problem)
             assert abs(found - solution.value) <= SLACK * max(1.0, abs(found))
             assert solution.lower_bound <= solution.value + SLACK * max(1.0, abs(solution.value))
@@ -95,6 +94,7 @@ class SolverSuite(ComponentSuite):
                 continue
             finally:
                 assert time.monotonic() - start < PATIENCE
+            assert math.isfinite(solution.lower_bound), "0 is a bound, too, where nothing can cost less"
             assert solution.lower_bound <= best + SLACK * max(1.0, abs(best)), "a bound above the optimum is no bound"
             assert solution.value >= best - SLACK * max(1.0, abs(best))
 
@@ -105,4 +105,4 @@ class SolverSuite(ComponentSuite):
         problem = Problem(objects, prices_of(objects), parts)
         solution = component.solve(problem, context_of())
         leaf = value(build_tree(objects, None), problem)
-        assert solution.status is Status.optimal and solution.value <= leaf + SLACK
+        assert solution.status is Status.optimal and abs(solution.gap) <= SLACK and solution.value <= leaf + SLACK

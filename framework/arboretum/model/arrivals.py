@@ -1,0 +1,136 @@
+"""Which objects come by each node of a tree, whole or in shares, and what they add up to there."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arboretum.errors import ContractError
+from arboretum.model.encoded import Encoded
+from arboretum.model.table import Task
+from arboretum.model.tree import Tree
+from arboretum.model.walk import Places
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@attrs.frozen(eq=False)
+class Arrivals:
+    """Where the objects of a tree come to rest, ordered by node.
+
+    node, who, share : int64[m], int64[m], float64[m]: one entry per whole object (share 1), several for one that is split.
+    places : the same of the rows.   depth : int64[n_nodes].   end : int64[n_nodes], ``tree.subtree_end``.
+    """
+
+    places: Places
+    node: np.ndarray
+    who: np.ndarray
+    share: np.ndarray
+    start: np.ndarray
+    depth: np.ndarray
+    end: np.ndarray
+    parent: np.ndarray
+
+    @staticmethod
+    def of(tree: Tree, object_of_row: np.ndarray, n_objects: int, places: Places) -> Arrivals:
+        """Raises ContractError unless every object stands for some rows, and these share their path."""
+        first = np.full(n_objects, -1)
+        first[object_of_row[::-1]] = np.arange(len(object_of_row))[::-1]
+        if not (first >= 0).all():
+            _refuse(f"every object stands for a row: object {int(first.argmin())} does not")
+        stands = first[object_of_row]  # for each row, the one that stands for its object
+        if not (places.whole == places.whole[stands]).all():
+            _refuse("rows merged into one object share their path: row {} does not", places.whole != places.whole[stands])
+        if len(places.row):
+            _check_shares_alike(tree, places, stands)
+        chosen = first[object_of_row[places.row]] == places.row
+        whole = np.flatnonzero(places.whole[first] >= 0)
+        node = np.concatenate([places.whole[first[whole]], places.node[chosen]])
+        who = np.concatenate([whole, object_of_row[places.row[chosen]]])
+        share = np.concatenate([np.ones(len(whole)), places.share[chosen]])
+        order = np.lexsort((who, node))
+        start = np.searchsorted(node[order], np.arange(tree.n_nodes + 1))
+        return Arrivals(places, node[order], who[order], share[order], start, tree.depth_of, tree.subtree_end, tree.parent)
+
+    @property
+    def split(self) -> bool:
+        """Whether any object is split."""
+        return len(self.places.row) > 0
+
+    def at(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+        """(int64[k] objects in ascending order, float64[k] shares) that come by a node."""
+        part = slice(self.start[node], self.start[self.end[node]])
+        who, place = np.unique(self.who[part], return_inverse=True)
+        return who, np.bincount(place, self.share[part], len(who))
+
+    def sizes(self) -> np.ndarray:
+        """int64[n_nodes]: how many entries lie in the subtree of each node; the number of objects unless some are split."""
+        return self.start[self.end] - self.start[:-1]
+
+    def totals(self, objects: Encoded, shift: float = 0.0) -> np.ndarray:
+        """float64[n_nodes, classes]: class weights of the objects at each node; for numbers their moments about ``shift``."""
+        n, mass = len(self.depth), objects.weight[self.who] * self.share
+        if objects.task is Task.classification:
+            width = objects.n_classes
+            own = np.bincount(self.node * width + objects.label[self.who], mass, n * width).reshape(n, width)
+        else:
+            y = objects.y[self.who] - shift
+            own = np.stack([np.bincount(self.node, mass * y**k, n) for k in range(3)], axis=1)
+        return summed(own, self.parent, self.depth)
+
+    def counts(self, count: np.ndarray) -> np.ndarray:
+        """int64[n_nodes]: how many rows (``count`` per object) come by each node, wholly or in part."""
+        n = len(self.depth)
+        whole = self.places_whole()
+        found = summed(np.bincount(self.node[whole], count[self.who[whole]], n), self.parent, self.depth)
+        node, who = self.node[~whole], self.who[~whole]
+        while len(node):  # from the deepest level up: shares that parted below meet again, and are one
+            deepest = self.depth[node] == self.depth[node].max()
+            pair = np.unique(node[deepest] * len(count) + who[deepest])
+            at, objects = np.divmod(pair, len(count))
+            np.add.at(found, at, count[objects])
+            node = np.concatenate([node[~deepest], self.parent[at[at > 0]]])
+            who = np.concatenate([who[~deepest], objects[at > 0]])
+        return np.round(found).astype(np.int64)
+
+    def places_whole(self) -> np.ndarray:
+        """bool[m]: entries of objects that are not split."""
+        split = np.zeros(int(self.who.max(initial=0)) + 1, np.int64)
+        np.add.at(split, self.who, 1)
+        return split[self.who] == 1
+
+    def rounding(self, objects: Encoded) -> float:
+        """How far two orders of adding up a node's weights may lie apart, over the sum of their absolute values.
+
+        Twice m·ε for m terms; a share is a product of as many quotients as its path is long, each of sums that are as far off.
+        """
+        terms = 2 * max(len(self.node), objects.n_objects) * EPS
+        return terms * (1 + 2 * int(self.depth.max())) if self.split else terms
+
+
+def summed(own: np.ndarray, parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
+    """Sums over subtrees of what each node has itself; own : float64[n_nodes] or [n_nodes, k]."""
+    total = own.astype(np.float64)
+    order = np.argsort(-depth, kind="stable")
+    level = np.flatnonzero(np.diff(depth[order], prepend=-1))
+    for low, high in zip(level, [*level[1:], len(order)], strict=True):
+        nodes = order[low:high]
+        if nodes[0] != 0:
+            np.add.at(total, parent[nodes], total[nodes])
+    return total
+
+
+def _check_shares_alike(tree: Tree, places: Places, stands: np.ndarray) -> None:
+    """Rows of an object have the same shares at the same nodes."""
+    order = np.lexsort((places.node, places.row))
+    node, row, share = places.node[order], places.row[order], places.share[order]
+    key = row * tree.n_nodes + node  # ascending
+    mine = np.minimum(np.searchsorted(key, stands[row] * tree.n_nodes + node), len(key) - 1)
+    size = np.bincount(row, minlength=len(stands))
+    alike = (key[mine] == stands[row] * tree.n_nodes + node) & (share[mine] == share) & (size[row] == size[stands[row]])
+    if not alike.all():
+        _refuse(f"rows merged into one object share their path: row {int(row[np.argmin(alike)])} does not")
+
+
+def _refuse(what: str, wrong: np.ndarray | None = None) -> None:
+    raise ContractError(what if wrong is None else what.format(int(np.argmax(wrong))))
