@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "api": {"interfaces", "model", "engine", "measure", "report"},
     "plugin": {"engine", "interfaces", "model"},
     "runs": {"plugin", "engine", "interfaces", "model"},
-    "config": {"runs", "plugin", "engine", "interfaces", "model"},
+    "config": {"runs", "plugin", "engine", "interfaces", "model", "measure"},
     "cli": {"config", "runs", "plugin", "engine", "interfaces", "model", "report", "measure"},
     "sklearn": {"plugin", "engine", "interfaces", "model"},
     "testing": {"api", "plugin", "engine", "interfaces", "model", "kernels"},
@@ -37,6 +37,7 @@ OUTSIDE = {
     "sklearn": {"sklearn", "report", "arboretum_data", "arboretum_classic"},
     "pluggy": {"plugin", "interfaces"},
     "numba": {"kernels", "testing", "arboretum_classic"},
+    "optuna": {"config"},
 }
 """Third-party package → rooms and plugins that may import it at all."""
 
@@ -46,7 +47,7 @@ OUTSIDE_WAIVERS = {
 }
 """(file, package) → reason; only for imports inside functions."""
 
-HEAVY = ("numba", "mlflow", "sklearn", "pandas", "scipy", "scikit_posthocs", "matplotlib", "pyarrow", "hydra", "omegaconf", "playwright")
+HEAVY = ("numba", "mlflow", "sklearn", "pandas", "scipy", "scikit_posthocs", "matplotlib", "pyarrow", "hydra", "omegaconf", "optuna", "playwright")
 FOR_PLUGINS = ("arboretum.api", "arboretum.kernels", "arboretum.testing")
 
 

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arboretum.cli import terminal
 from arboretum.cli.goal import DEFAULT, goal_of
 from arboretum.cli.varied import varied_keys
 from arboretum.errors import ConfigError
 from arboretum.measure.evaluate import better
+from arboretum.measure.pareto import pareto_front
 from arboretum.measure.places import BEST, CONFIDENCE, LEAST_SHARED, TIED, mean_and_error, places
 from arboretum.model.charts import Axis, Chart, DotChart, Line, LineChart, Panels
 from arboretum.model.record import Record
@@ -73,10 +75,14 @@ class Comparison:
     """The settings of a sweep, data set by data set, the best first."""
 
     settings: tuple[Setting, ...]
+    traded: tuple[str, ...] = ()
 
     @staticmethod
-    def of(records: Iterable[Record], goal: str = DEFAULT) -> Comparison:
-        """Group the runs by what varies besides seed and fold, and judge the settings of each data set by the goal."""
+    def of(records: Iterable[Record], goal: str = DEFAULT, traded: tuple[str, ...] = ()) -> Comparison:
+        """Group the runs by what varies besides seed and fold, and judge the settings of each data set by the goal.
+
+        traded : metrics besides the goal, for the front of those that no other beats in all of them.
+        """
         records = list(records)
         varied = varied_keys(records)
         groups: dict[tuple[str, ...], list[Record]] = {}
@@ -88,7 +94,7 @@ class Comparison:
         found: list[Setting] = []
         for dataset in sorted({setting.dataset for setting in settings}):
             found += _judged([setting for setting in settings if setting.dataset == dataset])
-        return Comparison(tuple(found))
+        return Comparison(tuple(found), traded)
 
     @property
     def best(self) -> list[Setting]:
@@ -111,7 +117,22 @@ class Comparison:
         table = text_table(rows, headings, width=width)
         if len(shown) < len(self.settings):
             table += f"… and {len(self.settings) - len(shown)} settings more\n"
-        return table + "".join(f"{line}\n" for line in self.legend())
+        return table + "".join(f"{line}\n" for line in (*self.legend(), *self.front()))
+
+    def front(self) -> list[str]:
+        """The settings that no other of their data set beats in the goal and all that is traded off against it, as a table."""
+        judged = [s for s in self.settings if s.goal and all(s.values(name) for name in self.traded)]
+        if not self.traded or not judged:
+            return []
+        rows = []
+        for dataset in dict.fromkeys(setting.dataset for setting in judged):
+            mine = [setting for setting in judged if setting.dataset == dataset]
+            metrics = (mine[0].goal, *self.traded)
+            points = [[mean_and_error(setting.values(name))[0] for name in metrics] for setting in mine]
+            for i in pareto_front(np.array(points), tuple(better(name, 1.0, 0.0) for name in metrics)):
+                rows.append({"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))})
+        headings = {name: name.replace("_", " ") for name in rows[0]} | {"setting": "no other is better in all"}
+        return ["", text_table(rows, headings).rstrip("\n")]
 
     def legend(self) -> list[str]:
         """What "best", "tied" and "±" stand for, where the table says them."""

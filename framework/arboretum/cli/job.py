@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import traceback
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ class Job:
     files : one-file plugins, for workers that have no registry yet.   index : folder of the index of finished runs.
     notes : where a sweep's jobs leave word; None for a single run, whose result or error is kept here.
     constant : keys that all jobs have alike.   varied : those with which the runs' names begin.   sweep_id : the tracker's id of the sweep.
+    goals : of a search, whose jobs return the values of these, or None.
     """
 
     files: tuple[str, ...]
@@ -41,6 +43,7 @@ class Job:
     sweep: Path | None = None
     constant: frozenset[str] = frozenset()
     varied: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
     sweep_id: str = ""
     finished: Index | None = None
     outcome: Outcome | None = None
@@ -66,9 +69,9 @@ class Job:
             return self._alone(resolved, folder)
         return self._in_sweep(resolved, hydra.job.num, hydra.overrides.task, folder)
 
-    def do(self, resolved: Resolved, number: int, overrides: Sequence[str], folder: Path) -> float:
-        """Do a job of a sweep that is resolved already."""
-        return self._in_sweep(lambda: resolved, number, overrides, folder)
+    def do(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
+        """Do a job of a sweep.   resolved : gives what it is made of, or raises ConfigError."""
+        return self._in_sweep(resolved, number, overrides, folder)
 
     @property
     def _session(self) -> Session:
@@ -106,19 +109,21 @@ class Job:
             self.error = error  # Hydra would print a remark of its own
         return None
 
-    def _in_sweep(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> float:
+    def _in_sweep(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
         task = [text for text in overrides if text.partition("=")[0] not in self.constant]
         label, notes = " ".join(task), Notes(self.notes)
         try:
             outcome = self._run(resolved, folder)
         except Exception as error:
             return self._failed(number, label, folder, error)
-        goal, warnings = self.resolved.settings.goal, outcome.warnings
+        goal, warnings, metrics = self.resolved.settings.goal, outcome.warnings, outcome.record.metrics
+        values: list[float] | None = None
         try:
-            goal = goal_of(goal, outcome.record.metrics)
+            goal = goal_of(goal, metrics)
+            values = [metrics.get(goal_of(one, metrics), math.nan) for one in self.goals]
         except ConfigError as error:
             warnings = (*warnings, str(error))
-        value = outcome.record.metrics.get(goal)
+        value = metrics.get(goal)
         notes.write(
             Note(
                 job=number,
@@ -132,9 +137,11 @@ class Job:
                 warnings=warnings,
             )
         )
+        if self.goals:
+            return values
         return worst(goal) if value is None else value
 
-    def _failed(self, job: int, label: str, folder: Path, error: Exception) -> float:
+    def _failed(self, job: int, label: str, folder: Path, error: Exception) -> float | None:
         text, trouble, folder = error_text(error), "", free_folder(folder)
         if os.environ.get(DEBUG) == "1":
             tell("".join(traceback.format_exception(error)).rstrip())
@@ -145,6 +152,8 @@ class Job:
         Notes(self.notes).write(
             Note(job, FAILED, label, str(folder), error=text, tracker_error=trouble, warnings=warnings)
         )
+        if self.goals:
+            return None
         return worst(self.resolved.settings.goal) if self.resolved else float("inf")
 
 

@@ -84,7 +84,7 @@ def close_dead(tracker: Any) -> int:
     for one in dead:
         folder = Path(one["folder"])
         sweep = attrs.evolve(read_sweep(folder) or Sweep(), id=one["id"])
-        compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT)
+        compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
         Parent(folder, sweep, tracker).close(compared, KILLED)
     return len(dead)
 

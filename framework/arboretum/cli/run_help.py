@@ -28,7 +28,8 @@ options:
   --cfg job           print the configuration instead of running it
   --help, --hydra-help
 
-folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere.
+folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere;
+hydra/sweeper=arboretum_optuna searches instead of running every combination.
 exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked; 130 interrupted.
 """
 

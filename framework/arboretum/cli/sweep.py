@@ -24,6 +24,7 @@ from arboretum.cli.signals import status_of, word_of
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.launch import multirun
 from arboretum.config.resolve import component_from
+from arboretum.config.search import STUDY, search_of
 from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, StoreError
 from arboretum.interfaces.component import KINDS
@@ -51,9 +52,9 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     check_goal(str(base.goal))
     _refuse_repeats(app.arguments.overrides)
     _refuse_mixture(folder, base)
+    post = Post(app, folder, base)
     _make_ready(folder)
     line, start = Line(), time.monotonic()
-    post = Post(app, folder, base)
     post.open(line)
     notes = Notes.open(folder)
     job = Job(
@@ -64,6 +65,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         sweep=folder.absolute(),
         constant=_constant_keys(app.arguments.overrides),
         varied=post.sweep.varied,
+        goals=post.goals,
         sweep_id=post.parent.sweep.id if post.parent else "",
         progress=_compiling(line),
     )
@@ -76,7 +78,8 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:
-        broken = ConfigError(" ".join(str(error).split()))
+        hint = "; hydra/sweeper=arboretum_optuna searches intervals" if "INTERVAL_SWEEP" in str(error) else ""
+        broken = ConfigError(" ".join(str(error).split()) + hint)
     except Exception as error:
         broken = error
     finally:
@@ -84,7 +87,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         notes.close()
     done = notes.read()
     records = records_of(folder)
-    compared = Comparison.of(records, post.sweep.goal)
+    compared = Comparison.of(records, post.sweep.goal, post.sweep.traded)
     if not ended:
         done = post.hand_in(done, line)
     trouble = post.close(compared, KILLED if ended else BROKEN if broken else ENDED)
@@ -116,8 +119,10 @@ class Post:
         self.config = OmegaConf.to_container(composed.task, resolve=False)
         before = read_sweep(folder)
         varied = dict.fromkeys((*_varied_keys(app.arguments.overrides, base), *(before.varied if before else ())))
-        overrides = tuple(app.arguments.overrides)
-        self.sweep = SweepNote(overrides, tuple(varied), str(base.goal), owner=owner())
+        overrides, search = tuple(app.arguments.overrides), search_of(base)
+        self.goals = search.goals if search else ()
+        goals = self.goals or (str(base.goal),)
+        self.sweep = SweepNote(overrides, tuple(varied), goals[0], owner=owner(), traded=goals[1:])
         self.parent: Parent | None = None
         self.trouble = ""
 
@@ -233,7 +238,7 @@ def _remove_leftovers(folder: Path) -> None:
     if any(folder.glob(f"*/{RECORD}")):
         return
     try:
-        for name in (MULTIRUN, SWEEP):
+        for name in (MULTIRUN, SWEEP, STUDY):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
     except OSError:

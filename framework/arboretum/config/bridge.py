@@ -23,6 +23,7 @@ from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
 from arboretum.blame import place, said
+from arboretum.config import search
 from arboretum.config.settings import root_defaults
 from arboretum.errors import PluginError
 from arboretum.interfaces.component import KINDS, MANY
@@ -84,6 +85,9 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
     _put(repo, None, PRIMARY, primary(start), None)
     if start.values:
         _put(repo, None, REPEATED, dict(start.values), "_global_")
+    hydra = repo.setdefault("hydra", {})
+    hydra["sweeper"] = dict(hydra.get("sweeper", {}))
+    hydra["sweeper"][f"{search.NAME}.yaml"] = _Node(f"{search.NAME}.yaml", search.option(), "hydra/sweeper", None, PRIMARY)
     for kind in KINDS:
         repo[kind] = {}
         if kind not in ("dataset", "method"):

@@ -70,6 +70,8 @@ class Loader(ConfigLoaderImpl):
         self._shapes: dict[tuple[str, ...], Callable[[], DictConfig]] = {}
         self._base: dict[tuple[tuple[str, ...], RunMode], DictConfig] = {}
         self._n_checked = 0
+        self.planned: int | None = None
+        """Jobs to come, as a sweeper states them that composes one after another."""
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
         return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_shapes": {}, "_base": {}}
@@ -108,8 +110,8 @@ class Loader(ConfigLoaderImpl):
 
     @property
     def n_checked(self) -> int:
-        """Number of a sweep's configurations found right so far."""
-        return self._n_checked
+        """Number of a sweep's configurations found right so far, or of those to come."""
+        return self._n_checked if self.planned is None else self.planned
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """One job's configuration: resolved at the first call, which is the check; a second call is the launcher's."""

@@ -5,7 +5,8 @@ Hydra's own way copies a job's whole configuration four times, for settings that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from arboretum.config.bridge import PRIMARY
 from arboretum.config.compose import Loader
 from arboretum.config.resolve import Resolved
+from arboretum.config.search import Searcher, search_of
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 PLAIN: dict[str, tuple[Any, ...]] = {
@@ -36,7 +38,7 @@ class Task(Protocol):
 
     def __call__(self, config: DictConfig) -> Any: ...
 
-    def do(self, resolved: Resolved, number: int, overrides: Sequence[str], folder: Path) -> float:
+    def do(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> float:
         """Do one job.   number : of the job.   overrides : its own.   folder : absolute."""
 
 
@@ -53,7 +55,8 @@ class Here(Launcher):
         for number, overrides in enumerate(job_overrides, initial_job_idx):
             own = [text for text in overrides if not text.startswith("hydra.")]
             done = JobReturn(overrides=own, status=JobStatus.COMPLETED)
-            done.return_value = self.task.do(self.loader.resolved(self.config, overrides), number, own, folder / str(number))
+            resolved = functools.partial(self.loader.resolved, self.config, overrides)
+            done.return_value = self.task.do(resolved, number, own, folder / str(number))
             returns.append(done)
         return returns
 
@@ -64,10 +67,18 @@ def multirun(hydra: Any, job: Task, overrides: Sequence[str]) -> Any:
     callbacks = Callbacks(config)
     callbacks.on_multirun_start(config=config, config_name=PRIMARY)
     context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
-    sweeper = Plugins.instance().instantiate_sweeper(config=config, hydra_context=context, task_function=job)
+    parts = {"hydra_context": context, "task_function": job, "config": config}
+    search = search_of(config)
+    if search is None:
+        sweeper = Plugins.instance().instantiate_sweeper(**parts)
+    else:
+        sweeper = Searcher(search)
+        sweeper.setup(**parts)
     if is_plain(config):
         sweeper.launcher = Here()
-        sweeper.launcher.setup(hydra_context=context, task_function=job, config=config)
+        sweeper.launcher.setup(**parts)
+    elif search is not None:
+        sweeper.launcher = Plugins.instance().instantiate_launcher(**parts)
     returned = sweeper.sweep(arguments=OmegaConf.to_container(config.hydra.overrides.task, resolve=False))
     callbacks.on_multirun_end(config=config, config_name=PRIMARY)
     return returned

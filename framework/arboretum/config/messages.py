@@ -10,6 +10,7 @@ import attrs
 import yaml
 from hydra.errors import CompactHydraException, MissingConfigException, OverrideParseException
 
+from arboretum.config.search import NAME as SEARCH
 from arboretum.config.settings import SETTINGS, Limits
 from arboretum.errors import ArboretumError, ConfigError, closest, unknown
 from arboretum.interfaces.component import KINDS, MANY
@@ -76,7 +77,8 @@ def _missing(error: MissingConfigException, registry: Registry) -> ConfigError:
     if group.startswith("hydra/"):
         kind = group.removeprefix("hydra/")
         listed = [line.strip() for line in str(error).split("\n") if line.startswith("\t") and "provider=" not in line]
-        way_out = f"install its package (hydra-{option}-{kind})" if kind in ("launcher", "sweeper") else "see Hydra's docs"
+        way_out = f"install its package (hydra-{option}-{kind})" if kind == "launcher" else "see Hydra's docs"
+        way_out = f"{SEARCH} searches with Optuna" if kind == "sweeper" else way_out
         return ConfigError(f"unknown {group} {option!r}; known: {', '.join(listed)}; {way_out}")
     where = "" if group else " (is --config-dir given?)"
     return ConfigError(" ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where)

@@ -50,10 +50,11 @@ def read_settings(values: dict[str, Any]) -> Settings:
         msg = f"budget has the keys seconds and memory_mb (budget.seconds=60); got {budget!r}"
         raise ConfigError(msg)
     rest = {key: value for key, value in values.items() if key != "budget"}
-    return _read(Settings, rest, "", {"budget": _read(Limits, budget, "budget.", {})})
+    return read(Settings, rest, "", {"budget": read(Limits, budget, "budget.", {})})
 
 
-def _read(cls: type, values: dict[str, Any], prefix: str, more: dict[str, Any]) -> Any:
+def read(cls: type, values: dict[str, Any], prefix: str, more: dict[str, Any]) -> Any:
+    """Build a class of settings; raises ConfigError naming key, rule and value.   prefix : of its keys.   more : built already."""
     types = field_types(cls)
     stray = [key for key in values if key not in types]
     if stray:

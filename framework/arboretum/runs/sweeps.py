@@ -33,6 +33,7 @@ class Sweep:
     overrides : of the last command.   varied : keys that differ, with which names begin.   goal : what is best.
     tracker : its name and fields, {} without one.   id : the parent's there, "" where none could be opened.
     owner : of the process that works on it (:func:`owner`).   status : RUNNING, then how it ended.
+    traded : metrics that a search trades off against the goal.
     """
 
     overrides: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Sweep:
     id: str = ""
     owner: str = ""
     status: str = RUNNING
+    traded: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -64,7 +66,8 @@ def read_sweep(folder: Path) -> Sweep | None:
     """The sweep that a folder holds; None where it is none, or nothing can be read."""
     try:
         data = parse((folder / SWEEP).read_text(encoding="utf-8"))
-        return Sweep(**{**data, "overrides": tuple(data["overrides"]), "varied": tuple(data["varied"])})
+        lists = {name: tuple(data[name]) for name in ("overrides", "varied", "traded") if name in data}
+        return Sweep(**{**data, **lists})
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -1,0 +1,257 @@
+"""Adaptive search, ``hydra/sweeper=arboretum_optuna``: Optuna proposes settings, the launcher runs them.
+
+A trial is a setting; its value is the mean over the seeds and folds that the command names.  The study lies in the sweep's
+folder, so that the same command goes on where it stopped.  Optuna is loaded when a search begins, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf
+
+from arboretum.config.settings import Settings, read
+from arboretum.errors import ConfigError
+from arboretum.interfaces.component import param
+from arboretum.measure.evaluate import HIGHER, direction
+
+NAME = "arboretum_optuna"
+STUDY = "study.db"
+REPEATED = ("seed", "split.fold")
+"""Keys whose values are no settings: every trial runs them all."""
+POPULATION = 20
+"""Trials of a generation of nsga2: Optuna's 50 would leave a search of a hundred trials at its second."""
+
+
+@attrs.frozen
+class Search:
+    """The fields of the option."""
+
+    kind = "hydra.sweeper"
+
+    n_trials: int = param(20, "settings to try, those of earlier calls included", ge=1)
+    n_jobs: int = param(1, "settings proposed at a time, for a launcher that runs jobs side by side", ge=1)
+    sampler: str = param("tpe", "who proposes", choices=("tpe", "random", "grid", "nsga2"))
+    seed: int = param(0, "seed of the proposals", ge=0)
+    goals: tuple[str, ...] = param((), "metrics to optimise, several for their trade-off; default: the run's goal")
+    params: dict[str, str] | None = param(None, "key → what to try, as on the command line")
+
+
+def option() -> dict[str, Any]:
+    """The option's node for Hydra's store; it has a name and no ``_target_``: a configuration names no code."""
+    defaults = attrs.asdict(Search())
+    return {"name": NAME, **defaults, "goals": list(defaults["goals"])}
+
+
+def search_of(config: DictConfig) -> Search | None:
+    """The search that a configuration asks for, its goals named; None where it asks for another sweeper.  Raises ConfigError."""
+    values = OmegaConf.to_container(config.hydra.sweeper, resolve=True)
+    if not isinstance(values, dict) or values.pop("name", None) != NAME:
+        return None
+    found = read(Search, values, "hydra.sweeper.", {})
+    found = attrs.evolve(found, goals=found.goals or (str(config.get("goal") or Settings().goal),))
+    for goal in found.goals:
+        direction(goal)
+    if found.sampler == "nsga2" and len(found.goals) < 2:
+        raise ConfigError("hydra.sweeper.sampler=nsga2 needs several goals; say hydra.sweeper.goals=[valid_error,expected_cost]")
+    return found
+
+
+@attrs.frozen
+class Tried:
+    """One key of the search.   values : of a discrete one, as overrides say them.   low, high, step, log : of a numeric one."""
+
+    key: str
+    said: str
+    values: tuple[Any, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    step: float | None = None
+    log: bool = False
+
+    @staticmethod
+    def of(override: Override) -> Tried:
+        """Read ``interval(a,b)``, ``range(a,b)``, ``choice(a,b)`` or ``a,b``, with ``tag(log, …)`` and ``int(…)``."""
+        key, said, value = override.get_key_element(), override.input_line, override.value()
+        log = "log" in value.tags
+        if override.is_interval_sweep():
+            return Tried(key, said, (), value.start, value.end, None, log)
+        if not override.is_range_sweep():
+            return Tried(key, said, tuple(override.sweep_string_iterator()))
+        items = sorted(override.sweep_iterator())
+        if not items:
+            raise ConfigError(f"{said} holds no value")
+        return Tried(key, said, tuple(items), items[0], items[-1], None if log else abs(value.step), log)
+
+    @property
+    def is_numeric(self) -> bool:
+        return not self.values or not isinstance(self.values[0], str)
+
+    def distribution(self, kinds: Any) -> Any:
+        """Optuna's.   kinds : ``optuna.distributions``.   Raises ConfigError."""
+        if not self.is_numeric:
+            return kinds.CategoricalDistribution(self.values)
+        whole = isinstance(self.low, int) and isinstance(self.high, int)
+        more = {} if self.step is None else {"step": self.step}
+        try:
+            return (kinds.IntDistribution if whole else kinds.FloatDistribution)(self.low, self.high, log=self.log, **more)
+        except ValueError as error:
+            raise ConfigError(f"{self.said}: {' '.join(str(error).split())}") from None
+
+    @property
+    def ends(self) -> Sequence[Any]:
+        """Values that are tried before anything is run: all choices, or the ends of a range."""
+        return self.values if not self.is_numeric else (self.low, self.high)
+
+    def override(self, value: Any) -> str:
+        return f"{self.key}={value}"
+
+
+@attrs.frozen
+class Space:
+    """What a command searches.   fixed : overrides of every job.   repeats : those of each job of a trial."""
+
+    fixed: tuple[str, ...]
+    tried: tuple[Tried, ...]
+    repeats: tuple[tuple[str, ...], ...]
+
+    @staticmethod
+    def of(overrides: Sequence[Override]) -> Space:
+        """Sort the overrides; raises ConfigError where there is nothing to search, or several data sets."""
+        last = {override.get_key_element(): override for override in overrides}
+        swept = {key: override for key, override in last.items() if override.is_sweep_override()}
+        repeated = [override for key, override in swept.items() if key in REPEATED and override.is_discrete_sweep()]
+        if "dataset" in swept:
+            msg = f"{swept['dataset'].input_line}: errors on two data sets cannot be compared; search on one at a time"
+            raise ConfigError(msg)
+        tried = tuple(Tried.of(override) for override in swept.values() if override not in repeated)
+        if not tried:
+            msg = f"hydra/sweeper={NAME} has nothing to search; give a key several values: "
+            raise ConfigError(msg + "'stopping.standard.max_depth=range(1,10)', 'criterion.lam=tag(log, interval(0.1,100))'")
+        products = itertools.product(*([f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] for o in repeated))
+        fixed = (f"{key}={o.get_value_element_as_str()}" for key, o in last.items() if key not in swept)
+        return Space(tuple(fixed), tried, tuple(products))
+
+    def grid(self) -> list[dict[str, Any]]:
+        """Every setting, in order.  Raises ConfigError for an interval."""
+        for one in self.tried:
+            if not one.values:
+                raise ConfigError(f"{one.said}: a grid needs values; say range(…) or choice(…), or take another hydra.sweeper.sampler")
+        return [
+            dict(zip((one.key for one in self.tried), values, strict=True))
+            for values in itertools.product(*(one.values for one in self.tried))
+        ]
+
+    def jobs(self, setting: Mapping[str, Any]) -> list[list[str]]:
+        """The overrides of each job of a setting."""
+        chosen = [one.override(setting[one.key]) for one in self.tried]
+        return [[*self.fixed, *chosen, *repeat] for repeat in self.repeats]
+
+    def samples(self) -> Iterator[list[str]]:
+        """A job with each end of each key, the others at their first."""
+        first = {one.key: one.ends[0] for one in self.tried}
+        seen = [{**first, one.key: value} for one in self.tried for value in one.ends]
+        yield from (self.jobs(setting)[0] for i, setting in enumerate(seen) if setting not in seen[:i])
+
+
+class Searcher(Sweeper):
+    """Runs trials until there are ``n_trials`` in the study."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        self.hydra_context, self.config = hydra_context, config
+
+    def sweep(self, arguments: list[str]) -> None:
+        """Search.  Raises ConfigError: Optuna is not installed, a key cannot be searched so, the study is of another search."""
+        optuna = _optuna()
+        loader = self.hydra_context.config_loader
+        said = [f"{key}={value}" for key, value in (self.search.params or {}).items()]
+        self.space = Space.of(OverridesParser.create(config_loader=loader).parse_overrides([*said, *arguments]))
+        kinds = {one.key: one.distribution(optuna.distributions) for one in self.space.tried}
+        grid = self.space.grid() if self.search.sampler == "grid" else None
+        self.validate_batch_is_legal(list(self.space.samples()))
+        folder = Path(str(self.config.hydra.sweep.dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        self.study = self._study(optuna, folder / STUDY)
+        OmegaConf.save(self.config, folder / "multirun.yaml")
+        trials = self.study.get_trials(deepcopy=False)
+        whole = [trial for trial in trials if trial.params.keys() == kinds.keys()]
+        left = [trial for trial in whole if not trial.state.is_finished()]
+        wanted = min(self.search.n_trials, len(grid) if grid else self.search.n_trials)
+        loader.planned = (len(left) + max(wanted - len(whole), 0)) * len(self.space.repeats)
+        for trial in trials:
+            if not trial.state.is_finished() and trial not in left:  # killed while it was proposed
+                self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        for trial in left:  # killed while it was run
+            self._run(optuna, [trial])
+        for start in range(len(whole), wanted, self.search.n_jobs):
+            batch = []
+            for number in range(start, min(start + self.search.n_jobs, wanted)):
+                if grid:
+                    self.study.enqueue_trial(grid[number], skip_if_exists=True)
+                self.study.sampler = self._sampler(optuna, number)
+                batch.append(self.study.ask(kinds))
+            self._run(optuna, batch)
+
+    def _run(self, optuna: Any, trials: Sequence[Any]) -> None:
+        """Launch the jobs of trials with successive numbers and tell what they returned; None fails a trial."""
+        n = len(self.space.repeats)
+        jobs = [job for trial in trials for job in self.space.jobs(trial.params)]
+        returned = [job.return_value for job in self.launcher.launch(jobs, initial_job_idx=trials[0].number * n)]
+        for i, trial in enumerate(trials):
+            values = _means(returned[i * n : (i + 1) * n])
+            state = optuna.trial.TrialState.FAIL if values is None else None
+            self.study.tell(trial.number, values, state=state)
+
+    def _study(self, optuna: Any, file: Path) -> Any:
+        """The study in the folder, made if it is not there.  Raises ConfigError when it is of another search."""
+        from sqlalchemy import URL
+
+        goals = self.search.goals
+        study = optuna.create_study(
+            storage=URL.create("sqlite", database=str(file.absolute())).render_as_string(),
+            study_name=NAME,
+            directions=["maximize" if direction(goal) == HIGHER else "minimize" for goal in goals],
+            load_if_exists=True,
+        )
+        asked = json.dumps([[one.said for one in self.space.tried], *map(list, (goals, self.space.fixed, self.space.repeats))])
+        if study.user_attrs.setdefault("search", asked) != asked:
+            raise ConfigError(f"{str(file)!r} holds another search; it is kept: choose another folder with hydra.sweep.dir=FOLDER")
+        study.set_user_attr("search", asked)
+        return study
+
+    def _sampler(self, optuna: Any, number: int) -> Any:
+        """A sampler for one trial, so that a search that was interrupted proposes what it would have proposed."""
+        seed = int(np.random.SeedSequence([self.search.seed, number]).generate_state(1)[0])
+        if self.search.sampler == "nsga2":
+            return optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
+        return (optuna.samplers.TPESampler if self.search.sampler == "tpe" else optuna.samplers.RandomSampler)(seed=seed)
+
+
+def _means(returned: Sequence[Any]) -> list[float] | None:
+    """Means per goal over a trial's jobs; None where one failed or has no finite value."""
+    if any(values is None or not all(map(math.isfinite, values)) for values in returned):
+        return None
+    return [math.fsum(values) / len(returned) for values in zip(*returned, strict=True)]
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise ConfigError(f"hydra/sweeper={NAME} needs Optuna; install it with pip install 'arboretum[optuna]'") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
