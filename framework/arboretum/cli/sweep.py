@@ -24,6 +24,7 @@ from arboretum.cli.signals import status_of, word_of
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.launch import multirun
 from arboretum.config.resolve import component_from
+from arboretum.config.search import NAME as SEARCH
 from arboretum.config.search import STUDY, search_of
 from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, StoreError
@@ -78,8 +79,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:
-        hint = "; hydra/sweeper=arboretum_optuna searches intervals" if "INTERVAL_SWEEP" in str(error) else ""
-        broken = ConfigError(" ".join(str(error).split()) + hint)
+        broken = _explained(error)
     except Exception as error:
         broken = error
     finally:
@@ -107,6 +107,11 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     if broken is not None:
         raise broken
     return _status(done, trouble)
+
+
+def _explained(error: HydraException) -> ConfigError:
+    hint = f"; hydra/sweeper={SEARCH} searches intervals" if "INTERVAL_SWEEP" in str(error) else ""
+    return ConfigError(" ".join(str(error).split()) + hint)
 
 
 class Post:
