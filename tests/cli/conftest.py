@@ -47,7 +47,7 @@ class Toy:
 
 TRACKER = '''
 """A tracker that keeps lines in a file, and fails where it is told to."""
-import json
+import json, os, signal
 from pathlib import Path
 import attrs
 from arboretum.api import TrackerError, param
@@ -62,10 +62,13 @@ class Lines:
     file: str = param("lines.jsonl", "where to write")
     fails: str = param("", "the call that fails")
     heals: bool = param(False, "fails once only")
+    kills: bool = param(False, "fails by killing its process")
 
     def _write(self, call, **more):
         if self.fails == call and not (self.heals and Path("healed").exists()):
             Path("healed").touch()
+            if self.kills:
+                os.kill(os.getpid(), signal.SIGKILL)
             raise RuntimeError(f"no {call} today")
         with Path(self.file).open("a") as stream:
             stream.write(json.dumps({"call": call, **more}) + "\\n")

@@ -328,14 +328,19 @@ def work(folder):
 '''
 
 
-def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(command, here):
+def fresh_launcher(here) -> dict[str, str]:
+    """Install the launcher "fresh" in the working folder; returns the environment that finds it."""
     package = here / "path" / "hydra_plugins" / "hydra_joblib_launcher"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "joblib_launcher.py").write_text(LAUNCHER)
+    return {"PYTHONPATH": str(here / "path")}
+
+
+def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(command, here):
     result = command.run(
         "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=1,2",
-        "dataset.fails_at=2", "hydra/launcher=fresh", "hydra.sweep.dir=s", env={"PYTHONPATH": str(here / "path")},
+        "dataset.fails_at=2", "hydra/launcher=fresh", "hydra.sweep.dir=s", env=fresh_launcher(here),
     )  # fmt: skip
     assert result.status == 1, result.err
     assert "2 of 2, 1 failed; " in result.out
@@ -343,6 +348,19 @@ def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(
     assert [line["call"] for line in lines_of(here) if line["call"] != "prepare"] == [
         "open_sweep", "store", "store_failure", "annotate", "close_sweep",
     ]  # fmt: skip
+
+
+def test_a_killed_worker_leaves_table_and_parent_of_what_is_finished(command, here):
+    result = command.run(
+        "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=1,2",
+        "tracker.fails=store", "tracker.kills=true", "tracker.heals=true", "hydra/launcher=fresh", "hydra.sweep.dir=s",
+        env=fresh_launcher(here),
+    )  # fmt: skip
+    assert result.status == 1
+    assert result.out.splitlines()[2].split()[-2] == "1", "the run that was kept before its worker died"
+    stored, told, closed = lines_of(here)[-3:]
+    assert (stored["call"], stored["name"], stored["sweep"]) == ("store", "seed=1 cart toy", "parent")
+    assert told["call"] == "annotate" and (closed["status"], "test_error" in closed["best"]) == ("FAILED", True)
 
 
 def test_joblib_runs_the_jobs_in_parallel_with_progress_tracking_and_skip_finished(command, here):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from arboretum.config.resolve import component_from
 from arboretum.config.search import NAME as SEARCH
 from arboretum.config.search import STUDY, search_of
 from arboretum.engine.check import check_goal
-from arboretum.errors import ConfigError, StoreError
+from arboretum.errors import ArboretumError, ConfigError, StoreError
 from arboretum.interfaces.component import KINDS
 from arboretum.runs.folder import RECORD, make_ready
 from arboretum.runs.index import default_root
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 FAILED_STATUS, TRACKER_FAILED = 1, 3
 SHOWN_FAILURES = 20
 CHECKING_SECONDS = 2.0
+DIED = "a worker process ended before its run was done (killed, or out of memory: fewer workers may help)"
 MULTIRUN = "multirun.yaml"
 """What Hydra notes of a sweep in its folder."""
 LAST = ("seed", "split.fold")
@@ -91,19 +93,17 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     if not ended:
         done = post.hand_in(done, line)
     trouble = post.close(compared, KILLED if ended else BROKEN if broken else ENDED)
-    if broken is not None and not done:
+    if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
         _remove_leftovers(folder)
         raise broken
     if records:
         terminal.say("\n".join([compared.text(terminal.width() if terminal.is_terminal() else None), *uncertified(records)]))
     _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
     if ended is not None:
-        kept = sum(note.status != FAILED for note in done)
-        terminal.tell(
-            f"arboretum: {word_of(ended)}; {kept} of {loader.n_checked} runs are finished and kept in {folder} "
-            "(the same command with skip_finished=true does the others)"
-        )
+        terminal.tell(f"arboretum: {word_of(ended)}; {_kept(done, loader.n_checked, folder)}")
         return status_of(ended)
+    if isinstance(broken, BrokenExecutor):
+        raise StoreError(f"{DIED}; {_kept(done, loader.n_checked, folder)}") from broken
     if broken is not None:
         raise broken
     return _status(done, trouble)
@@ -175,6 +175,12 @@ class Post:
                 trouble = self.app.session.ask(self.component, lambda: self.parent.close(compared, status))
             self.trouble = self.trouble or trouble
         return self.trouble
+
+
+def _kept(notes: Sequence[Note], total: int, folder: Path) -> str:
+    kept = sum(note.status != FAILED for note in notes)
+    others = "the same command with skip_finished=true does the others"
+    return f"{kept} of {total} runs are finished and kept in {folder} ({others})"
 
 
 def _varied_keys(overrides: Sequence[str], base: Any) -> list[str]:
