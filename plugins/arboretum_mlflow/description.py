@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from arboretum.api import Record
@@ -44,7 +44,7 @@ def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, An
     """
     failures = sum(child["status"] == "FAILED" for child in children)
     pieces = [f"**{len(children)} run{'s' * (len(children) != 1)}**" + (f", {failures} failed" if failures else "")]
-    told = {name: count for name, count in varied.items() if name.partition(".")[0] == name or name.partition(".")[0] not in varied}
+    told = {name: varied[name] for name in chosen(varied)}
     if told:
         pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in told.items()))
     known = {name for child in children for name in child["metrics"]}
@@ -60,6 +60,11 @@ def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, An
         if len(children) > SHOWN_CHILDREN:
             pieces.append(f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed under this run.")
     return "\n\n".join(pieces)
+
+
+def chosen(varied: Iterable[str]) -> list[str]:
+    """What was varied, without the fields that differ only because their component does."""
+    return [name for name in varied if name.partition(".")[0] == name or name.partition(".")[0] not in varied]
 
 
 def _headline(record: Record) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 
 from arboretum.api import ColumnKind, Record, RunInfo, Tree
-from arboretum_mlflow.description import RUNNING, describe_failure, describe_run
+from arboretum_mlflow.description import FIRST_COLUMNS, RUNNING, describe_failure, describe_run
 from arboretum_mlflow.flatten import MAX_NAME, MAX_TAG, parameters, sanitised, shorten
 
 MAX_DIGEST = 36
@@ -121,7 +121,8 @@ def default_name(params: Mapping[str, str], data: Mapping[str, Any]) -> str:
 
 def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
     """Metrics, timings ("time_fit", seconds), the numbers of solution and certificate; and the names left out as not finite."""
-    found: dict[str, Any] = dict(record.metrics)
+    first = [name for name in (record.config.get("goal"), *FIRST_COLUMNS) if name in record.metrics]  # the UI keeps this order
+    found: dict[str, Any] = {name: record.metrics[name] for name in (*first, *record.metrics)}
     if record.solution is not None:
         values = record.solution.to_json()
         found |= {f"solution.{name}": values[name] for name in ("value", "lower_bound", "gap", "subproblems")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -17,21 +18,27 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from arboretum.api import TrackerError
-from arboretum_mlflow.description import RUNNING, describe_sweep
+from arboretum_mlflow.description import RUNNING, chosen, describe_sweep
 from arboretum_mlflow.flatten import MAX_TAG, chunks, shorten
 from arboretum_mlflow.location import Location
 from arboretum_mlflow.trouble import WAY_OUT
 
+NOTE = "mlflow.note.content"
+WELCOME = "Decision trees grown by `arboretum run`; sweeps are the parents of their runs."
 EXPERIMENT_TAGS = {
     "mlflow.experimentKind": "custom_model_development",  # the UI opens on runs, not on traces of language models
-    "mlflow.note.content": "Decision trees grown by `arboretum run`; sweeps are the parents of their runs.",
+    NOTE: WELCOME,
 }
-VIEW = "arboretum"
-COLUMNS = (
-    *("params.`dataset`", "params.`method`", "params.`criterion`", "params.`impurity`", "params.`seed`"),
-    *("metrics.`valid_error`", "metrics.`test_error`", "metrics.`n_leaves`", "metrics.`depth`"),
-)
+RUNS_VIEW, SWEEPS_VIEW = "arboretum", "sweeps"
+SWEEPS = "tags.arboretum.role = 'sweep'"
+PARAMETERS = ("dataset", "method", "criterion", "impurity", "seed")
+METRICS = ("valid_error", "test_error", "n_leaves")
 """What the list of runs shows besides name and time, under the address that ``arboretum ui`` prints."""
+LISTED = 50
+"""The newest sweeps: the experiment's note names them, and what they vary and call best are columns, too."""
+VARIED = "arboretum.varied"
+"""Tag of a sweep: the parameters that differ between its runs, as JSON."""
+MOST_VARIED = 5
 SHOWN_TOO = ("kept_", "verdicts_")
 """How the metrics begin that are columns where there are any: what a tuner or a pruner kept (``kept_lam``), and how many
 cells and claims of a reproduction pass."""
@@ -77,13 +84,43 @@ class Writer:
     def share_view(self) -> str:
         """Keep the choice of columns on the experiment, as the UI's "share" button does; returns the page's address.
 
+        Columns are what the newest sweeps vary and call best besides the usual ones.  A second view lists the sweeps alone, since
+        a long one fills the first page of all runs; the experiment's note leads there.
         Where no run of this experiment was kept, the list of experiments is the page.
         """
         if self.client.get_experiment_by_name(self.experiment) is None:
             return "#/experiments"
-        chosen = {"selectedColumns": ["attributes.`Created`", "attributes.`Duration`", *COLUMNS, *self._further()]}
-        self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", json.dumps(chosen))
-        return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
+        newest = self.client.search_runs([self.experiment_id], SWEEPS, max_results=LISTED, order_by=["attributes.start_time DESC"])
+        varied = dict.fromkeys(name for run in newest for name in json.loads(run.data.tags.get(VARIED, "[]")))
+        goals = [run.data.params["goal"] for run in newest if "goal" in run.data.params]
+        parameters = dict.fromkeys((*list(varied)[:MOST_VARIED], *PARAMETERS))
+        metrics = dict.fromkeys((*goals[:MOST_VARIED], *METRICS))
+        columns = [f"attributes.`{name}`" for name in ("Created", "Duration")]
+        columns += [*(f"params.`{name}`" for name in parameters), *(f"metrics.`{name}`" for name in metrics), *self._further()]
+        for view, filtered in ((RUNS_VIEW, ""), (SWEEPS_VIEW, SWEEPS)):
+            state = {"selectedColumns": columns, **({"searchFilter": filtered} if filtered else {})}
+            self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{view}", json.dumps(state))
+        self._list_sweeps(newest)
+        return self._page(RUNS_VIEW)
+
+    def _page(self, view: str) -> str:
+        return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={view}"
+
+    def _list_sweeps(self, newest: Sequence[Run]) -> None:
+        """Put links to the sweeps into the experiment's note, unless somebody wrote another one."""
+        before = self.client.get_experiment(self.experiment_id).tags.get(NOTE, WELCOME)
+        if not before.startswith(WELCOME) or not newest:
+            return
+        lines = [f"{WELCOME} [All sweeps]({self._page(SWEEPS_VIEW)}); the newest:", ""]
+        for run in newest:
+            name = re.sub(r"([\\\[\]`*_<>])", r"\\\1", run.info.run_name)
+            count = run.data.metrics.get("runs")
+            told = run.info.status.lower() + ("" if count is None else f", runs: {count:.0f}")
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.info.start_time / 1000))
+            lines.append(f"- {when} [{name}](#/experiments/{self.experiment_id}/runs/{run.info.run_id}): {told}")
+        while len("\n".join(lines)) > MAX_TAG:
+            lines.pop()
+        self.client.set_experiment_tag(self.experiment_id, NOTE, "\n".join(lines))
 
     def _further(self) -> list[str]:
         """Columns that not every store needs, where the newest runs have any."""
@@ -194,17 +231,20 @@ class Writer:
         """The parents that nobody closed."""
         if self.client.get_experiment_by_name(self.experiment) is None:
             return []
-        filtered = "attributes.status = 'RUNNING' and tags.arboretum.role = 'sweep'"
+        filtered = f"attributes.status = 'RUNNING' and {SWEEPS}"
         found = self.client.search_runs([self.experiment_id], filtered, max_results=PAGE)
         told = {"owner": "arboretum.owner", "folder": "arboretum.folder"}
         return [{"id": r.info.run_id, **{name: r.data.tags.get(tag, "") for name, tag in told.items()}} for r in found]
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
-        """Files on the parent of a sweep, and the words that its description begins with."""
+        """Files on the parent of a sweep, and the words that its description begins with; a single picture is shown there."""
         run = self.client.get_run(sweep_id)
         self._write_files(run, files)
+        pictures = [name for name in files if name.endswith(".svg")]
+        if text and len(pictures) == 1:
+            text += f"\n\n![{pictures[0]}](get-artifact?path={pictures[0]}&run_uuid={sweep_id})"
         if text:
-            self.client.set_tag(sweep_id, "mlflow.note.content", shorten(text, MAX_TAG))
+            self.client.set_tag(sweep_id, NOTE, shorten(text, MAX_TAG))
 
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """Put the best metrics on the parent and end it; then the parameters that its runs share, and a summary.
@@ -230,12 +270,13 @@ class Writer:
             }
             for r in children
         ]
-        said = self.client.get_run(sweep_id).data.tags.get("mlflow.note.content", RUNNING)
+        said = self.client.get_run(sweep_id).data.tags.get(NOTE, RUNNING)
         summary = describe_sweep(best, shown, varied, said == RUNNING)
         text = summary if said == RUNNING else f"{said}\n\n{summary}"
         if stale:
             text += f"\n\nSince this sweep went on, these parameters are no longer those of all runs: {', '.join(stale)}."
-        self.client.log_batch(sweep_id, tags=[RunTag("mlflow.note.content", shorten(text, MAX_TAG))])
+        tags = {NOTE: text, VARIED: json.dumps([name for name in chosen(varied) if name not in PARAMETERS][:MOST_VARIED])}
+        self.client.log_batch(sweep_id, tags=[RunTag(name, shorten(value, MAX_TAG)) for name, value in tags.items()])
 
     def _children(self, sweep_id: str) -> list[Run]:
         """The runs of a sweep, oldest first, at most ``SUMMARISED``."""

@@ -104,6 +104,8 @@ def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
     """
     means = [setting.metrics() for setting in best]
     shared = [name for name in (means[0] if means else {}) if all(name in metrics for metrics in means)]
+    first = [name for name in (*(setting.goal for setting in best), *CHIEF) if name in shared]  # lists show them in this order
+    shared = dict.fromkeys((*first, *shared))
     found = {name: math.fsum(metrics[name] for metrics in means) / len(means) for name in shared}
     for setting, metrics in zip(best, means, strict=True) if len(best) > 1 else ():
         chief = [name for name in dict.fromkeys((setting.goal, *CHIEF)) if name in metrics]

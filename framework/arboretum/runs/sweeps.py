@@ -47,10 +47,12 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """The overrides that say what is done: those that vary first, none that say how it is kept."""
-        said = [(text.partition("=")[0].lstrip("+~"), text) for text in self.overrides]
-        told = [one for one in said if one[0] not in UNSAID and not one[0].startswith(("hydra.", "hydra/", "tracker."))]
-        return " ".join(text for _, text in sorted(told, key=lambda one: one[0] not in self.varied)) or "sweep"
+        """The overrides that say what is done, as in the runs' names: what varies first, nothing of how it is kept."""
+        said = [text.lstrip("+").partition("=") for text in self.overrides]
+        told = [(key, value) for key, _, value in said if key not in UNSAID and not key.startswith(("hydra.", "hydra/", "tracker."))]
+        order = {key: place for place, key in enumerate(self.varied)}
+        told.sort(key=lambda one: order.get(one[0], len(order)))
+        return " ".join(f"{key.rpartition('.')[2]}={value}" for key, value in told) or "sweep"
 
     @property
     def is_running(self) -> bool:

@@ -216,9 +216,58 @@ def test_kept_values_and_verdicts_are_columns_of_the_list_of_runs_and_of_a_sweep
         tracker._courier.ask("share_view")
     finally:
         tracker.close()
-    ((view,),) = ask("SELECT value FROM experiment_tags WHERE key LIKE 'mlflow.sharedViewState.%'")
+    ((view,),) = ask("SELECT value FROM experiment_tags WHERE key = 'mlflow.sharedViewState.arboretum'")
     further = ["metrics.`kept_lam`", "metrics.`verdicts_FAIL`", "metrics.`verdicts_PASS`"]
     assert json.loads(view)["selectedColumns"][-3:] == further
+
+
+def test_what_sweeps_vary_and_call_best_are_columns_and_older_sweeps_are_listed(fresh_store, tmp_path):
+    tracker = MLflowTracker(uri=fresh_store)
+    sweeps = []
+    try:
+        for field in ("max_depth", "min_[leaf]"):
+            sweeps.append(tracker.open_sweep(f"{field}=1,2", {}))
+            for value in (1, 2):
+                config = {**sample_record().config, "goal": "n_leaves", "stopping": {"standard": {field: value}}}
+                record = attrs.evolve(sample_record(value), config=config)
+                tracker.store(sample_run(tmp_path / field / str(value), value, sweeps[-1]), record, sample_files(record))
+            tracker.close_sweep(sweeps[-1], {}, "FINISHED")
+        page = tracker._courier.ask("share_view")
+    finally:
+        tracker.close()
+    with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
+        tags = dict(base.execute("SELECT key, value FROM experiment_tags").fetchall())
+        child = "SELECT run_uuid FROM runs WHERE name LIKE 'cart%' LIMIT 1"
+        names = base.execute(f"SELECT key FROM latest_metrics WHERE run_uuid = ({child}) ORDER BY rowid").fetchall()
+    assert [name for (name,) in names][:3] == ["n_leaves", "valid_error", "train_error"], "the goal, then the errors"
+    assert page.endswith("viewStateShareKey=arboretum")
+    runs, parents = (json.loads(tags[f"mlflow.sharedViewState.{view}"]) for view in ("arboretum", "sweeps"))
+    swept = [f"params.`stopping.standard.{field}`" for field in ("max_depth", "min__leaf_")]
+    assert {*swept, "metrics.`n_leaves`"} <= set(runs["selectedColumns"]) and "searchFilter" not in runs
+    assert parents == {**runs, "searchFilter": "tags.arboretum.role = 'sweep'"}
+    note = tags["mlflow.note.content"]
+    assert "viewStateShareKey=sweeps" in note and f"/runs/{sweeps[0]}): finished, runs: 2" in note
+    assert note.index(sweeps[1]) < note.index(sweeps[0]), "the newest first"
+    assert r"[min\_\[leaf\]=1,2](" in note
+
+
+def test_a_note_that_somebody_wrote_stays(fresh_store):
+    tracker = MLflowTracker(uri=fresh_store)
+    tracker.close_sweep(tracker.open_sweep("one", {}), {}, "FINISHED")
+    with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
+        base.execute("UPDATE experiment_tags SET value = 'my own words' WHERE key = 'mlflow.note.content'")
+    tracker._courier.ask("share_view")
+    tracker.close()
+    with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
+        assert base.execute("SELECT value FROM experiment_tags WHERE key = 'mlflow.note.content'").fetchall() == [("my own words",)]
+
+
+def test_the_only_picture_of_a_sweep_is_on_its_page(mlflow_tracker, query):
+    sweep = mlflow_tracker.open_sweep("one", {})
+    mlflow_tracker.annotate(sweep, "the table", {"comparison.svg": "<svg/>", "comparison.csv": "a"})
+    mlflow_tracker.close_sweep(sweep, {}, "FINISHED")
+    image = f"![comparison.svg](get-artifact?path=comparison.svg&run_uuid={sweep})"
+    assert tags_of(query, sweep)["mlflow.note.content"].startswith(f"the table\n\n{image}\n\n**0 runs**")
 
 
 def test_words_and_files_of_a_study_come_first_on_its_page_and_its_time_is_that_of_the_work(mlflow_tracker, query):
