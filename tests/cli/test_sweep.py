@@ -149,7 +149,7 @@ def test_the_tracker_sees_a_parent_its_children_and_the_best_metrics(call, here)
     ]  # fmt: skip
     assert {line["sweep"] for line in seen if "sweep" in line} == {"parent"}
     assert seen[2]["name"] == "seed=1 cart toy", "what varies comes first"
-    assert seen[1]["name"] == "seed=1,2,3 dataset=toy dataset.fails_at=3 goal=train_error"
+    assert seen[1]["name"] == "seed=1,2,3 dataset=toy fails_at=3 goal=train_error"
     assert seen[2]["files"] == ["record.json", "tree.json", "tree.svg", "tree.txt"]
     assert seen[4]["error"] == "seed 3 was told to fail"
     errors = [read_run(folder).metrics["train_error"] for folder in run_folders(here / "s")]
