@@ -39,6 +39,7 @@ from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 from arboretum.model.selection import Selection
+from arboretum.model.shown import masked
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
@@ -125,6 +126,7 @@ __all__ = [
     "form_of",
     "grow",
     "hookimpl",
+    "masked",
     "param",
     "read_dates",
     "roc_auc",

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from arboretum.api import TrackerError
+from arboretum.api import TrackerError, masked
 from arboretum_mlflow.location import Location
 from arboretum_mlflow.trouble import WAY_OUT
 from arboretum_mlflow.worker import DEFAULTS, ENVIRONMENT, first_line
@@ -130,7 +130,7 @@ class Courier:
         self._errors.seek(0)
         lines = [line.strip() for line in self._errors if line.strip()]
         self.end()
-        reason = lines[-1][:300] if lines else "it said nothing"
+        reason = masked(lines[-1])[:300] if lines else "it said nothing"
         return f"MLflow store {self.location.shown}: the process that writes it ended ({reason}); mend that, {WAY_OUT}"
 
 

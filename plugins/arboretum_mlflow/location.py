@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from arboretum.api import TrackerError
+from arboretum.api import TrackerError, masked
 
 SQL_SCHEMES = ("sqlite", "postgresql", "mysql", "mssql")
 SERVER_SCHEMES = ("http", "https", "databricks")
@@ -19,7 +19,7 @@ ARTIFACTS_FOLDER = "mlruns"
 class Location:
     """A store.
 
-    uri : as MLflow takes it, a SQLite path made absolute.   shown : the same without a password, for messages.
+    uri : as MLflow takes it, a SQLite path made absolute.   shown : the same without its secrets, for messages.
     database : file of a SQLite store, else None.
     artifacts : URI of the folder for artifacts of a new experiment; "" where the server decides.
     """
@@ -50,7 +50,7 @@ def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = N
     dialect = scheme.split("+", 1)[0].lower()
     if dialect not in SQL_SCHEMES + SERVER_SCHEMES or (not sign and dialect != "databricks"):
         msg = (
-            f"tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got {without_password(uri)!r}"
+            f"tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got {masked(uri)!r}"
             " (MLflow no longer keeps runs in plain folders)"
         )
         raise TrackerError(msg)
@@ -59,12 +59,7 @@ def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = N
         query = rest.partition("?")[2]
         uri = f"sqlite:///{database}" + (f"?{query}" if query else "")
     place = _artifacts(artifacts, database, here, dialect in SERVER_SCHEMES)
-    return Location(uri, without_password(uri), database, f"{place}/{_folder_name(experiment)}" if place else "")
-
-
-def without_password(uri: str) -> str:
-    """The URI with the password of ``user:password@`` left out."""
-    return re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:…@", uri)
+    return Location(uri, masked(uri), database, f"{place}/{_folder_name(experiment)}" if place else "")
 
 
 def _sqlite_file(rest: str, here: Path) -> Path:

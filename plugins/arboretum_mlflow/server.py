@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from arboretum.api import TrackerError
+from arboretum.api import TrackerError, masked
 from arboretum_mlflow.courier import child_environment
 from arboretum_mlflow.location import Location
 
@@ -110,7 +110,7 @@ def _wait_until_up(server: subprocess.Popen[str], address: str, said: TextIO) ->
 def _last_line(said: TextIO) -> str:
     said.seek(0)
     lines = [line.strip() for line in said if line.strip()]
-    return lines[-1][:300] if lines else "it said nothing"
+    return masked(lines[-1])[:300] if lines else "it said nothing"
 
 
 def _end_with_parent() -> None:

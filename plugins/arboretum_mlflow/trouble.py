@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from arboretum.api import masked
+
 WAY_OUT = "or choose another store (tracker.uri=sqlite:///PATH.db), or none (tracker=none)"
 
 CAUSES: tuple[tuple[str, str], ...] = (
@@ -27,7 +29,7 @@ CAUSES: tuple[tuple[str, str], ...] = (
 
 def explain(shown: str, text: str) -> str:
     """Compose the line.   shown : the store's URI without a password.   text : what the library said."""
-    words = " ".join(text.split())
+    words = masked(" ".join(text.split()))
     for sign, meaning in CAUSES:
         if sign in words.lower():
             return f"MLflow store {shown} {meaning}, {WAY_OUT}"

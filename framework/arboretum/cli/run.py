@@ -170,6 +170,7 @@ def _parse(words: Sequence[str]) -> Any:
     from hydra._internal.utils import get_args_parser
 
     from arboretum.config.guard import quote_home
+    from arboretum.config.secrets import concealed
 
     parser = get_args_parser()
     parser.prog, parser.error = "arboretum run", _misused
@@ -181,7 +182,7 @@ def _parse(words: Sequence[str]) -> Any:
 
             raise ConfigError(unknown("option", option, sorted({*known, "--plugin", "--from"})))
     arguments = _allowed(parser.parse_intermixed_args(list(words)))  # "run dataset=iris -m seed=1,2": options anywhere
-    arguments.overrides = [quote_home(text) for text in arguments.overrides]
+    arguments.overrides = [concealed(quote_home(text)) for text in arguments.overrides]
     return arguments
 
 

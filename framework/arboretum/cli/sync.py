@@ -13,6 +13,7 @@ from arboretum.cli.parent import Parent, close_dead
 from arboretum.cli.reproduce import command_of
 from arboretum.cli.terminal import Parser
 from arboretum.config.execute import tracker_fields
+from arboretum.config.secrets import found_again
 from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
@@ -131,4 +132,4 @@ def recorded_tracker(folder: Path, registry: Registry) -> Any:
     """The tracker that the run was meant for, None for none.  Raises StoreError, ConfigError."""
     fields = dict(read_run(folder).config.get("tracker") or {})
     name = fields.pop("name", NONE)
-    return None if name == NONE else build(registry.get("tracker", name), fields)
+    return None if name == NONE else build(registry.get("tracker", name), found_again(fields, "tracker"))

@@ -22,6 +22,7 @@ from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import normalise, refuse_code
 from arboretum.config.messages import translate
 from arboretum.config.resolve import Resolved, resolve
+from arboretum.config.secrets import conceal
 from arboretum.config.settings import SETTINGS
 from arboretum.errors import ConfigError
 from arboretum.plugin.registry import Registry
@@ -105,6 +106,7 @@ class Loader(ConfigLoaderImpl):
     def compose_once(self, config_name: str, overrides: list[str], run_mode: RunMode) -> DictConfig:
         """Compose ahead of Hydra, which is handed the same when it asks."""
         config = self.load_configuration(config_name, overrides, run_mode)
+        conceal(config)  # Hydra writes it down
         self._base[(tuple(overrides), run_mode)] = config
         return config
 

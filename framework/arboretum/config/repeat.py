@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arboretum.config.bridge import Start
+from arboretum.config.secrets import restored
 from arboretum.config.settings import SETTINGS
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
@@ -30,7 +31,8 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     Raises ConfigError when the record names no components.
     """
     config = record.config
-    if not isinstance(config.get("choices"), Mapping) or "method" not in config:
+    broken = any(not isinstance(config[kind], Mapping | None) for kind in KINDS if kind in config)
+    if not isinstance(config.get("choices"), Mapping) or "method" not in config or broken:
         raise ConfigError("this record does not hold its configuration, so it cannot be repeated")
     anew = {found[1] for text in overrides if (found := _GROUP.match(text)) and found[1] in KINDS}
     from arboretum.plugin.assemble import DEFAULT_CHOICES
@@ -50,12 +52,17 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
         ]
     choices: dict[str, Any] = dict(DEFAULT_CHOICES)
     forgotten = {"plugins", "theta"} if anew - GIVEN else {"plugins"}  # θ belongs to components that may be gone
-    values: dict[str, Any] = {key: config[key] for key in SETTINGS if key in config and key not in forgotten}
+    given = {text.partition("=")[0].lstrip("+") for text in overrides}
+    values: dict[str, Any] = {
+        key: restored(config[key], key, given) for key in SETTINGS if key in config and key not in forgotten
+    }
     for kind in recorded:
         fields = config.get(kind)
         choices[kind] = _recorded(kind, config, registry)
         if fields is not None:
-            values[kind] = {key: value for key, value in fields.items() if key != "name" or kind in MANY}
+            values[kind] = {
+                key: restored(value, f"{kind}.{key}", given) for key, value in fields.items() if key != "name" or kind in MANY
+            }
         elif kind in MANY:
             values[kind] = {}
     return Start(choices, values, tuple(enforced))

@@ -16,6 +16,7 @@ from arboretum.config.settings import SETTINGS, Settings, read_settings
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
+from arboretum.model.shown import masked_values
 from arboretum.plugin.assemble import certifier_of
 from arboretum.plugin.build import build
 from arboretum.plugin.registry import NONE, Entry, Registry
@@ -179,9 +180,9 @@ def canonical(settings: Settings, parts: Mapping[str, Any], chosen: Mapping[str,
 
 
 def component_values(component: Any) -> dict[str, Any]:
-    """Field → plain value of a built component."""
+    """Field → plain value of a built component, for records and others to read: without passwords."""
     fields = attrs.fields(type(component))
-    return {field.alias: plain(getattr(component, field.name)) for field in fields if field.init}
+    return {field.alias: masked_values(plain(getattr(component, field.name))) for field in fields if field.init}
 
 
 def component_from(config: DictConfig, chosen: Mapping[str, Any], kind: str, registry: Registry) -> Any:

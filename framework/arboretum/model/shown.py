@@ -9,7 +9,7 @@ from typing import Any
 MASK = "…"
 """Stands for a secret."""
 
-_PASSWORD = re.compile(r"(https?://[^\s/?#@:]*):(?!\d+[/?#])\S*@|((?<!http)(?<!https)://[^\s/?#@:]*):\S*@", re.IGNORECASE)
+_PASSWORD = re.compile(r"(https?://[^\s/?#@:]*):(?!\d+[/?#])\S+@|((?<!http)(?<!https)://[^\s/?#@:]*):\S+@", re.IGNORECASE)
 """``user:password@`` up to the last @, since drivers take passwords with / and @ in them; a server's port is none."""
 _TOKEN = re.compile(r"(https?://)[^\s/?#@:]+@", re.IGNORECASE)
 _QUERY = re.compile(

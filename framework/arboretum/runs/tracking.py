@@ -10,6 +10,7 @@ from arboretum.blame import account, said
 from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
+from arboretum.model.shown import masked
 from arboretum.runs.folder import is_tracked, mark_tracked, read_files, record_from
 
 Result = TypeVar("Result")
@@ -20,11 +21,11 @@ def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
     try:
         return action()
     except ArboretumError as error:
-        raise TrackerError(str(error)) from error
+        raise TrackerError(masked(str(error))) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise TrackerError(account(error, f"tracker {tracker.name!r}") or said(error)) from error
+        raise TrackerError(masked(account(error, f"tracker {tracker.name!r}") or said(error))) from error
 
 
 def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str], fields: Mapping[str, Any]) -> str:

@@ -7,8 +7,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from arboretum_mlflow.location import locate, without_password
+from arboretum_mlflow.location import locate
 from arboretum_mlflow.tracker import MLflowTracker
+from arboretum_mlflow.trouble import explain
 
 from arboretum.api import TrackerError
 
@@ -38,7 +39,13 @@ def test_a_password_is_never_shown():
     uri = "postgresql+psycopg://me:s3cret@host:5432/db"
     found = locate(uri, "x", here=HERE)
     assert found.uri == uri
-    assert found.shown == without_password(uri) == "postgresql+psycopg://me:…@host:5432/db"
+    assert found.shown == "postgresql+psycopg://me:…@host:5432/db"
+
+
+def test_a_token_is_never_shown_be_it_ours_or_in_what_a_library_says():
+    assert locate("https://t0ken@host/x", "x").shown == "https://…@host/x"
+    assert locate("https://host/x?access_token=abc", "x").shown == "https://host/x?access_token=…"
+    assert "s3cret" not in explain("shown", "OperationalError: cannot reach postgresql://me:s3cret@host/db")
 
 
 @pytest.mark.parametrize("uri", ["", "mlflow.db", "file:///tmp/x", "./mlruns", "sqlit:///x.db", "ftp://host", "sqlite"])
