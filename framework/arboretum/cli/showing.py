@@ -11,6 +11,7 @@ from arboretum.model.record import Record
 from arboretum.model.rules import TestRule
 from arboretum.model.tree import Tree
 from arboretum.report.table import spell_cell, text_table
+from arboretum.report.text import INDENTED
 
 PARTS = ("train", "valid", "test")
 CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
@@ -98,16 +99,16 @@ def step_text(rule: TestRule, outcome: int) -> str:
 
 def node_list(tree: Tree) -> str:
     """Every node on a line of its own: its number, the branch that leads to it, what it predicts or asks."""
-    depth = tree.depth_of
+    depth, parent = tree.depth_of.tolist(), tree.parent.tolist()
     lines = []
-    for node in range(tree.n_nodes):
-        path = tree.path(node)
-        edge = step_text(tree.rule(path[-1][0]), path[-1][1]) if path else "all rows"
+    for node, up in enumerate(parent):
+        edge = step_text(tree.rule(up), tree.children(up).tolist().index(node)) if node else "all rows"
         if not tree.is_leaf[node]:
             answer = ""
         elif tree.classes:
             answer = f" ▸ {tree.classes[tree.label[node]]}"
         else:
             answer = f" ▸ {spell_cell(float(tree.value[node]))}"
-        lines.append(f"{node:>5}  {'  ' * int(depth[node])}{edge}{answer}  ({tree.counts[node]} rows)")
+        indent = "  " * depth[node] if depth[node] <= INDENTED else "  " * INDENTED + f"[{depth[node]}] "
+        lines.append(f"{node:>5}  {indent}{edge}{answer}  ({tree.counts[node]} rows)")
     return "\n".join(lines)

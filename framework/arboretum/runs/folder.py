@@ -26,6 +26,9 @@ TRACKED = "tracked.json"
 RUN_DIR = "hydra.run.dir=FOLDER"
 """How a run's folder is chosen."""
 
+LEAVES_IN_TEXT = 5_000
+"""What a text file shows of a tree, at most: nobody reads a hundred thousand lines."""
+
 PROBE_BYTES = 65_536
 """What a disk must still take before a run starts; a record with its tree is seldom larger."""
 
@@ -37,7 +40,7 @@ def artifacts(record: Record) -> dict[str, str]:
     """
     tree = record.tree
     others = () if record.solution is None else record.solution.others
-    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: tree.to_text(), PICTURE: tree.to_svg(title=record.title or None)}
+    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: _text(tree), PICTURE: tree.to_svg(title=record.title or None)}
     trees |= {f"tree-{number}.json": other.to_json() for number, other in enumerate(others, 2)}
     checksums = {name: _checksum(text) for name, text in trees.items() if name.endswith(".json")}
     return {**trees, RECORD: attrs.evolve(record, checksums=checksums).to_json()}
@@ -45,6 +48,14 @@ def artifacts(record: Record) -> dict[str, str]:
 
 def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _text(tree: Tree) -> str:
+    """The tree as text; of a large one what most rows reach, and where the rest is."""
+    text = tree.to_text(max_leaves=LEAVES_IN_TEXT)
+    if tree.n_leaves <= LEAVES_IN_TEXT:
+        return text
+    return f"{text}\nOf {tree.n_leaves} leaves the heaviest branches are shown, {LEAVES_IN_TEXT} leaves; {TREE} holds the whole tree.\n"
 
 
 def make_ready(folder: Path, option: str = RUN_DIR) -> None:
