@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from arboretum.api import DataError
-from arboretum_data.reading.cells import Cells, checked_header, factorise, text_cells
+from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers, text_cells
 
 LARGE = 4_000_000
 """Bytes (uncompressed) from which pyarrow's reader pays its import of about 0.2 s."""
@@ -152,14 +152,25 @@ def parse_delimited(
     if not rows:
         msg = f"{where}: there is a header but no row"
         raise DataError(msg)
-    found = (factorise(name, column, missing) for name, column in zip(header, zip(*rows, strict=True), strict=True))
-    return [_as_numbers(c) if spelled is not None and c.name not in spelled else c for c in found]
+    words = frozenset(missing)
+    columns = zip(header, zip(*rows, strict=True), strict=True)
+    if spelled is None:
+        return [factorise(name, column, missing) for name, column in columns]
+    return [
+        (None if name in spelled else _numbers(name, column, words)) or factorise(name, column, missing) for name, column in columns
+    ]
 
 
-def _as_numbers(cells: Cells) -> Cells:
-    """The numbers alone of a column that holds no text: its spellings take eight times as much."""
-    values = cells.as_numbers()
-    return cells if values is None else Cells(cells.name, numbers=values)
+def _numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells | None:
+    """Cells of a column of numbers, without their spellings, which take eight times as much; None where it may be another."""
+    known = [value for value in column if value not in missing]
+    parsed = parse_numbers(known)
+    if parsed is None:
+        return None
+    if len(known) < len(column):
+        parsed, known = np.full(len(column), np.nan), parsed
+        parsed[[value not in missing for value in column]] = known
+    return Cells(name, numbers=parsed)
 
 
 def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str) -> str:

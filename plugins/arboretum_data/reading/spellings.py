@@ -99,7 +99,8 @@ def _read_decimals(
 
 def _shows_points(cells: Cells) -> bool:
     if cells.numbers is not None:
-        return bool((cells.numbers[:_MANY] % 1 > 0).any())
+        some = cells.numbers[:_MANY]
+        return bool((some != np.floor(some))[np.isfinite(some)].any())
     return any("." in value for value in cells.values[:_MANY])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import subprocess
+import sys
 
 import attrs
 import numpy as np
@@ -130,12 +132,29 @@ class TestReading:
         dataset = write(f"u,v,w,y\n{rows}\n")
         small = dataset.load(0)
         monkeypatch.setattr(delimited, "LARGE", 1)
-        large = dataset.load(0)
-        assert large.sha256() == small.sha256()
-        assert [c.categories for c in large.columns] == [c.categories for c in small.columns]
+        for narrow in (0, 1 << 40):  # by pyarrow, and as a table of many columns
+            monkeypatch.setattr(delimited, "NARROW", narrow)
+            large = dataset.load(0)
+            assert large.sha256() == small.sha256()
+            assert [c.categories for c in large.columns] == [c.categories for c in small.columns]
+
+    def test_a_table_of_many_columns_takes_little_memory(self, tmp_path):
+        row = ",".join(f"{k}.25" for k in range(20_000))
+        lines = [",".join(f"c{k}" for k in range(20_000)) + ",y", *(f"{row},{'uv'[k % 2]}" for k in range(40))]
+        (tmp_path / "wide.csv").write_text("\n".join(lines))
+        code = (
+            "import resource, sys; from arboretum_data.file import FileDataset; most = resource.RUSAGE_SELF\n"
+            "before = resource.getrusage(most).ru_maxrss\n"
+            "table = FileDataset(path=sys.argv[1], target='y').load(0); assert table.columns[19_999].values[0] == 19_999.25\n"
+            "print(resource.getrusage(most).ru_maxrss - before)"
+        )
+        command = [sys.executable, "-c", code, str(tmp_path / "wide.csv")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        assert int(done.stdout) * 1024 < 200 * 20_000 * 40, "bytes per cell"
 
     def test_ragged_rows_of_a_large_file_are_named_too(self, write, monkeypatch):
         monkeypatch.setattr(delimited, "LARGE", 1)
+        monkeypatch.setattr(delimited, "NARROW", 0)
         with pytest.raises(DataError, match="line 3 has 2 cells, the header has 4"):
             write("a,b,c,y\n1,2,3,u\n1,2\n").load(0)
 

@@ -47,9 +47,10 @@ READ = {
 
 
 @pytest.mark.parametrize("case", READ)
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", [False, True, "wide"])
 def test_odd_text_files_are_read(case, large, load, monkeypatch):
     monkeypatch.setattr(delimited, "LARGE", 1 if large else 1 << 40)
+    monkeypatch.setattr(delimited, "NARROW", 1 << 40 if large == "wide" else 0)
     content, values = READ[case]
     table = load(content)
     assert shown(table.columns[0]) == values
@@ -74,9 +75,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("large", [False, True, "wide"])
 def test_broken_text_files_are_refused_in_one_line(case, large, load, monkeypatch):
     monkeypatch.setattr(delimited, "LARGE", 1 if large else 1 << 40)
+    monkeypatch.setattr(delimited, "NARROW", 1 << 40 if large == "wide" else 0)
     content, message = REFUSED[case]
     with pytest.raises(ArboretumError) as caught:
         load(content)
@@ -195,8 +197,10 @@ class TestDecimalCommas:
         with pytest.raises(DataError, match="'1,234' is not a number; dataset.decimal=comma reads decimal commas"):
             load("a;y\n1,234;u\n2,777;v\n", kinds={"a": "continuous"})
 
-    def test_large_files_too(self, load, monkeypatch):
+    @pytest.mark.parametrize("narrow", [0, 1 << 40])
+    def test_large_files_too(self, load, monkeypatch, narrow):
         monkeypatch.setattr(delimited, "LARGE", 1)
+        monkeypatch.setattr(delimited, "NARROW", narrow)
         assert shown(load("a;y\n3,14;u\n2,7;v\n").columns[0]) == [3.14, 2.7]
 
 
@@ -259,14 +263,16 @@ def test_separators_have_names_for_the_command_line(load):
         load("a;y\n1;u\n", separator="semi")
 
 
+@pytest.mark.parametrize("narrow", [0, 1 << 40])
 @pytest.mark.parametrize("stray", ["", "-nan", "0x1", "+5", " 7 ", "n.a.", "1_000", "?"])
-def test_numbers_of_a_large_file_are_those_of_a_small_one_whatever_stands_among_them(load, monkeypatch, stray):
+def test_numbers_of_a_large_file_are_those_of_a_small_one_whatever_stands_among_them(load, monkeypatch, stray, narrow):
     """A late word turns a column that began as numbers into text, in both readers alike."""
     numbers = np.random.default_rng(1).normal(size=600) * 10.0 ** np.random.default_rng(2).integers(-300, 300, 600)
     rows = "".join(f"{v!r},{i:04},{'uv'[i % 2]}\n" for i, v in enumerate(numbers.tolist()))
     text = f"a,code,y\n{rows}{stray},1,u\n"
     small = load(text, kinds={"code": "categorical"})
     monkeypatch.setattr(delimited, "LARGE", 1)
+    monkeypatch.setattr(delimited, "NARROW", narrow)
     monkeypatch.setattr(delimited, "SAMPLE", 10_000)
     large = load(text, kinds={"code": "categorical"})
     assert large.sha256() == small.sha256()

@@ -32,6 +32,17 @@ def test_files_are_written_whole_and_no_temporary_is_left(tmp_path):
     assert (tmp_path / "a" / "b" / "tree.txt").read_text(encoding="utf-8") == "ä ≤ 1"
 
 
+def test_of_a_large_tree_the_text_shows_the_heaviest_and_says_where_all_of_it_is(monkeypatch):
+    import arboretum
+
+    record = arboretum.run(["dataset=iris", "method=cart", "tracker=none"])
+    assert folders.artifacts(record)["tree.txt"] == record.tree.to_text()
+    monkeypatch.setattr(folders, "LEAVES_IN_TEXT", 3)
+    text = folders.artifacts(record)["tree.txt"]
+    assert text.startswith(record.tree.to_text(max_leaves=3))
+    assert text.endswith(f"Of {record.tree.n_leaves} leaves the heaviest branches are shown, 3 leaves; tree.json holds the whole tree.\n")
+
+
 def test_when_one_file_cannot_be_written_none_is(tmp_path, monkeypatch):
     """The disk fills up at the last file: what was there before is still there, whole."""
     write_files(tmp_path, {RECORD: "old", "tree.txt": "old"})

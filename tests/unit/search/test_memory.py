@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import Context, Family, grow
+from arboretum.engine.search import bounded
 from arboretum.engine.search.grow import Growth
 from arboretum.engine.search.memory import growth_bytes
 from arboretum.errors import BudgetError
@@ -58,3 +59,14 @@ def test_a_budget_that_is_too_small_is_refused_with_need_budget_and_way_out():
 def test_a_small_table_fits_every_budget():
     few = encode(np.zeros((150, 0), np.uint8), [], [], np.random.default_rng(0).random((150, 4)), np.arange(150) % 3)
     assert grow(problem_of(few, Reduction(), Gini()), Context(memory_bytes=1_000_000)).tree.n_nodes > 1
+
+
+def test_many_columns_of_few_rows_are_sorted_which_takes_less_memory_and_gives_the_same_tree(monkeypatch):
+    generator = np.random.default_rng(1)
+    wide = encode(np.zeros((30, 0), np.uint8), [], [], generator.random((30, bounded.MANY_COLUMNS)), generator.integers(0, 2, 30))
+    problem = problem_of(wide, Reduction(), Gini(), max_depth=3)
+    growth = Growth.of(problem, Context(), allow_constant=False)
+    assert growth_bytes(growth.space, growth.judge, compiled=False) < 100 * wide.raw.size + 1_000_000
+    tree = grow(problem, Context(), compiled=False).tree
+    monkeypatch.setattr(bounded, "MANY_COLUMNS", 1 << 40)
+    assert grow(problem, Context(), compiled=False).tree == tree

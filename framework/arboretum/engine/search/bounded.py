@@ -26,6 +26,9 @@ SAMPLE = 8192
 MOST_CLASSES = 6
 """With more classes nearly every bin has too many corners, and sorting once is cheaper."""
 
+MANY_COLUMNS, FEW_ROWS = 4096, 1024
+"""A column's bins take 20 kB, its sorted rows 12 bytes each; in tables of few columns that does not matter."""
+
 CROWD = 512
 """Rows in the bins of a column that bounds do not rule out, from which these bins are divided instead of sorted.  Noise,
 100,000 × 20, depth 6, in ms: never 1012, from 16,384 385, from 4096 269, from 1024 268, from 256 254."""
@@ -136,10 +139,14 @@ def _quantiles(n: int) -> np.ndarray:
 
 
 def serves(workspace: Workspace, judge: Judge) -> bool:
-    """Whether the bounds hold: classes, few of them, a criterion in kernel form that declares them, no own columns."""
-    stats = workspace.statistics
+    """Whether the bounds hold: classes, few of them, a criterion in kernel form that declares them, no own columns.
+
+    Many columns of few rows are sorted: 256 bins of a column would take more memory than its rows.
+    """
+    stats, (n, width) = workspace.statistics, workspace.objects.raw.shape
     return (
         judge.concave
+        and (width < MANY_COLUMNS or n > FEW_ROWS)
         and not judge.listing
         and not judge.has_columns
         and not judge.prefix
