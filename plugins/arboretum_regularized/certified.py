@@ -112,7 +112,7 @@ def _theorem(promised: Mapping[str, Sequence[tuple[float, float]]]) -> Claim:
     """A ratio above its promise fails."""
     holds = all(ratio <= most for pairs in promised.values() for ratio, most in pairs)
     words = (
-        f"{method} at most {max(ratio for ratio, _ in pairs):.3f} on {len(pairs)} minima, promised {min(most for _, most in pairs):,.0f} or more"
+        f"{method} at most {max(ratio for ratio, _ in pairs):.3f} ({len(pairs)} proven), promised {min(most for _, most in pairs):,.0f} or more"
         for method, pairs in promised.items()
     )
     return Claim("Theorem 1: expected cost is at most 20γ times the least", Verdict.PASS if holds else Verdict.FAIL, ", ".join(words))

@@ -63,6 +63,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
             if len(own) >= published().runs and (dataset, preset) in published().captions:
                 printed = zip(published().captions[dataset, preset], (auc, height), PRINTED.items(), strict=True)
                 cells += [_cell(dataset, preset, word, value, values, digit) for value, values, (word, digit) in printed]
+    cells.sort(key=lambda cell: cell.table)
     tables = {"drawn_trees.csv": as_csv(rows)}
     metrics = {"trees": float(len(pictures)), **{f"cells_{v.value}": float(sum(c.verdict is v for c in cells)) for v in Verdict}}
     return Judgement(cells, (), tables, pictures, [Chapter("drawn trees (Figures 1, 16 to 30)", {}, metrics, tables, tuple(pictures))])

@@ -100,7 +100,7 @@ def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
                 far.append((-abs(deviation), f"{name} {deviation:+.2f} ({above} of {len(row)} above)"))
         if rows:
             words = f"standard errors of the mean over the algorithms, beyond two: {', '.join(text for _, text in sorted(far)) or 'none'}"
-            sentence = f"Unit prices: taken together the algorithms of each of {len(rows)} data sets have the published {table}"
+            sentence = f"Unit prices: taken together the algorithms of every data set ({len(rows)}) have the published {table}"
             told.append(Claim(sentence, Verdict.FAIL if beyond else Verdict.PASS, words))
     return told
 

@@ -24,7 +24,7 @@ PLAIN = {"C4.5": "c45_ig", "CART": "cart_gg"}
 COST_BENEFIT = {"C4.5": "cc45", "CART": "ccart"}
 ORDERS = 2
 """Other orders of the columns in which BAL is grown, on the first splits: what ties make of it."""
-ORDERED = 3
+ORDERED = 1
 """Splits for that."""
 REGULARIZED = {"EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"}
 
