@@ -138,6 +138,8 @@ IN_FOLDERS = {  # what a folder of choices says → what is refused; each made, 
     "job_logging: {root: {level: 'ext://antigravity.x'}}": "hydra.job_logging=",
     "job_logging: {root: '${oc.decode:\"{level: INFO}\"}'}": "hydra.job_logging=",
     "output_subdir: ../victim": "hydra.output_subdir='../victim' is refused",
+    "sweeper: {params: {+hydra.job.env_set.LD_PRELOAD: victim, seed: '1,2'}}, mode: MULTIRUN": "hydra.job.env_set={'LD_PRELOAD': 'victim'} is",
+    "overrides: {hydra: [+hydra.job.env_set.LD_PRELOAD=victim]}, mode: MULTIRUN": "hydra.job.env_set={'LD_PRELOAD': 'victim'} is",
     "job: {env_set: {LD_PRELOAD: victim}}": "hydra.job.env_set={'LD_PRELOAD': 'victim'} is refused",
 }
 
@@ -148,11 +150,11 @@ def test_what_a_folder_of_choices_says_of_hydra_makes_no_file(text, words, call,
     (here / "conf" / "experiment").mkdir(parents=True)
     (here / "conf" / "experiment" / "evil.yaml").write_text(f"# @package _global_\nhydra: {{{text}}}\n")
     (here / "victim").write_text("kept")
-    before = sorted(here.rglob("*"))
+    before = sorted(path for path in here.rglob("*") if path.is_file())
     result = call("run", "--plugin", "toy.py", "--config-dir", "conf", "+experiment=evil", "dataset=toy", "tracker=none", *words)
     assert result.status == 1
     assert IN_FOLDERS[text] in result.error
-    assert (sorted(here.rglob("*")), (here / "victim").read_text()) == (before, "kept")
+    assert (sorted(path for path in here.rglob("*") if path.is_file()), (here / "victim").read_text()) == (before, "kept")
 
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"

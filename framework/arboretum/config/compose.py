@@ -71,6 +71,7 @@ class Loader(ConfigLoaderImpl):
         self._shapes: dict[tuple[str, ...], Callable[[], DictConfig]] = {}
         self._base: dict[tuple[tuple[str, ...], RunMode], DictConfig] = {}
         self._n_checked = 0
+        self._said: Sequence[str] = ()  # on the command line; a file's sweeper may make overrides of its own
         self.planned: int | None = None
         """Jobs to come, as a sweeper states them that composes one after another."""
 
@@ -105,6 +106,7 @@ class Loader(ConfigLoaderImpl):
 
     def compose_once(self, config_name: str, overrides: list[str], run_mode: RunMode) -> DictConfig:
         """Compose ahead of Hydra, which is handed the same when it asks."""
+        self._said = overrides
         config = self.load_configuration(config_name, overrides, run_mode)
         conceal(config)  # Hydra writes it down
         self._base[(tuple(overrides), run_mode)] = config
@@ -145,6 +147,7 @@ class Loader(ConfigLoaderImpl):
         if any(text.startswith("hydra.searchpath=") for text in overrides):  # its files may change meanwhile
             self._shapes.clear()
         setup_globals()
+        self._said = overrides
         return self._with_values(normalise(overrides), (), composed)
 
     def _job(self, master: DictConfig, overrides: list[str]) -> DictConfig:
@@ -182,7 +185,7 @@ class Loader(ConfigLoaderImpl):
         task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in task]
         config.hydra.job.override_dirname = get_overrides_dirname(task, words.exclude_keys, words.item_sep, words.kv_sep)
-        refuse_code(config, (*given, *overrides))
+        refuse_code(config, self._said)
         return config
 
 
