@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from arboretum.api import TrackerError
 from arboretum_mlflow.location import Location
@@ -127,8 +128,10 @@ def note_schema(sidecar: Path, schema: str) -> None:
 
 
 def _is_alive(location: Location, seconds: float) -> bool:
+    parts = urlsplit(location.uri)  # urllib would look for a host named "user:password@host"
+    place = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/health")
     try:
-        with urllib.request.urlopen(f"{location.uri.rstrip('/')}/health", timeout=seconds) as answer:
+        with urllib.request.urlopen(place.geturl(), timeout=seconds) as answer:
             return answer.status == 200
     except urllib.error.HTTPError:
         return False  # a server behind a gate, perhaps: MLflow's own client finds out

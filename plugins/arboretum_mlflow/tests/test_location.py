@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import http.server
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 from arboretum_mlflow.location import locate
+from arboretum_mlflow.ready import is_ready
 from arboretum_mlflow.tracker import MLflowTracker
 from arboretum_mlflow.trouble import explain
 
@@ -46,6 +49,24 @@ def test_a_token_is_never_shown_be_it_ours_or_in_what_a_library_says():
     assert locate("https://t0ken@host/x", "x").shown == "https://…@host/x"
     assert locate("https://host/x?access_token=abc", "x").shown == "https://host/x?access_token=…"
     assert "s3cret" not in explain("shown", "OperationalError: cannot reach postgresql://me:s3cret@host/db")
+
+
+def test_a_server_whose_address_holds_a_password_is_asked_for_a_sign_of_life():
+    asked = []
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *words):
+            """Nothing."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        assert is_ready(locate(f"http://me:s3cret@127.0.0.1:{server.server_port}/lab/?token=t", "x"), 10.0)
+    assert asked == ["/lab/health?token=t"]
 
 
 @pytest.mark.parametrize("uri", ["", "mlflow.db", "file:///tmp/x", "./mlruns", "sqlit:///x.db", "ftp://host", "sqlite"])
