@@ -22,10 +22,11 @@ from arboretum.errors import (
     unknown,
 )
 from arboretum.interfaces.capability import Capability
-from arboretum.interfaces.complexity import Form, counterexample_to_monotony, form_of, value_of
+from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.component import param
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony
 from arboretum.interfaces.reproduction import Cell, Chapter, Claim, House, Judgement, Known, Piece, Verdict
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
@@ -89,6 +90,7 @@ __all__ = [
     "Limits",
     "Line",
     "LineChart",
+    "Monotony",
     "Node",
     "OrdinalThreshold",
     "Pairwise",

@@ -65,7 +65,7 @@ class SubtableDP:
         if complexity is None:
             msg = "solver subtable_dp needs a complexity; add complexity=NAME (arboretum plugins lists them)"
             raise CapabilityError(msg)
-        costs = [Cost.of(component) for component in (complexity, *self._further())]
+        costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
         space = self._space(problem)
         context, start = _within_bytes(context), time.monotonic()
         graph = build(space, _for_graph(context, costs[:1]), values=len(costs))
@@ -82,7 +82,7 @@ class SubtableDP:
         from arboretum_decision_tables.graph import build
         from arboretum_decision_tables.values import Cost, values
 
-        costs = [Cost.of(component) for component in complexities]
+        costs = [Cost.of(component, problem) for component in complexities]
         space = self._space(problem)
         context, start = _within_bytes(context), time.monotonic()
         graph = build(space, _for_graph(context, costs), values=len(costs))
@@ -116,13 +116,14 @@ class SubtableDP:
     def _optimal(self, graph: Any, costs: list[Any], value: Any) -> Solution:
         """The minimum is proven: choose among the optimal trees."""
         from arboretum_decision_tables.trees import optimal_tree
-        from arboretum_decision_tables.values import count_trees, decimal, keep_optimal, values
+        from arboretum_decision_tables.values import assumed, count_trees, decimal, keep_optimal, values
 
         space, cost = graph.space, costs[0]
-        stages = {}
+        stages, notes = {}, self._notes(graph, costs)
         kept = graph
         for stage in costs:
             found = value if stage is cost else values(kept, [stage])[0]
+            notes += assumed(kept, stage, found)
             stages[stage.complexity.name] = float(found[0]) / stage.scale(space)
             kept = keep_optimal(kept, stage, found)
         details: dict[str, Any] = {"stages": stages} if len(costs) > 1 else {}
@@ -134,7 +135,7 @@ class SubtableDP:
         reported = value_of(cost.complexity, tree)
         return Solution(
             tree, reported, min(reported, float(value[0]) / cost.scale(space)), Status.optimal, graph.n_nodes,
-            notes=tuple(self._notes(graph, costs)), details=details, others=tuple(listed[1:]),
+            notes=tuple(notes), details=details, others=tuple(listed[1:]),
         )  # fmt: skip
 
     def _notes(self, graph: Any, costs: list[Any]) -> list[str]:
@@ -219,10 +220,11 @@ def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
     """The budget ran out: the best tree known and the best proven bound."""
     from arboretum_decision_tables.bounds import root_bound
     from arboretum_decision_tables.trees import best_known_tree
-    from arboretum_decision_tables.values import values
+    from arboretum_decision_tables.values import assumed, values
 
     space = graph.space
     known = values(graph, [cost])[0]
+    notes = assumed(graph, cost, known)
     bound = float(values(graph, [cost], bound=True)[0][0])
     if cost.form is not None:
         bound = max(bound, root_bound(space, cost.form))
@@ -234,4 +236,4 @@ def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
         f"the budget of {graph.stopped} ran out with {graph.n_nodes:,} subtables known: the value is that of the best tree "
         f"found, and no tree is below {bound:g}"
     )
-    return Solution(tree, value, bound, status, graph.n_nodes, status is Status.optimal, (note,))
+    return Solution(tree, value, bound, status, graph.n_nodes, status is Status.optimal, (note, *notes))

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Form, counterexample_to_monotony, form_of
+from arboretum.api import CapabilityError, Form, Monotony, Problem, form_of
 from arboretum.kernels import mark_of
 from arboretum_decision_tables.graph import Graph
 from arboretum_decision_tables.space import Space
@@ -17,23 +17,24 @@ from arboretum_decision_tables.space import Space
 
 @attrs.frozen(eq=False)
 class Cost:
-    """A complexity as the passes over the graph see it: a closed form, a compiled F, or plain Python."""
+    """A complexity as the passes over the graph see it: a closed form, a compiled F, or plain Python.
+
+    tried : how far it was tried that F is monotone.
+    """
 
     complexity: Any
     form: Form | None
     compiled: bool
+    tried: Monotony
 
     @staticmethod
-    def of(complexity: Any) -> Cost:
-        """Raises CapabilityError, with the counterexample, for one that is not monotone."""
-        found = counterexample_to_monotony(complexity)
-        if found is not None:
-            msg = (
-                f"solver subtable_dp needs a monotone complexity, but {complexity.name} is not: {found}; "
-                "let F grow with the value of every branch"
-            )
-            raise CapabilityError(msg)
-        return Cost(complexity, form_of(complexity), mark_of(complexity.node) == "complexity")
+    def of(complexity: Any, problem: Problem | None = None) -> Cost:
+        """Raises CapabilityError, with the counterexample, for one that is not monotone, and for a ψ⁰ below 0.
+
+        problem : at whose masses and prices F is tried; None: it is not.
+        """
+        tried = Monotony(complexity) if problem is None else Monotony.on(complexity, problem.objects, problem.prices)
+        return Cost(complexity, form_of(complexity), mark_of(complexity.node) == "complexity", tried)
 
     @property
     def strict(self) -> bool:
@@ -134,6 +135,39 @@ def _values_in_python(graph: Graph, cost: Cost, unknown: float, out: np.ndarray)
             return node
         out[node] = min(found, default=cost.complexity.leaf())
     return -1
+
+
+MOST_SUBTABLES, MOST_BUNDLES = 1000, 4
+"""At which F is tried with the values found: some tenths of a second."""
+
+
+def assumed(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:
+    """Try F where the search has been: at subtables, with what their branches cost, against dearer trees of one branch.
+
+    Returns what is to be said of that; nothing of a closed form.  Raises CapabilityError with a counterexample.
+    """
+    if cost.form is not None:
+        return []
+    before, expanded = cost.tried.pairs, graph.order[graph.start[graph.order, 0] >= 0][::-1]
+    nodes = expanded[:: -(-len(expanded) // MOST_SUBTABLES) or 1].tolist()
+    for node in nodes:
+        bundles = bundles_of(graph, node)
+        for at, leaves, below in bundles[:: -(-len(bundles) // MOST_BUNDLES) or 1]:
+            mass, price = float(graph.mass[node]), float(graph.space.price[graph.stream[at]])
+            children = [cost.complexity.leaf()] * leaves + value[below].tolist()
+            if not np.isfinite(children).all():
+                continue  # a subtable below which no tree is known yet
+            for j, child in enumerate(below, leaves):
+                others = {bundle_in_python(graph, cost, child, other, value) for other in bundles_of(graph, child)[:MOST_BUNDLES]}
+                for dearer in (*others, 2.0 * children[j] + 1.0):
+                    if math.inf > dearer > children[j]:
+                        cost.tried.compare(mass, price, children, [*children[:j], dearer, *children[j + 1 :]])
+                        cost.tried.demand()
+    where = f"{'all' if len(nodes) == len(expanded) else f'{len(nodes):,} of'} {len(expanded):,} subtables"
+    return [
+        f"complexity {cost.complexity.name} has no closed form: that its F grows with the value of every branch is assumed, not "
+        f"proven; {cost.tried.pairs:,} pairs of arguments were tried, {cost.tried.pairs - before:,} of them at {where} visited"
+    ]
 
 
 def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:

@@ -23,9 +23,10 @@ from arboretum.blame import blaming
 from arboretum.engine import check, verify
 from arboretum.engine.implied import SURE, Facts, raised
 from arboretum.engine.search.judge import component_name
-from arboretum.errors import BudgetError, CapabilityError, DataError, VerificationError
-from arboretum.interfaces.complexity import counterexample_to_monotony, form_of, value_of
+from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, VerificationError
+from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.model.certificate import Certificate, Certified
 from arboretum.model.encoded import Encoded
@@ -56,11 +57,12 @@ def certify(
             msg = "no installed solver proves minima; install or enable a plugin that brings one (arboretum plugins lists them)"
             raise CapabilityError(msg)
         rule = _applicable(certifier, tree, problem, solution)
-        kept, notes = _monotone(complexities)
+        kept, notes = _defined(complexities, tree, problem)
+        kept, found, more = _minima(certifier, kept, problem, solution, tree, context)
+        notes += more
         if not kept:
-            msg = "no complexity is installed; install or enable a plugin that brings one"
-            raise CapabilityError(msg)
-        found = _minima(certifier, kept, problem, solution, tree, context)
+            why = "; ".join(notes) or "no complexity is installed; install or enable a plugin that brings one"
+            raise CapabilityError(why.removeprefix("certify: "))
     except (CapabilityError, DataError) as error:
         return None, (f"certify: not applicable: {error}",)
     except (BudgetError, MemoryError) as error:
@@ -101,33 +103,80 @@ def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution
     return rule
 
 
-def _monotone(complexities: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
-    """The complexities that dynamic programming may minimise, and a sentence about each other one."""
-    kept, notes = [], []
-    for complexity in complexities:
-        counterexample = counterexample_to_monotony(complexity)
-        if counterexample is None:
-            kept.append(complexity)
+def _defined(complexities: Sequence[Any], tree: Tree, problem: Problem) -> tuple[list[Any], tuple[str, ...]]:
+    """The complexities that dynamic programming may minimise and that say one thing of a tree; a sentence about each other one."""
+    kept, notes, slack = [], [], _slack(problem.objects, tree)
+    for each in complexities:
+        try:
+            with blaming(f"complexity {each.name!r}"):
+                Monotony.on(each, problem.objects, problem.prices)
+                value, form = value_of(each, tree), form_of(each)
+            if not 0.0 <= value < math.inf:
+                msg = f"complexity {each.name} of the tree is {value:g}; it must be a finite number ≥ 0"
+                raise CapabilityError(msg)
+            closed = value if form is None else value_of(_ByForm(form, getattr(each, "per_object", False)), tree)
+            if not abs(closed - value) <= slack * max(1.0, value):
+                msg = f"complexity {each.name} of the tree is {value:g}, but {closed:g} by its form(); let both say the same"
+                raise CapabilityError(msg)
+        except (CapabilityError, ContractError) as error:
+            notes.append(_left_out(each, error))
         else:
-            notes.append(f"certify: complexity {complexity.name} is left out, it is not monotone: {counterexample}")
+            kept.append(each)
     return kept, tuple(notes)
+
+
+@attrs.frozen
+class _ByForm:
+    """A complexity as its closed form has it."""
+
+    form: Form
+    per_object: bool
+
+    def leaf(self) -> float:
+        return self.form.leaf
+
+    def node(self, mass: float, price: float, children: np.ndarray) -> float:
+        return self.form.node(mass, price, children)
+
+
+def _left_out(complexity: Any, error: Exception) -> str:
+    name = f"complexity {complexity.name}"
+    return f"certify: {name} is left out: {str(error).replace(name, 'it', 1)}"
 
 
 def _minima(
     certifier: Any, complexities: Sequence[Any], problem: Problem, solution: Solution, tree: Tree, context: Context
-) -> list[Solution]:
-    """One solution per complexity; the run's own solver has answered for the run's own complexity."""
+) -> tuple[list[Any], list[Solution], tuple[str, ...]]:
+    """(complexities with a solution, their solutions, a sentence about each other one).
+
+    The run's own solver has answered for the run's own complexity.  One without a closed form that the solver refuses (it found
+    a NaN, or a counterexample to monotony) leaves the others what they are: each of that sort is then asked for by itself.
+    """
     own = _own(complexities, problem, solution, tree)
+    found, notes = {} if own is None else {own.name: solution}, []
     asked = [complexity for complexity in complexities if complexity is not own]
-    answers = []
-    if asked:
+    closed = [complexity for complexity in asked if form_of(complexity) is not None]
+    waiting = [asked] if asked else []
+    if waiting:
         context.progress(0, None, f"the minimum of {len(asked)} complexities")
-        answers = list(certifier.minima(problem, asked, context))
-    if len(answers) != len(asked):
-        msg = f"verification failed: solver {certifier.name} was asked for {len(asked)} minima and returned {len(answers)}"
-        raise VerificationError(msg)
-    waiting = iter(answers)
-    return [solution if complexity is own else next(waiting) for complexity in complexities]
+    while waiting:
+        group = waiting.pop(0)
+        try:
+            answers = list(certifier.minima(problem, group, context))
+        except CapabilityError as error:
+            if group == closed:
+                raise
+            if len(group) > 1:
+                waiting = [*([closed] if closed else []), *([each] for each in group if each not in closed)]
+            else:
+                notes.append(_left_out(group[0], error))
+            continue
+        if len(answers) != len(group):
+            msg = f"verification failed: solver {certifier.name} was asked for {len(group)} minima and returned {len(answers)}"
+            raise VerificationError(msg)
+        found |= {complexity.name: answer for complexity, answer in zip(group, answers, strict=True)}
+    kept = [complexity for complexity in complexities if complexity.name in found]
+    return kept, [found[complexity.name] for complexity in kept], tuple(notes)
 
 
 def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree: Tree) -> Any:

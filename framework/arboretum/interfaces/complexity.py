@@ -7,8 +7,6 @@ must be monotone in every ψ_i: that is what makes dynamic programming exact.
 
 from __future__ import annotations
 
-import itertools
-import math
 from typing import Any, ClassVar, Protocol
 
 import attrs
@@ -89,61 +87,3 @@ def value_of(complexity: Any, tree: Tree) -> float:
         else:
             value[node] = complexity.node(float(mass[node]), float(tree.price[node]), value[present])
     return float(value[0] / mass[0]) if getattr(complexity, "per_object", False) else float(value[0])
-
-
-@attrs.frozen
-class Counterexample:
-    """A pair of arguments on which F falls though a branch became dearer."""
-
-    mass: float
-    price: float
-    cheaper: tuple[float, ...]
-    dearer: tuple[float, ...]
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return (
-            f"F(mass={self.mass:g}, price={self.price:g}, {list(self.cheaper)}) = {self.low:g} is greater than "
-            f"F(mass={self.mass:g}, price={self.price:g}, {list(self.dearer)}) = {self.high:g}"
-        )
-
-
-def counterexample_to_monotony(complexity: Any, seed: int = 0, draws: int = 500) -> Counterexample | None:
-    """Look for arguments on which F is not monotone; None when none was found (a closed form always is monotone).
-
-    All vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry raised, then ``draws`` random pairs of up to
-    eight branches.  Finding none is evidence, not proof.
-    """
-    if form_of(complexity) is not None:
-        return None
-    generator = np.random.default_rng(seed)
-    levels = sorted({0.0, 1.0, 2.0, 5.0, float(complexity.leaf())})
-    for mass, price in itertools.product((1.0, 2.0, 7.0), (0.0, 1.0, 3.0)):
-        for t in (1, 2, 3):
-            for vector in itertools.product(levels, repeat=t):
-                for position, level in itertools.product(range(t), levels):
-                    if level > vector[position]:
-                        dearer = (*vector[:position], level, *vector[position + 1 :])
-                        if found := _compare(complexity, mass, price, vector, dearer):
-                            return found
-    for _ in range(draws):
-        t = int(generator.integers(1, 9))
-        cheaper = generator.exponential(10.0, t).round(3)
-        dearer = cheaper + generator.exponential(3.0, t).round(3) * generator.integers(0, 2, t)
-        mass, price = float(generator.integers(1, 1000)), float(generator.integers(0, 11))
-        if found := _compare(complexity, mass, price, tuple(cheaper.tolist()), tuple(dearer.tolist())):
-            return found
-    return None
-
-
-def _compare(
-    complexity: Any, mass: float, price: float, cheaper: tuple[float, ...], dearer: tuple[float, ...]
-) -> Counterexample | None:
-    low = float(complexity.node(mass, price, np.array(cheaper)))
-    high = float(complexity.node(mass, price, np.array(dearer)))
-    # a sum of t terms may round differently: nothing below that is a counterexample
-    slack = 4 * len(cheaper) * np.finfo(np.float64).eps * max(abs(low), abs(high))
-    if math.isnan(low) or math.isnan(high) or low > high + slack:
-        return Counterexample(mass, price, cheaper, dearer, low, high)
-    return None

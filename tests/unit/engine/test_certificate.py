@@ -316,7 +316,7 @@ def test_a_promise_that_the_certificate_refutes_fails_the_run():
 def test_a_complexity_that_is_not_monotone_is_left_out_with_its_counterexample():
     record = run(request(complexities=[Falling(), Leaves()]))
     assert list(record.certificate.complexities) == ["n_leaves"]
-    assert any("complexity falling is left out, it is not monotone: F(mass=" in note for note in record.notes)
+    assert any("complexity falling is left out: it is not monotone: F(mass=" in note for note in record.notes)
 
 
 @pytest.fixture(scope="module")

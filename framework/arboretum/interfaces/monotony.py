@@ -1,0 +1,119 @@
+"""Is F of a complexity monotone?  Dynamic programming assumes it; it can be tried, and refuted, but not proven."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.errors import CapabilityError
+from arboretum.interfaces.complexity import form_of
+from arboretum.model.encoded import Encoded, Prices
+
+DRAWS, ORDERS = 500, 4
+"""Random pairs of arguments at a time; and of a table, as many at the masses that objects add up to in each of some orders."""
+
+
+@attrs.frozen
+class Counterexample:
+    """A pair of arguments on which F falls though a branch became dearer, or is no number ≥ 0."""
+
+    mass: float
+    price: float
+    cheaper: tuple[float, ...]
+    dearer: tuple[float, ...]
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        told = lambda children, value: f"F(mass={self.mass:g}, price={self.price:g}, {list(children)}) = {value:g}"  # noqa: E731
+        for children, value in ((self.cheaper, self.low), (self.dearer, self.high)):
+            if not value >= 0.0:
+                return f"{told(children, value)} must be a number ≥ 0"
+        return f"{told(self.cheaper, self.low)} is greater than {told(self.dearer, self.high)}"
+
+
+@attrs.define
+class Monotony:
+    """How far it was tried that F is monotone: a number of pairs of arguments, until a counterexample was found.
+
+    Finding none is evidence, not proof.
+    """
+
+    complexity: Any
+    pairs: int = 0
+    found: Counterexample | None = None
+
+    def compare(self, mass: float, price: float, cheaper: Sequence[float], dearer: Sequence[float]) -> bool:
+        """Try one pair: whether F(… cheaper) ≤ F(… dearer), both numbers ≥ 0; ``found`` says so where not."""
+        low = float(self.complexity.node(mass, price, np.array(cheaper)))
+        high = float(self.complexity.node(mass, price, np.array(dearer)))
+        self.pairs += 1
+        # a sum of t terms may round differently: nothing below that is a counterexample
+        equal = math.isclose(low, high, rel_tol=4 * len(cheaper) * sys.float_info.epsilon)
+        if low >= 0.0 and high >= 0.0 and (low <= high or equal):
+            return True
+        self.found = Counterexample(mass, price, tuple(cheaper), tuple(dearer), low, high)
+        return False
+
+    @staticmethod
+    def on(complexity: Any, objects: Encoded, prices: Prices) -> Monotony:
+        """Also at the masses and prices of a table, from one object to all; a closed form is not tried.
+
+        Raises CapabilityError, with the counterexample, where F is not monotone, and where ψ⁰ or F is no number ≥ 0.
+        """
+        tried, leaf = Monotony(complexity), float(complexity.leaf())
+        if not 0.0 <= leaf < math.inf:
+            msg = f"complexity {complexity.name}: ψ⁰ = {leaf:g} must be a finite number ≥ 0; let leaf() return one"
+            raise CapabilityError(msg)
+        if form_of(complexity) is None:
+            tried.on_a_grid().at_random(DRAWS)
+            for seed in range(1, 1 + ORDERS):
+                order = np.cumsum(np.random.default_rng(seed).permutation(objects.weight))
+                tried.at_random(DRAWS, seed, order[np.geomspace(1, len(order), 64).astype(np.int64) - 1], prices.tests)
+            tried.demand()
+        return tried
+
+    def demand(self) -> None:
+        """Raises CapabilityError, with the counterexample, where one was found."""
+        if self.found is not None:
+            msg = f"complexity {self.complexity.name} is not monotone: {self.found}; let F be ≥ 0 and grow with every branch's value"
+            raise CapabilityError(msg)
+
+    def on_a_grid(self) -> Monotony:
+        """All vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry raised."""
+        levels = sorted({0.0, 1.0, 2.0, 5.0, float(self.complexity.leaf())})
+        for mass, price, t in itertools.product((1.0, 2.0, 7.0), (0.0, 1.0, 3.0), (1, 2, 3)):
+            for vector in itertools.product(levels, repeat=t):
+                for position, level in itertools.product(range(t), levels):
+                    dearer = (*vector[:position], level, *vector[position + 1 :])
+                    if level > vector[position] and not self.compare(mass, price, vector, dearer):
+                        return self
+        return self
+
+    def at_random(self, draws: int, seed: int = 0, masses: Sequence[float] = (), prices: Sequence[float] = ()) -> Monotony:
+        """Random pairs of up to eight branches.   masses, prices : of a table at hand; without, whole numbers up to 1000 and 10.
+
+        Branches are of the size of 1, 10, 100 or of the mass.
+        """
+        generator = np.random.default_rng(seed)
+        for _ in range(draws if self.found is None else 0):
+            t = int(generator.integers(1, 9))
+            mass = float(generator.choice(masses) if len(masses) else generator.integers(1, 1000))
+            price = float(generator.choice(prices) if len(prices) else generator.integers(0, 11))
+            size = float(generator.choice([1.0, 10.0, 100.0, mass]))
+            cheaper = generator.exponential(size, t).round(3)
+            dearer = cheaper + generator.exponential(0.3 * size, t).round(3) * generator.integers(0, 2, t)
+            if not self.compare(mass, price, cheaper.tolist(), dearer.tolist()):
+                break
+        return self
+
+
+def counterexample_to_monotony(complexity: Any, seed: int = 0, draws: int = 500) -> Counterexample | None:
+    """Look for arguments on which F is not monotone; None when none was found (a closed form always is monotone)."""
+    return None if form_of(complexity) is not None else Monotony(complexity).on_a_grid().at_random(draws, seed).found
