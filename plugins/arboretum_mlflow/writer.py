@@ -31,7 +31,7 @@ EXPERIMENT_TAGS = {
 }
 RUNS_VIEW, SWEEPS_VIEW = "arboretum", "sweeps"
 SWEEPS = "tags.arboretum.role = 'sweep'"
-PARAMETERS = ("dataset", "method", "criterion", "impurity", "seed")
+PARAMETERS = ("dataset", "method", "seed")
 METRICS = ("valid_error", "test_error", "n_leaves")
 """What the list of runs shows besides name and time, under the address that ``arboretum ui`` prints."""
 LISTED = 50

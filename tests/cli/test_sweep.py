@@ -41,6 +41,13 @@ def test_what_varies_besides_method_and_data_gets_a_column_of_its_own(toy):
     assert {(line.split()[2], line.split()[-2]) for line in result.out.splitlines()[2:4]} == {("1", "2"), ("2", "2")}
 
 
+def test_a_sweep_is_shown_again_by_its_folder(toy, call):
+    told = toy("-m", "method=cart,random", "seed=1,2", "goal=n_leaves", "hydra.sweep.dir=s").out
+    shown = call("show", "s").out
+    assert shown.startswith("method=cart,random seed=1,2 dataset=toy goal=n_leaves: finished\n")
+    assert told.splitlines()[:4] == shown.splitlines()[2:6]
+
+
 def test_a_failing_run_does_not_stop_the_others_and_is_named_at_the_end(toy, here):
     result = toy("-m", "seed=1,2,3", "dataset.fails_at=2", "hydra.sweep.dir=s")
     assert result.status == 1

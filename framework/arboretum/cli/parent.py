@@ -16,6 +16,7 @@ from arboretum.cli.comparison import Comparison, Setting
 from arboretum.cli.goal import DEFAULT
 from arboretum.config.execute import tracker_fields
 from arboretum.errors import StoreError, TrackerError
+from arboretum.model.shown import masked_values
 from arboretum.plugin.registry import Registry
 from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import RECORD, is_tracked, read_run
@@ -45,9 +46,10 @@ class Parent:
         config : what was asked, for the tracker to keep.
         """
         fields = dict(tracker_fields(tracker))
-        described = {"overrides": list(sweep.overrides), **(config or {}), "owner": owner(), "folder": str(folder.absolute())}
+        described = masked_values({"overrides": list(sweep.overrides), **(config or {})})
+        described |= {"owner": owner(), "folder": str(folder.absolute())}
         before, found = read_sweep(folder), ""
-        if before is not None and before.id and before.tracker == fields and hasattr(tracker, "reopen_sweep"):
+        if before is not None and before.is_of(fields) and hasattr(tracker, "reopen_sweep"):
             found = guarded(tracker, lambda: tracker.reopen_sweep(before.id, sweep.name, described))
         if not found:
             found = guarded(tracker, lambda: tracker.open_sweep(sweep.name, described))

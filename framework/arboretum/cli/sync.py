@@ -99,7 +99,7 @@ class Office:
         """The parent of the sweep in a folder, None where it is no sweep's.  Raises TrackerError, StoreError."""
         sweep = read_sweep(home)
         if (home, tracker) not in self._parents and sweep is not None:
-            at_work = sweep.is_running and sweep.tracker == tracker_fields(tracker)  # its own command closes it
+            at_work = sweep.is_running and sweep.is_of(tracker_fields(tracker))  # its own command closes it
             self._parents[home, tracker] = Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
         return self._parents.get((home, tracker))
 

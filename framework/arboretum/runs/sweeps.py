@@ -14,7 +14,8 @@ import attrs
 from arboretum.errors import StoreError
 from arboretum.model.reading import parse
 from arboretum.model.record import Record
-from arboretum.runs.folder import RECORD, names_of, read_run, write_files
+from arboretum.model.shown import masked_values
+from arboretum.runs.folder import RECORD, names_of, record_from, write_files
 
 SWEEP = "sweep.json"
 RUNNING, ENDED, BROKEN, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
@@ -52,7 +53,11 @@ class Sweep:
         told = [(key, value) for key, _, value in said if key not in UNSAID and not key.startswith(("hydra.", "hydra/", "tracker."))]
         order = {key: place for place, key in enumerate(self.varied)}
         told.sort(key=lambda one: order.get(one[0], len(order)))
-        return " ".join(f"{key.rpartition('.')[2]}={value}" for key, value in told) or "sweep"
+        return " ".join(f"{key.rpartition('.')[2]}={value}" for key, value in masked_values(told)) or "sweep"
+
+    def is_of(self, tracker: Mapping[str, Any]) -> bool:
+        """Whether the parent is in that tracker (name and fields), as far as what is noted tells."""
+        return bool(self.id) and masked_values(dict(self.tracker)) == masked_values(dict(tracker))
 
     @property
     def is_running(self) -> bool:
@@ -60,8 +65,8 @@ class Sweep:
 
 
 def write_sweep(folder: Path, sweep: Sweep) -> None:
-    """Note the sweep in its folder.  Raises StoreError."""
-    write_files(folder, {SWEEP: json.dumps(attrs.asdict(sweep), indent=2)}, OPTION)
+    """Note the sweep in its folder, without secrets.  Raises StoreError."""
+    write_files(folder, {SWEEP: json.dumps(masked_values(attrs.asdict(sweep)), indent=2)}, OPTION)
 
 
 def read_sweep(folder: Path) -> Sweep | None:
@@ -75,16 +80,16 @@ def read_sweep(folder: Path) -> Sweep | None:
 
 
 def records_of(folder: Path) -> list[Record]:
-    """The finished runs of a sweep's folder: of those that were asked for alike (after a change of the code), the newest.
+    """The finished runs of a sweep's folder, without their trees: of those asked for alike (before a change of the code), the newest.
 
     What cannot be read is left out.
     """
     found: dict[str, Record] = {}
     for path in sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime):
         try:
-            record = read_run(path.parent)
-        except StoreError:
-            continue  # half a record is no finished run
+            record = record_from({RECORD: path.read_text(encoding="utf-8")}, str(path.parent))
+        except (StoreError, OSError, UnicodeDecodeError):
+            continue  # what is no record is no finished run
         asked = {key: record.config.get(key) for key in record.config if key not in ("goal", "skip_finished", "tracker", "plugins")}
         found[json.dumps([names_of(record.config), {**asked, "choices": 0}, record.data], sort_keys=True, default=str)] = record
     return list(found.values())

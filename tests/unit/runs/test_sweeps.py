@@ -21,6 +21,14 @@ def test_the_name_of_a_sweep_begins_with_what_varies_and_leaves_out_how_it_is_ke
     assert Sweep(said, ("seed",)).name == "seed=1,2 dataset=iris"
 
 
+def test_no_password_is_noted_and_the_parent_is_known_again_all_the_same(tmp_path):
+    tracker = {"name": "mlflow", "uri": "postgresql://me:secret@host/db"}
+    write_sweep(tmp_path, Sweep(("tracker.uri=postgresql://me:secret@host/db",), tracker=tracker, id="parent"))
+    assert "secret" not in (tmp_path / "sweep.json").read_text()
+    found = read_sweep(tmp_path)
+    assert found.is_of(tracker) and not found.is_of({**tracker, "uri": "postgresql://me:secret@elsewhere/db"})
+
+
 def test_a_process_is_dead_once_it_has_ended_and_not_before():
     code = "from arboretum.runs.sweeps import owner; print(owner(), flush=True); input()"
     child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
