@@ -114,7 +114,7 @@ def _is_stranger(url: str, address: str) -> bool:
 
 def test_a_person_finds_the_sweep_a_run_and_the_picture_of_its_tree(page, address, album):
     page.goto(address)
-    sweep = page.get_by_role("link", name="dataset=iris,wine").first
+    sweep = page.locator(".ag-row").get_by_role("link", name="dataset=iris,wine").first
     sweep.wait_for()
     _close_the_assistant(page)
     for column in ("valid_error", "test_error", "n_leaves", "method", "dataset"):
@@ -150,13 +150,13 @@ def test_the_experiment_s_note_leads_to_the_sweeps_alone(page, address, album):
     page.goto(address)
     page.get_by_role("link", name="All sweeps").first.click()
     page.get_by_text("1 matching run").first.wait_for()
-    page.get_by_role("link", name="dataset=iris,wine").first.wait_for()
+    page.locator(".ag-row").get_by_role("link", name="dataset=iris,wine").first.wait_for()
     page.screenshot(path=album / "6-sweeps.png")
 
 
 def test_charts_compare_the_runs_of_the_sweep(page, address, album):
     page.goto(f"{address}&compareRunsMode=CHART")
-    page.get_by_role("link", name="dataset=iris,wine").first.wait_for()
+    page.locator(".ag-row").get_by_role("link", name="dataset=iris,wine").first.wait_for()
     _close_the_assistant(page)
     page.get_by_text("n_leaves").first.wait_for()
     page.locator(".ag-row button").first.click()

@@ -170,7 +170,12 @@ class Post:
 
     def close(self, compared: Comparison, status: str) -> str:
         """End the parent; returns what went wrong so far, or ""."""
-        if self.parent is not None:
+        if self.parent is None:
+            try:
+                write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
+            except StoreError as error:
+                terminal.warn(str(error))
+        else:
             with waiting(f"closing the sweep in tracker {self.component.name}"):
                 trouble = self.app.session.ask(self.component, lambda: self.parent.close(compared, status))
             self.trouble = self.trouble or trouble
