@@ -346,7 +346,7 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     assert "begin with a letter; got '2fast'" in call("new", "2fast").error
     assert "got 'class'" in call("new", "class").error
     assert "a Python package 'json' is installed already" in call("new", "json").error
-    assert "there is none for the kind 'solver' yet; begin with its contract" in call("new", "x", "--kind", "solver").error
+    assert "there is none for the kind 'tracker' yet; begin with its contract" in call("new", "x", "--kind", "tracker").error
 
 
 # -- ui and sync ------------------------------------------------------------------------------------------------------------------
