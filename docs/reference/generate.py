@@ -1,4 +1,4 @@
-"""Write docs/reference/components.md from the registry: ``make docs``.
+"""Write components.md from the registry and node-and-tables.md from the classes that plugins are handed: ``make docs``.
 
 A component's class is the only place that knows its name, paper, fields and capabilities; this page is read off it, and a
 test fails when it is out of date.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import enum
+import inspect
+import re
 import types
 import typing
 from pathlib import Path
@@ -18,11 +20,14 @@ import attrs
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
 from arboretum.plugin.build import field_types
+from arboretum.kernels.marks import KernelNode
+from arboretum.model.encoded import Encoded, Feature, Node, Prices, Tables
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
 from arboretum.testing import SUITES
 
 PAGE = Path(__file__).with_name("components.md")
+HANDED = PAGE.with_name("node-and-tables.md")
 PLUGINS = PAGE.parents[2] / "plugins"
 FIRST_PARTY = "arboretum"
 MANY_ALIKE = 5
@@ -39,6 +44,56 @@ A kind is a group on the command line, a component is one of its options, a fiel
 kind ({many}), a field is written with the component's name in between. A reproduction is no part of a run: its fields are
 options of [`arboretum reproduce`](reproductions.md).
 """
+
+
+HANDED_HEAD = """\
+# What a plugin is handed: `Node`, `Tables`, `KernelNode`
+
+This page is generated (`make docs`) from the classes themselves; all but `KernelNode` (of `arboretum.kernels`) are in
+`arboretum.api`. Arrays refuse to be written.
+
+A criterion in NumPy form is asked `score(tables, node)`: every candidate test of one node at once. In kernel form it is asked
+`score(weights, counts, price, extra, node)`: one test at a time, where `weights` is `tables.weights[t]` and so on, and `node` is a
+`KernelNode`. Every test divides the same node:
+
+```python
+import numpy as np
+from arboretum.testing.tables import contingency, toy_impurity, toy_objects, toy_table
+
+objects = toy_objects(toy_table(0))
+tables, node = contingency(objects, impurity=toy_impurity(objects.task))
+n_tests, n_outcomes, n_classes = tables.weights.shape  # outcomes that a test does not have are zero
+assert tables.counts.shape == tables.weights.shape and (n_tests, n_classes) == (tables.n_tests, objects.n_classes)
+assert np.allclose(tables.weights.sum(axis=1), node.weights)
+assert np.allclose(tables.mass.sum(axis=1), node.mass)
+assert tables.price.shape == tables.test.shape == (tables.n_tests,)
+decrease = node.impurity - (tables.mass * tables.impurity(tables.weights)).sum(axis=1) / node.mass
+```
+"""
+
+FIELD = re.compile(r"(?:^|(?<=   )|(?<=; ))([a-z_]+(?:, [a-z_]+)*) : ", re.MULTILINE)
+
+
+def handed() -> str:
+    """The page of the classes that methods of plugins receive."""
+    return "\n\n".join([HANDED_HEAD.rstrip(), *(fields_of(cls) for cls in (Node, Tables, KernelNode, Encoded, Feature, Prices))]) + "\n"
+
+
+def fields_of(cls: type) -> str:
+    """A class as its docstring tells it: summary, fields, and the properties and methods beside them."""
+    summary, *told = FIELD.split(inspect.cleandoc(cls.__doc__ or ""))
+    rows = [(", ".join(f"`{n}`" for n in names.split(", ")), text) for names, text in zip(told[::2], told[1::2], strict=True)]
+    for name, member in vars(cls).items():
+        member = member.fget if isinstance(member, property) else member
+        if not name.startswith("_") and inspect.isfunction(member) and member.__doc__:
+            rows.append((f"`{name}`" if isinstance(vars(cls)[name], property) else f"`{name}{_call(member)}`", inspect.cleandoc(member.__doc__)))
+    rows = [(name, re.sub(r":class:`[~.]?[a-z._]*([A-Z]\w*)`", r"`\1`", text)) for name, text in rows]
+    table = [f"| {name} | {cell(text)} |" for name, text in rows]
+    return "\n".join([f"## {cls.__name__}", "", summary.strip(), "", "| | |", "|---|---|", *table])
+
+
+def _call(method: Any) -> str:
+    return "(" + ", ".join(list(inspect.signature(method).parameters)[1:]) + ")"
 
 
 def first_party(registry: Registry) -> Registry:
@@ -188,4 +243,5 @@ def type_name(wanted: Any) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(render(first_party(load_registry())), encoding="utf-8")
+    HANDED.write_text(handed(), encoding="utf-8")
     print(f"wrote {PAGE.name}")

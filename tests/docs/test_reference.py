@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import attrs
+
+from arboretum.cli.new import plugin_files
 from arboretum.plugin.discovery import load_registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +24,25 @@ def test_the_reference_of_components_is_up_to_date():
     generator = _generator()
     expected = generator.render(generator.first_party(load_registry()))
     assert generator.PAGE.read_text(encoding="utf-8") == expected, "run: make docs"
+
+
+def test_the_page_of_what_plugins_are_handed_is_up_to_date_and_names_every_field():
+    from arboretum.kernels import KernelNode
+    from arboretum.model.encoded import Node, Tables
+
+    generator = _generator()
+    text = generator.HANDED.read_text(encoding="utf-8")
+    assert text == generator.handed(), "run: make docs"
+    fields = [name for cls in (Node, Tables) for name in attrs.fields_dict(cls)] + list(KernelNode._fields)
+    assert [name for name in fields if f"`{name}`" not in text and f"`{name}(" not in text and name != "impurity_of"] == []
+
+
+def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
+    shown = {b.file: b.text for p in reading.pages() if p.stem.startswith("write-a") for b in reading.blocks_of(p) if b.file}
+    kinds = [name.removeprefix("my_").removesuffix(".py") for name in shown]
+    assert sorted(kinds) == sorted(("impurity", "stopping", "cost", "complexity", "coverage", "solver", "encoder", "pruner"))
+    for kind in kinds:
+        assert shown[f"my_{kind}.py"] == plugin_files(f"my_{kind}", f"my_{kind}", kind)[f"my_{kind}/{kind}.py"], kind
 
 
 def test_every_first_party_component_and_preset_has_an_anchor():
