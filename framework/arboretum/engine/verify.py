@@ -105,23 +105,21 @@ def check_structure(tree: Tree) -> Tree:
 
 
 def check_sample(tree: Tree, table: Table, places: walk.Places) -> int:
-    """Walk some rows in plain Python, in exact fractions, and compare; returns how many."""
-    if table.n_rows == 0:
-        return 0
+    """Walk some rows in plain Python, shares in exact fractions, and compare; returns how many."""
     columns = {column.name: column for column in table.columns}
     by_row = np.argsort(places.row, kind="stable")
     first = np.searchsorted(places.row[by_row], np.arange(table.n_rows + 1))
     even = np.unique(np.linspace(0, table.n_rows - 1, min(ROWS_IN_PYTHON, table.n_rows)).astype(np.int64))
-    left, done = STEPS_IN_PYTHON, 0
+    walker, done = _Walker.of(tree), 0
     for row in np.random.default_rng(0).permutation(even).tolist():  # wherever the steps run out, they are spread evenly
-        found, steps = _walk_row(tree, _Row(columns, row))
-        mine = by_row[first[row] : first[row + 1]]
-        told = dict(zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True))
-        told = told or {int(places.whole[row]): 1.0}
-        if not (found.keys() == told.keys() and all(abs(found[v] - share) <= 4 * steps * EPS for v, share in told.items())):
+        before = walker.steps
+        found, mine = walker.places(_Row(columns, row)), by_row[first[row] : first[row + 1]]
+        told: dict[int, Any] = dict(zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True))
+        told, slack = told or {int(places.whole[row]): 1}, 4 * (walker.steps - before) * EPS
+        if found != told and not (found.keys() == told.keys() and all(abs(found[v] - told[v]) <= slack for v in told)):
             _fail(f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy", {v: float(s) for v, s in found.items()})
-        left, done = left - steps, done + 1
-        if left <= 0:
+        done += 1
+        if walker.steps >= STEPS_IN_PYTHON:
             break
     return done
 
@@ -143,34 +141,47 @@ class _Row(dict):
         return value
 
 
-def _walk_row(tree: Tree, values: Mapping[str, Any]) -> tuple[dict[int, Fraction], int]:
-    """Node → share of the row that rests there; and the tests that were asked."""
-    found: dict[int, Fraction] = {}
-    waiting, steps = [(0, Fraction(1))], 0
-    while waiting:
-        node, share = waiting.pop()
-        if tree.test[node] == LEAF:
-            found[node] = share
-            continue
-        steps += 1
-        children, outcome = tree.children(node).tolist(), tree.rule(node).outcome_of(values)
-        if outcome == NO_OUTCOME and tree.missing_child[node] == MISSING_SPLITS:
-            mass = {child: Fraction(float(_mass(tree, child))) for child in children if child >= 0}
-            heavy = {child: part for child, part in mass.items() if part > 0}
-            waiting += [(child, share * part / sum(heavy.values())) for child, part in heavy.items()]
-            if not heavy:
-                found[node] = share
-            continue
-        outcome = int(tree.missing_child[node]) if outcome == NO_OUTCOME else outcome
-        if outcome >= 0 and children[outcome] >= 0:
-            waiting.append((children[outcome], share))
-        else:
-            found[node] = share
-    return found, steps
+@attrs.define
+class _Walker:
+    """Walks one row at a time, by nothing but the tree's definition.   steps : tests asked so far."""
 
+    tree: Tree
+    test: list[int]
+    offset: list[int]
+    child: list[int]
+    steps: int = 0
 
-def _mass(tree: Tree, node: int) -> float:
-    return tree.weights[node].sum() if tree.task is Task.classification else tree.weights[node, 0]
+    @staticmethod
+    def of(tree: Tree) -> _Walker:
+        return _Walker(tree, tree.test.tolist(), tree.child_offset.tolist(), tree.child.tolist())
+
+    def places(self, values: Mapping[str, Any]) -> dict[int, Fraction | int]:
+        """Node → share of the row that rests there."""
+        found: dict[int, Fraction | int] = {}
+        waiting: list[tuple[int, Fraction | int]] = [(0, 1)]
+        while waiting:
+            node, share = waiting.pop()
+            while self.test[node] != LEAF:
+                self.steps += 1
+                outcome = self.tree.rules[self.test[node]].outcome_of(values)
+                if outcome == NO_OUTCOME:
+                    outcome = int(self.tree.missing_child[node])
+                below = self.child[self.offset[node] + outcome] if outcome >= 0 else -1
+                if outcome == MISSING_SPLITS and (parts := self._parts(node)):
+                    waiting += [(child, share * part) for child, part in parts[1:]]
+                    below, share = parts[0][0], share * parts[0][1]
+                if below < 0:
+                    break
+                node = below
+            found[node] = share
+        return found
+
+    def _parts(self, node: int) -> list[tuple[int, Fraction]]:
+        """(child, part of a row that goes there) of a node that splits it: by the weights of the children."""
+        mass = self.tree.mass
+        children = [child for child in self.child[self.offset[node] : self.offset[node + 1]] if child >= 0 and mass[child] > 0]
+        total = sum(Fraction(float(mass[child])) for child in children)
+        return [(child, Fraction(float(mass[child])) / total) for child in children]
 
 
 def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:

@@ -60,6 +60,8 @@ class Arrivals:
     def at(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """(int64[k] objects in ascending order, float64[k] shares) that come by a node."""
         part = slice(self.start[node], self.start[self.end[node]])
+        if not self.split:
+            return np.sort(self.who[part]), self.share[part]
         who, place = np.unique(self.who[part], return_inverse=True)
         return who, np.bincount(place, self.share[part], len(who))
 

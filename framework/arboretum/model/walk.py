@@ -110,6 +110,8 @@ class _Plan:
     kind : int8[n_nodes], NUMERIC, CODED, or OTHER for a test that is asked by itself.
     slot : int64[n_nodes], which of the columns the node reads.   threshold : float64[n_nodes].
     lookup : int32[…], outcome of a code c of the node's column at ``lookup[base[node] + c]`` (c ≥ −2).
+    there : int64[n_edges], where an edge leads: the child, or the node itself where no branch is; goes_on : bool[n_edges],
+    whether that asks a test.   inner : bool[n_nodes].
     portion : float64[n_edges], the part of a row without an outcome that a SPLITS node sends down the edge.
     """
 
@@ -124,6 +126,8 @@ class _Plan:
     lookup: np.ndarray
     base: np.ndarray
     portion: np.ndarray
+    there: np.ndarray
+    goes_on: np.ndarray
     inner: np.ndarray
     asks_other: bool
 
@@ -132,7 +136,7 @@ class _Plan:
         """Compile the tree for a table.  Raises DataError where a test cannot be asked of it."""
         numeric: dict[str, int] = {}
         coded: dict[str, int] = {}
-        columns: dict[str, Column] = {}
+        columns = {column.name: column for column in table.columns}
         kind, slot, threshold, base = [], [], [], []
         pieces, size = [], 0
         for rule in tree.rules:
@@ -140,7 +144,7 @@ class _Plan:
             name = names[0] if len(names) == 1 else ""
             column = columns.get(name)
             if column is None and name:
-                column = columns[name] = table.column(name)
+                table.column(name)  # says which is closest
             piece = _lookup_of(rule, column, table, size)
             kind.append(CODED if piece is not None else NUMERIC if _is_plain(rule, column) else OTHER)
             known = numeric if kind[-1] == NUMERIC else coded
@@ -151,6 +155,7 @@ class _Plan:
                 size += len(piece)
                 pieces.append(piece)
         policy, of_node = policies(tree), tree.test  # −1 at a leaf reads the last slot, which nobody uses
+        inner, owner = tree.test >= 0, np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_offset))
         return _Plan(
             tree=tree,
             table=table,
@@ -163,7 +168,9 @@ class _Plan:
             lookup=np.concatenate(pieces) if pieces else np.zeros(0, np.int32),
             base=np.array([*base, 0])[of_node],
             portion=_portions(tree, policy),
-            inner=tree.test >= 0,
+            there=np.where(tree.child < 0, owner, tree.child),
+            goes_on=inner[tree.child] & (tree.child >= 0),
+            inner=inner,
             asks_other=OTHER in kind,
         )
 
@@ -234,8 +241,10 @@ class _Block:
             yield at[rests], row[rests], None if share is None else share[rests]
             at, row, share = at[~rests], row[~rests], None if share is None else share[~rests]
         while len(row):
-            outcome = self._outcomes(at, row)
-            more = None
+            alone = at[0] == at[-1] and bool((at == at[0]).all())  # a chain: what is asked of its node is looked up once
+            node = at[0] if alone else at
+            outcome, more = self._outcomes(node, row), None
+            stops = np.zeros(0, np.int64)
             if self.gaps and len(lost := np.flatnonzero(outcome < 0)):
                 outcome[lost] = plan.policy[at[lost]]
                 if len(shed := np.flatnonzero(outcome == SPLITS)):
@@ -245,12 +254,12 @@ class _Block:
                         more = self._spread(at[shed], row[shed], share[shed])
                     keep = outcome != SPLITS
                     at, row, outcome, share = at[keep], row[keep], outcome[keep], None if share is None else share[keep]
-            child = tree.child[tree.child_offset[at] + np.maximum(outcome, 0)].astype(np.int64)
-            if self.gaps:
-                child[outcome < 0] = -1
-            stays = child < 0
-            there = np.where(stays, at, child)
-            goes_on = plan.inner[there] & ~stays
+                    node = at[:1] if alone else at
+                stops = np.flatnonzero(outcome < 0)
+                outcome[stops] = 0
+            edge = tree.child_offset[node] + outcome
+            there, goes_on = plan.there[edge], plan.goes_on[edge]
+            there[stops], goes_on[stops] = at[stops], False
             ends = ~goes_on
             yield there[ends], row[ends], None if share is None else share[ends]
             at, row, share = there[goes_on], row[goes_on], None if share is None else share[goes_on]
@@ -270,10 +279,10 @@ class _Block:
         return tree.child[edge].astype(np.int64), row[which], share[which] * portion[edge]
 
     def _outcomes(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """int64[len(at)]: outcome of the test of each row's node."""
+        """int64[len(row)]: outcome of the test of each row's node; ``at`` : a number where they are all at one."""
         plan = self.plan
-        if at[0] == at[-1] and (at == at[0]).all():  # a chain: one node, whose test is looked up once
-            return self._asked(int(at[0]), row)
+        if not at.ndim:
+            return self._asked(int(at), row)
         if not plan.asks_other and not plan.coded:
             return self._compare(plan.threshold[at], plan.slot[at] * self.size + row)
         result, kind = np.empty(len(at), np.int64), plan.kind[at]
