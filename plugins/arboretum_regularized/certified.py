@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arboretum.api import Chapter, Claim, Context, House, Judgement, Piece, Problem, Status, Verdict, VerificationError
-from arboretum_regularized.guarantee import guarantee_of
 from arboretum_regularized.measuring import Measured
 from arboretum_regularized.protocol import lesson, price_list
-from arboretum_regularized.published import AUTHORS, PRICES, RANDOM, UNIT
+from arboretum_regularized.published import PRICES, RANDOM, UNIT
 from arboretum_regularized.results import as_csv
 from arboretum_regularized.study import recipe
 
@@ -44,15 +43,13 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     Raises VerificationError when a tree is not what it says, or costs less than the least.
     """
     split = lesson(house, key["dataset"], seed)
-    price, authors = price_list(house, split.objects, key["prices"], seed), key["variant"] == AUTHORS
+    price = price_list(house, split.objects, key["prices"], seed)
     least, found = math.nan, {}
     for method in METHODS:
         parts = recipe(house, *METHODS[method], key["variant"], split.theta)
         problem = Problem(split.objects, price, parts)
         cost = Measured.of(parts.method.fit(problem, Context()).tree, split, price).expected_cost
-        promised = None
-        if parts.coverage and not authors:  # the theorem says nothing of the program's rules and D term
-            promised = guarantee_of(split.objects, parts.coverage, split.theta, parts.criterion.lam, parts.impurity).ratio
+        promised = getattr(parts.criterion, "promises", lambda _: {})(problem).get("expected_cost")
         found[method] = {"expected_cost": cost, "promised": promised}
         if method == "EC4.5":
             least = _least(house, problem, split, price)
