@@ -133,6 +133,17 @@ def test_why_lists_the_chosen_test_with_its_rank_beyond_the_shown_ones(call, her
     assert "divided by a test that is not among today's candidates" in call("why", "r", "0").out
 
 
+def test_a_link_in_a_run_folder_hands_nothing_on(call, run, here):
+    (here / "diary").write_text("dear diary")
+    (run / "tree.txt").unlink()
+    (run / "tree.txt").symlink_to(here / "diary")
+    (here / "lines.jsonl").touch()
+    change(run, lambda record: record["config"].update(plugins=[]))
+    assert call("sync", "r", "--plugin", "lines.py", "tracker=lines").out.startswith("1 sent")
+    sent = [json.loads(line) for line in (here / "lines.jsonl").read_text().splitlines()]
+    assert [call["files"] for call in sent if call["call"] == "store"] == [["record.json", "tree.json", "tree.svg"]]
+
+
 # -- names that a terminal would obey ----------------------------------------------------------------------------------------
 
 

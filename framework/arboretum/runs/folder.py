@@ -117,7 +117,8 @@ def read_files(folder: Path) -> dict[str, str]:
         hint = " (a sweep's folder holds one run folder per job)" if any(folder.glob(f"*/{RECORD}")) else ""
         raise StoreError(f"{str(folder)!r} holds no {RECORD}, so it is no run folder{hint}")
     try:
-        names = (RECORD, TREE, PICTURE, TEXT)
+        # sync hands pictures and texts on unread: a link in a folder from elsewhere may name a file of the reader's
+        names = (RECORD, TREE, *(name for name in (PICTURE, TEXT) if not (folder / name).is_symlink()))
         return {name: (folder / name).read_text(encoding="utf-8") for name in names if (folder / name).is_file()}
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{str(folder)!r} cannot be read: {error}") from error
