@@ -99,3 +99,36 @@ class PerColumn:
         return attrs.evolve(
             _by_column(objects, _column_prices(objects, self.prices, self.default)), once_per_column=True
         )
+
+
+@attrs.frozen
+class SetUp:
+    """A price per test, and a set-up that the columns of a group share: paid once per path, with the first of them."""
+
+    kind = "cost"
+    name = "set_up"
+    paper = ""
+    capabilities = ()
+
+    prices: dict[str, float] = param(attrs.Factory(dict), "column → price of each test that reads it")
+    default: float = param(1.0, "price of a column that is not named", ge=0.0)
+    groups: dict[str, str] = param(attrs.Factory(dict), "column → its group; a column without one needs no set-up")
+    set_up: dict[str, float] = param(attrs.Factory(dict), "group → price of its set-up")
+
+    def price_list(self, objects: Encoded, seed: int) -> Prices:
+        own = _column_prices(objects, self.prices, self.default)
+        names = [column.name for column in objects.table.columns]
+        for column, group in self.groups.items():
+            if column not in names:
+                raise DataError("cost.groups: " + unknown("column", column, names))
+            if not 0 <= self.set_up.get(group, np.nan) < np.inf:
+                msg = f"cost.set_up.{group} must be a finite number ≥ 0, because column {column!r} is of that group"
+                raise DataError(f"{msg}; got {self.set_up.get(group)!r}")
+
+        def after(asked: frozenset[str]) -> Prices:
+            ready = {self.groups.get(column) for column in asked}
+            group = {column: self.groups[column] for column in own if self.groups.get(column, None) not in (None, *ready)}
+            more = {column: self.set_up[name] for column, name in group.items()}
+            return _by_column(objects, {column: price + more.get(column, 0.0) for column, price in own.items()})
+
+        return attrs.evolve(after(frozenset()), after=after)

@@ -179,6 +179,9 @@ def _check(objects: Encoded, prices: Prices) -> None:
                 "missing values; use encoder.missing=category (or drop_rows)"
             )
             raise CapabilityError(msg)
+    if prices.after is not None:
+        msg = "solver subtable_dp knows one price per test, and here it depends on what the path has asked; choose cost=table"
+        raise CapabilityError(msg)
     if prices.once_per_column:
         columns = [feature.column for feature in objects.features if feature.n_tests]
         several = [f.column for f in objects.features if f.n_tests > 1 or columns.count(f.column) > 1]

@@ -210,13 +210,8 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
-    """Every inner node's price is one the price list has for its column, or 0 where the column is paid already."""
-    allowed: dict[str, set[float]] = {}
-    offset = objects.test_offset
-    for f, feature in enumerate(objects.features):
-        allowed.setdefault(feature.column, set()).update(prices.tests[offset[f] : offset[f + 1]].tolist())
-    for f, feature in enumerate(objects.raw_features):
-        allowed.setdefault(feature.column, set()).add(float(prices.raw[f]))
+    """Every inner node's price is one the price list of its path has for its column, or 0 where the column is paid already."""
+    allowed = _prices_by_column(objects, prices)
     columns = [rule.columns for rule in tree.rules]
     test, price, parent = tree.test.tolist(), tree.price.tolist(), tree.parent.tolist()
     path: list[int] = []  # the inner nodes above
@@ -226,6 +221,8 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
             for name in columns[test[path.pop()]]:
                 asked[name] -= 1
         names = columns[test[node]]
+        if prices.after is not None:
+            allowed = _prices_by_column(objects, prices.at(frozenset(name for name, times in asked.items() if times)))
         known = allowed.get(names[0]) if len(names) == 1 else None
         if prices.once_per_column and all(asked.get(name) for name in names):
             known = {0.0}
@@ -234,6 +231,17 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
         path.append(node)
         for name in names:
             asked[name] = asked.get(name, 0) + 1
+
+
+def _prices_by_column(objects: Encoded, prices: Prices) -> dict[str, set[float]]:
+    """Column → the prices that its tests have in a list."""
+    found: dict[str, set[float]] = {}
+    offset = objects.test_offset
+    for f, feature in enumerate(objects.features):
+        found.setdefault(feature.column, set()).update(prices.tests[offset[f] : offset[f + 1]].tolist())
+    for f, feature in enumerate(objects.raw_features):
+        found.setdefault(feature.column, set()).add(float(prices.raw[f]))
+    return found
 
 
 def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, float]:

@@ -152,11 +152,18 @@ class Prices:
 
     tests : float64[number of fixed tests];  raw : float64[n_raw].
     once_per_column : a column asked before on the path is free (its value is known by then).
+    after : the list below a path that has asked these raw columns, none of its prices above those of the root; None: the
+        same list everywhere.  Such trees are grown node by node, and no exact solver knows their minimum.
     """
 
     tests: np.ndarray
     raw: np.ndarray
     once_per_column: bool = False
+    after: Callable[[frozenset[str]], Prices] | None = None
+
+    def at(self, asked: frozenset[str]) -> Prices:
+        """The list at a node, whose path has asked these raw columns."""
+        return self if self.after is None or not asked else self.after(asked)
 
 
 @attrs.frozen(eq=False)

@@ -87,7 +87,8 @@ def naive_tests(
             for index, arity, outcome in tests:
                 if len(set(outcome.values())) < 2:
                     continue
-                price = 0.0 if free else float(prices.raw[f] if raw else prices.tests[offset[f] + int(index)])
+                here = prices.at(asked)
+                price = 0.0 if free else float(here.raw[f] if raw else here.tests[offset[f] + int(index)])
                 multiway = not raw and feature.family is Family.multiway
                 sides = _sides(objects, outcome, missing, arity, multiway)
                 for side in sides:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import DataError, Parts, Problem, grow
+import arboretum
+from arboretum.api import CapabilityError, DataError, Parts, Problem, VerificationError, grow
 from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import ToyGini, context_of, toy_objects, toy_table
 from arboretum.testing.toys import ToyReduction
-from arboretum_basics.costs import PerColumn, RandomIntegers, TablePrices, Unit
+from arboretum_basics.costs import PerColumn, RandomIntegers, SetUp, TablePrices, Unit
 
 OBJECTS = toy_objects(toy_table(1))
 
@@ -67,3 +69,53 @@ def test_a_tree_reports_what_its_rows_pay(component):
         once = component.name == "per_column"
         expected = sum(3.0 if name == "width" else 1.0 for name in (set(asked) if once else asked))
         assert paid[row] == expected
+
+
+SHARED = SetUp(prices={"width": 3.0}, groups={"width": "ruler", "height": "ruler"}, set_up={"ruler": 10.0})
+
+
+def test_a_set_up_is_paid_once_per_path_by_the_first_column_of_its_group():
+    prices = SHARED.price_list(OBJECTS, 0)
+    first = {"width": 13.0, "height": 11.0}
+    assert [first.get(name, 1.0) for name in columns_of_tests()] == prices.tests.tolist()
+    assert [3.0 if name == "width" else 1.0 for name in columns_of_tests()] == prices.at(frozenset({"height"})).tests.tolist()
+    assert (prices.at(frozenset({"lit"})).tests == prices.tests).all()
+
+
+def test_trees_pay_a_shared_set_up_once_and_verification_knows_the_price_of_every_path():
+    parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini())
+    problem = Problem(OBJECTS, SHARED.price_list(OBJECTS, 0), parts)
+    solution = grow(problem, context_of())
+    verify_solution(solution, problem)
+    tree = solution.tree
+    paid, at = tree.prices_paid(OBJECTS.table), tree.apply(OBJECTS.table)
+    shared = 0
+    for row in range(OBJECTS.table.n_rows):
+        asked = [tree.rule(node).columns[0] for node, _ in tree.path(int(at[row]))]
+        ruled = sum(name in ("width", "height") for name in asked)
+        shared = max(shared, ruled)
+        assert paid[row] == sum(3.0 if name == "width" else 1.0 for name in asked) + (10.0 if ruled else 0.0)
+    assert shared > 1, "no path asks two tests of the group: nothing was tried"
+    wrong = np.where(tree.test >= 0, tree.price + 10.0 * (tree.depth_of > 0), 0.0)
+    with pytest.raises(VerificationError, match="price of"):
+        verify_solution(attrs.evolve(solution, tree=attrs.evolve(tree, price=wrong)), problem)
+
+
+GROUPS = ["cost=set_up", "cost.groups={petal_length: ruler, petal_width: ruler}", "cost.set_up={ruler: 5}"]
+
+
+@pytest.mark.parametrize("encoder", ["auto", "multiway"])
+def test_runs_pay_set_ups_in_every_engine_and_exact_search_refuses_them(encoder):
+    chosen = ["dataset=iris", f"encoder={encoder}", *GROUPS]
+    record = arboretum.run([*chosen, "method=cart"])
+    assert record.verified and record.metrics["max_cost"] <= 5.0 + record.metrics["depth"]
+    if encoder == "multiway":
+        with pytest.raises(CapabilityError, match="subtable_dp knows one price per test, and here it depends on what the path"):
+            arboretum.run([*chosen, "method=exact", "solver=subtable_dp", "objective=zero_error", "complexity=max_cost"])
+
+
+def test_a_group_without_a_set_up_and_an_unknown_column_are_refused():
+    with pytest.raises(DataError, match="cost.set_up.ruler must be a finite number ≥ 0, because column 'width' is of that group; got None"):
+        SetUp(groups={"width": "ruler"}).price_list(OBJECTS, 0)
+    with pytest.raises(DataError, match="cost.groups: unknown column 'widht'; did you mean 'width'"):
+        SetUp(groups={"widht": "ruler"}, set_up={"ruler": 1.0}).price_list(OBJECTS, 0)

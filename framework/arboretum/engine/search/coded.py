@@ -190,11 +190,15 @@ class CodedEngine:
             weights, counts = self._histograms.tables(cell)
             yield View(
                 weights, counts, self._extra(cell), self._family, self._offset, self._missing,
-                np.ones(len(self._narrow), np.bool_), self._prices, self._price_offset, free[self._narrow], used,
+                np.ones(len(self._narrow), np.bool_), self._prices_at(cell), self._price_offset, free[self._narrow], used,
                 self._narrow,
             )  # fmt: skip
         for feature in self._wide:
             yield self._wide_view(cell, feature, free, used)
+
+    def _prices_at(self, cell: Cell) -> np.ndarray:
+        prices = self._space.prices
+        return self._prices if prices.after is None else frozen_array(prices.at(cell.asked).tests, np.float64)
 
     def _free(self, cell: Cell) -> np.ndarray:
         if not self._space.prices.once_per_column or not cell.asked:
@@ -228,7 +232,7 @@ class CodedEngine:
         first = int(self._test_offset[feature])
         multiway = spec.family is Family.multiway
         tests = occurring[:known] if not multiway else np.zeros(1, np.int64)
-        prices = frozen_array(self._prices[first + np.minimum(tests, spec.n_tests - 1)])
+        prices = frozen_array(self._prices_at(cell)[first + np.minimum(tests, spec.n_tests - 1)])
         local = np.flatnonzero(np.isin(first + tests, used)).astype(np.int64)
         return View(
             weights, counts, extra, np.array([FAMILY[spec.family]]), np.array([0, bins]),

@@ -46,8 +46,9 @@ def _check_prices(problem: Problem, judge: Judge) -> None:
     """A score that divides by the price needs prices above 0, also of tests that are asked again."""
     if not getattr(judge.criterion, "divides_by_price", False):
         return
-    name, prices = component_name(judge.criterion), problem.prices
     objects = problem.objects
+    every = frozenset(feature.column for feature in (*objects.features, *objects.raw_features))
+    name, prices = component_name(judge.criterion), problem.prices.at(every)  # the cheapest of a path
     owner = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
     asked = [*zip(owner, prices.tests.tolist(), strict=True)]
     asked += zip((feature.column for feature in objects.raw_features), prices.raw.tolist(), strict=True)

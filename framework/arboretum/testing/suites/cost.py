@@ -27,6 +27,15 @@ class CostSuite(ComponentSuite):
                 assert found.shape == (n,) and found.dtype == np.float64
                 assert np.isfinite(found).all() and (found >= 0).all()
 
+    def test_no_price_rises_on_the_way_down(self, component, objects):
+        prices, asked = component.price_list(objects, 1), frozenset()
+        assert prices.at(asked) is prices
+        for feature in (*objects.features, *objects.raw_features):
+            above, asked = prices.at(asked), asked | {feature.column}
+            below = prices.at(asked)
+            for found, before in ((below.tests, above.tests), (below.raw, above.raw)):
+                assert found.shape == before.shape and (found >= 0).all() and (found <= before).all()
+
     def test_the_same_seed_gives_the_same_prices(self, component, objects):
         for seed in SEEDS:
             once, twice = component.price_list(objects, seed), component.price_list(objects, seed)
