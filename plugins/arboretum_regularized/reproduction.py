@@ -92,6 +92,8 @@ class Regularized:
         found += certified.pieces(self.prices, self.variants, self.datasets) if "certified" in self.chapters else []
         found += drawn.pieces(self.datasets) if "drawn" in self.chapters and UNIT in self.prices else []
         found += growth.pieces(self.datasets) if "growth" in self.chapters and self.times else []
+        if not found:
+            raise ConfigError(f"nothing to do: {', '.join(self.chapters)} of these data sets, prices and times have no piece; name others")
         found.sort(key=lambda piece: piece.cost)  # stable: pieces of a data set stay together
         return found[: max(1, round(fraction * len(found)))]
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from arboretum.api import Verdict, VerificationError
+from arboretum.api import ConfigError, Verdict, VerificationError
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.house import RegistryHouse
 from arboretum_regularized import certified, drawn, growth, sweep
@@ -110,7 +110,9 @@ def test_where_friedman_finds_nothing_no_two_algorithms_are_told_apart():
     found = {claim.sentence: claim.verdict for claim in claims(noise)}
     assert {v for s, v in found.items() if "Friedman" in s} == {Verdict.FAIL}
     assert {v for s, v in found.items() if "significantly better than most" in s} == {Verdict.FAIL}
+    assert "critical difference inf" in verdict(noise, "pEC4.5 does not differ")[1]
     assert verdict(of_means(), "of the family of C4.5 differ")[0] is Verdict.PASS
+    assert "critical difference 1.80" in verdict(of_means(), "pEC4.5 does not differ")[1]
 
 
 def test_friedman_stands_in_the_tables_of_ranks():
@@ -268,6 +270,8 @@ def test_chapters_can_be_asked_for_and_are_judged_together(house):
     assert {key["chapter"] for key in more} == {"certified"} and len(more) == 4
     assert {key["chapter"] for key in (p.key for p in Regularized(chapters=("drawn", "growth")).pieces(1.0))} == {"drawn", "growth"}
     assert not [p for p in Regularized(datasets=("covertype",), times=False).pieces(1.0) if "chapter" in p.key]
+    with pytest.raises(ConfigError, match="nothing to do: growth of these data sets"):
+        Regularized(chapters=("growth",), times=False).pieces(1.0)
     results = [(key, all_of_it.work(key, 0, house)) for key in more if key["variant"] == PAPER]
     assert [claim.sentence for claim in judge(results).claims] == ["Theorem 1: expected cost is at most 20γ times the least"]
 
