@@ -215,7 +215,8 @@ def certified(
         best = min(best, answer.value)
     _at_most(f"the proven minimum of {name} is at most the value of the solver's own tree", bound, best, slack)
     if answer.status is Status.optimal:
-        _same(f"the minimum of {name}, said to be optimal", bound, best, slack)
+        for claimed in (answer.lower_bound, answer.value):
+            _same(f"the minimum of {name}, said to be optimal", claimed, best, slack)
         bound = best  # equal up to rounding
     if promised is not None:
         _at_most(f"the tree's {name} is at most {promised:g} times the minimum, as the criterion promises", value, promised * best, slack)
@@ -340,12 +341,12 @@ def _slack(objects: Encoded, tree: Tree) -> float:
 
 
 def _same(what: str, reported: float, recomputed: float, slack: float) -> None:
-    if not abs(reported - recomputed) <= slack * max(1.0, abs(recomputed)):
+    if not (math.isfinite(recomputed) and abs(reported - recomputed) <= slack * max(1.0, abs(recomputed))):
         msg = f"verification failed: {what}: reported {reported}, recomputed {recomputed}; please report this run"
         raise VerificationError(msg)
 
 
 def _at_most(rule: str, low: float, high: float, slack: float) -> None:
-    if not low <= high + slack * max(1.0, abs(high)):
+    if not (math.isfinite(high) and low <= high + slack * max(1.0, abs(high))):
         msg = f"verification failed: {rule}: {low} is above {high}; please report this run"
         raise VerificationError(msg)

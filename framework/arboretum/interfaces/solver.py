@@ -19,7 +19,8 @@ class Solver(Component, Protocol):
         """Minimise ``problem.parts.objective`` (or ``complexity``).  Called once per run, inside the fit clock.
 
         Never a silent wrong answer: ``status`` says what is proven, ``lower_bound`` holds for every feasible tree (same unit
-        as ``value``), and ``value`` is that of the tree returned: verification recomputes it.  Looks at ``context.deadline``
+        as ``value``; finite, such as 0 where nothing costs less), and ``value`` is that of the tree returned: verification
+        recomputes it.  Arrays of the problem stay as they are: who changes them works on a copy, or the run fails.  Looks at ``context.deadline``
         and ``context.memory_bytes`` as it goes.  Raises BudgetError when a budget runs out before there is any tree.
         """
         ...

@@ -65,7 +65,7 @@ class Tree:
     missing_child : int32[n_nodes], the outcome that a row without one follows, or MISSING_STOPS, or MISSING_SPLITS.
     weights : float64[n_nodes, n_classes], class weights of the training objects; for regression the moments
         (Σw, Σwy, Σwy²).
-    counts : int64[n_nodes], number of training rows.
+    counts : int64[n_nodes], number of training rows that come by, wholly or in part.
     label : int32[n_nodes], the class predicted (heaviest; ties: smallest index); zeros for regression.
     value : float64[n_nodes], the number predicted (regression), NaN for classification.
     price : float64[n_nodes], what asking the node's test costs on its path; 0 at a leaf.

@@ -337,6 +337,17 @@ def test_a_solver_that_misreports_its_tree_is_found_out(grown):
         certified(Leaves(), tree, Solution(tree, value, value - 1, Status.optimal), problem, rule, {})
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("name", ["value", "lower_bound"])
+def test_a_minimum_that_is_no_number_is_not_optimal(grown, name, value):
+    tree, problem = grown.solution.tree, grown.problem
+    for own in (tree, None):
+        honest = Solution(own, value_of(Leaves(), tree), value_of(Leaves(), tree), Status.optimal)
+        certified(Leaves(), tree, honest, problem, LeafRule(2), {})
+        with pytest.raises(VerificationError, match="n_leaves"):
+            certified(Leaves(), tree, attrs.evolve(honest, **{name: value}), problem, LeafRule(2), {})
+
+
 def test_a_solvers_tree_that_stops_where_it_may_not_is_found_out(grown):
     stump = build_tree(grown.problem.objects, None)
     with pytest.raises(VerificationError, match="leaf 0 is no leaf by the leaf rule .column '.*' divides its 14 rows"):
