@@ -142,6 +142,8 @@ def test_a_search_may_be_written_down(toy, here):
         ([DEPTHS, "dataset=toy,iris"], "errors on two data sets cannot be compared"),
         (["stopping.standard.max_depth=range(-1,5)"], "stopping.standard.max_depth must be ≥ 0; got -1"),
         (["stopping.standard.max_depht=range(1,5)"], "did you mean 'max_depth'?"),
+        (["stopping.standard.max_depth=interval(1,3)"], "must be a whole number; got 1.6"),
+        (["stopping.standard.max_depth=interval(1,3)"], "int(interval(…)) proposes whole numbers"),
         (["stopping.standard.max_depth=int(interval(5,1))"], "`low <= high` must hold"),
         (["stopping.standard.min_decrease=tag(log, interval(0,1))"], "low"),
         (["stopping.standard.max_depth=range(5,5)"], "holds no value"),
@@ -161,11 +163,21 @@ def test_what_cannot_be_searched_is_said_in_one_line_before_anything_is_run(argu
 
 
 def test_a_folder_keeps_the_study_it_holds(toy, here):
-    assert toy(*SEARCH, DEPTHS, "hydra.sweeper.n_trials=1").status == 0
+    assert toy(*SEARCH, DEPTHS, "hydra.sweeper.n_trials=1", "dataset.fails_at=0").status == 1  # a study without any record
     before = settings_of(here / "s")
     other = toy(*SEARCH, LEAVES, "hydra.sweeper.n_trials=1", "skip_finished=true")
     assert other.status == 1 and "holds another search; it is kept" in other.error
     assert settings_of(here / "s") == before
+
+
+def test_one_process_at_a_time_searches_in_a_folder(toy, here):
+    command = (*SEARCH, DEPTHS, "hydra.sweeper.n_trials=1")
+    assert toy(*command).status == 0
+    note = json.loads((here / "s" / "sweep.json").read_text())
+    other = {**note, "owner": f"elsewhere 1 {note['owner'].split()[2]} boot", "status": "RUNNING"}
+    (here / "s" / "sweep.json").write_text(json.dumps(other))
+    assert "another process searches in 's' (elsewhere 1" in toy(*command, "hydra.sweeper.n_trials=2").error
+    assert len(settings_of(here / "s")) == 1
 
 
 def test_without_optuna_the_extra_is_named(toy, monkeypatch):

@@ -126,6 +126,9 @@ class Post:
         varied = dict.fromkeys((*_varied_keys(app.arguments.overrides, base), *(before.varied if before else ())))
         overrides, search = tuple(app.arguments.overrides), search_of(base)
         self.goals = search.goals if search else ()
+        if search and before is not None and before.is_running and before.owner != owner():
+            msg = f"another process searches in {str(folder)!r} ({before.owner.rsplit(' ', 2)[0]}); wait for it, or choose another folder"
+            raise StoreError(f"{msg} with hydra.sweep.dir=FOLDER")
         goals = self.goals or (str(base.goal),)
         self.sweep = SweepNote(overrides, tuple(varied), goals[0], owner=owner(), traded=goals[1:])
         self.parent: Parent | None = None
@@ -251,10 +254,10 @@ def _overrides_of(folder: Path) -> list[str] | None:
 
 def _remove_leftovers(folder: Path) -> None:
     """A sweep that was refused leaves no folder behind."""
-    if any(folder.glob(f"*/{RECORD}")):
+    if any(folder.glob(f"*/{RECORD}")) or (folder / STUDY).exists():
         return
     try:
-        for name in (MULTIRUN, SWEEP, STUDY):
+        for name in (MULTIRUN, SWEEP):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
     except OSError:

@@ -102,17 +102,22 @@ class Tried:
         """Optuna's.   kinds : ``optuna.distributions``.   Raises ConfigError."""
         if not self.is_numeric:
             return kinds.CategoricalDistribution(self.values)
-        whole = isinstance(self.low, int) and isinstance(self.high, int)
         more = {} if self.step is None else {"step": self.step}
         try:
-            return (kinds.IntDistribution if whole else kinds.FloatDistribution)(self.low, self.high, log=self.log, **more)
+            return (kinds.IntDistribution if self.is_whole else kinds.FloatDistribution)(self.low, self.high, log=self.log, **more)
         except ValueError as error:
             raise ConfigError(f"{self.said}: {' '.join(str(error).split())}") from None
 
     @property
     def ends(self) -> Sequence[Any]:
-        """Values that are tried before anything is run: all choices, or the ends of a range."""
-        return self.values if not self.is_numeric else (self.low, self.high)
+        """Values that are composed before anything is run: all choices, or the ends of a range and a value within."""
+        if not self.is_numeric:
+            return self.values
+        return (self.low, self.high) if self.values or self.is_whole else (self.low, _within(self.low, self.high), self.high)
+
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int)
 
     def override(self, value: Any) -> str:
         return f"{self.key}={value}"
@@ -182,7 +187,11 @@ class Searcher(Sweeper):
         self.space = Space.of(OverridesParser.create(config_loader=loader).parse_overrides([*said, *arguments]))
         kinds = {one.key: one.distribution(optuna.distributions) for one in self.space.tried}
         grid = self.space.grid() if self.search.sampler == "grid" else None
-        self.validate_batch_is_legal(list(self.space.samples()))
+        try:
+            self.validate_batch_is_legal(list(self.space.samples()))
+        except ConfigError as error:
+            hint = "; int(interval(…)) proposes whole numbers" if "whole number" in str(error) else ""
+            raise ConfigError(f"{error}{hint}") from error
         folder = Path(str(self.config.hydra.sweep.dir))
         folder.mkdir(parents=True, exist_ok=True)
         self.study = self._study(optuna, folder / STUDY)
@@ -239,6 +248,11 @@ class Searcher(Sweeper):
         if self.search.sampler == "nsga2":
             return optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
         return (optuna.samplers.TPESampler if self.search.sampler == "tpe" else optuna.samplers.RandomSampler)(seed=seed)
+
+
+def _within(low: float, high: float) -> float:
+    """A value between two that is no round number."""
+    return low + (high - low) / math.pi
 
 
 def _means(returned: Sequence[Any]) -> list[float] | None:
