@@ -159,5 +159,5 @@ def test_whatever_a_tracker_raises_is_one_line():
     def broken():
         raise KeyError("a\nb")
 
-    with pytest.raises(TrackerError, match=r"^tracker shaky: KeyError: '.*'$"):
+    with pytest.raises(TrackerError, match=r"^tracker 'shaky' raised KeyError: '.*'$"):
         guarded(Tracker(), broken)
