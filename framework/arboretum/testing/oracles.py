@@ -91,7 +91,6 @@ def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -
     add(sketch, np.arange(objects.n_objects))
     weights = np.array([entry["node"].weights for entry in nodes])
     regression = objects.task is Task.regression
-    inner = np.array([entry["rule"] >= 0 for entry in nodes])
     return Tree(
         task=objects.task,
         columns=tuple(ColumnSpec.of(c) for c in objects.table.columns),
@@ -107,7 +106,7 @@ def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -
         value=weights[:, 1] / weights[:, 0] if regression else np.full(len(nodes), np.nan),
         price=np.array([entry["price"] for entry in nodes]),
         impurity=np.array([entry["node"].impurity for entry in nodes]),
-        score=np.where(inner, 0.0, np.nan),
+        score=np.full(len(nodes), np.nan),
     )
 
 
