@@ -62,10 +62,12 @@ def test_a_search_that_was_interrupted_proposes_and_finds_what_it_would_have(toy
         patched.setattr(Session, "execute", ended)
         assert toy(*command).status == 130
     assert [state for _, state, _, _ in settings_of(here / "s")] == ["COMPLETE", "COMPLETE", "RUNNING"]
+    command = (*command, "skip_finished=true")  # as the line at the end says
     again = toy(*command)
-    assert again.status == 0 and "22 of 22" in again.out, "the trial that was cut short, and those that were not begun"
+    assert again.status == 0 and "22 of 22" in again.out, "what was cut short, and what was not begun"
     assert settings_of(here / "s") == settings_of(here / "whole")
-    assert len(run_folders(here / "s")) == 26
+    done_in = [{read_run(run).fingerprint for run in run_folders(here / name)} for name in ("s", "whole")]
+    assert done_in[0] == done_in[1], "a setting that is proposed again is not run again, with skip_finished=true"
     assert "0 of 0" in toy(*command).out
     more = toy(*command, "hydra.sweeper.n_trials=14")
     assert "2 of 2" in more.out and len(settings_of(here / "s")) == 14
@@ -97,6 +99,7 @@ def test_several_goals_are_traded_off_in_the_table_and_on_the_parent(call, here)
     assert "no other is better in all" in page
     assert [line["call"] for line in lines_of(here)].count("open_sweep") == 1
     assert json.loads((here / "s" / "sweep.json").read_text())["traded"] == ["expected_cost"]
+    assert "tracker" not in study.user_attrs["search"], "its fields may hold a password"
 
 
 def test_nsga2_and_random_are_seeded(toy, here):

@@ -25,11 +25,14 @@ from arboretum.config.settings import Settings, read
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import param
 from arboretum.measure.evaluate import HIGHER, direction
+from arboretum.runs.sweeps import UNSAID
 
 NAME = "arboretum_optuna"
 STUDY = "study.db"
 REPEATED = ("seed", "split.fold")
 """Keys whose values are no settings: every trial runs them all."""
+KEPT_HOW = (*UNSAID, "goal")
+"""Keys that do not tell one search from another (a tracker's may hold a password)."""
 POPULATION = 20
 """Trials of a generation of nsga2: Optuna's 50 would leave a search of a hundred trials at its second."""
 
@@ -236,7 +239,8 @@ class Searcher(Sweeper):
             directions=["maximize" if direction(goal) == HIGHER else "minimize" for goal in goals],
             load_if_exists=True,
         )
-        asked = json.dumps([[one.said for one in self.space.tried], *map(list, (goals, self.space.fixed, self.space.repeats))])
+        fixed = [text for text in self.space.fixed if text.lstrip("+~").partition("=")[0].partition(".")[0] not in KEPT_HOW]
+        asked = json.dumps([[one.said for one in self.space.tried], goals, fixed, self.space.repeats])
         if study.user_attrs.setdefault("search", asked) != asked:
             raise ConfigError(f"{str(file)!r} holds another search; it is kept: choose another folder with hydra.sweep.dir=FOLDER")
         study.set_user_attr("search", asked)
