@@ -78,7 +78,8 @@ def test_a_set_of_objects_that_is_an_outcome_of_several_tests_is_asked_about_onc
     grow(problem, Context())
     asked = Counter(problem.parts.coverage[0].asked)
     everyone, halves = frozenset(range(8)), (frozenset(range(0, 8, 2)), frozenset(range(1, 8, 2)))
-    assert [asked[half] for half in halves] == [1, 1] and asked[frozenset([3])] <= 2
+    assert [asked[half] for half in halves] == [1, 1]
+    assert asked[frozenset([3])] <= 3  # as an outcome, as a node, and at the start: alone it must be covered
     assert asked[everyone] <= 2  # for node.coverage, and before the tests
 
 

@@ -66,7 +66,7 @@ class Covering:
         """``left(rows)`` of a node, after those above it; raises ContractError where an f_i starts above 0 or falls."""
         start = np.array([0, len(rows)])
         rest = self._rest(rows, start)
-        if len(rows) == self.objects.n_objects:
+        if len(rows) == self.objects.n_objects and np.isnan(self.last).all():
             few = rows[:64]
             self._rest(few, np.arange(len(few) + 1))  # alone, they must be covered
             self._refuse(1.0 - rest, np.where(rest > 0.0, 0.0, 1.0), rows, start, "must be 0 (or 1) where all objects are together")
