@@ -91,7 +91,7 @@ class MLflowTracker:
     def open_sweeps(self) -> list[Mapping[str, str]]:
         """The parents that nobody closed: id, owner, folder.  Makes no store; raises TrackerError where there is none."""
         self.look()
-        return self._courier.ask("open_sweeps")
+        return self._courier.ask("open_sweeps", patience=LONG)  # the first request waits for MLflow to load
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
         """Put words (Markdown) first on the page of an open sweep, and files among its artifacts."""
@@ -129,6 +129,6 @@ class MLflowTracker:
         from arboretum_mlflow.server import serve
 
         self.look()
-        page = self._courier.ask("share_view")
+        page = self._courier.ask("share_view", patience=LONG)
         self.close()
         serve(self.location, page, host, port)

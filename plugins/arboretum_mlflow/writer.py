@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
@@ -29,7 +29,7 @@ EXPERIMENT_TAGS = {
     "mlflow.experimentKind": "custom_model_development",  # the UI opens on runs, not on traces of language models
     NOTE: WELCOME,
 }
-RUNS_VIEW, SWEEPS_VIEW = "arboretum", "sweeps"
+VIEW = "arboretum"
 SWEEPS = "tags.arboretum.role = 'sweep'"
 PARAMETERS = ("dataset", "method", "seed")
 METRICS = ("valid_error", "test_error", "n_leaves")
@@ -84,8 +84,8 @@ class Writer:
     def share_view(self) -> str:
         """Keep the choice of columns on the experiment, as the UI's "share" button does; returns the page's address.
 
-        Columns are what the newest sweeps vary and call best besides the usual ones.  A second view lists the sweeps alone, since
-        a long one fills the first page of all runs; the experiment's note leads there.
+        Columns are what the newest sweeps vary and call best besides the usual ones.  The experiment's note leads to the sweeps
+        alone, since a long one fills the first page of all runs.
         Where no run of this experiment was kept, the list of experiments is the page.
         """
         if self.client.get_experiment_by_name(self.experiment) is None:
@@ -97,21 +97,20 @@ class Writer:
         metrics = dict.fromkeys((*goals[:MOST_VARIED], *METRICS))
         columns = [f"attributes.`{name}`" for name in ("Created", "Duration")]
         columns += [*(f"params.`{name}`" for name in parameters), *(f"metrics.`{name}`" for name in metrics), *self._further()]
-        for view, filtered in ((RUNS_VIEW, ""), (SWEEPS_VIEW, SWEEPS)):
-            state = {"selectedColumns": columns, **({"searchFilter": filtered} if filtered else {})}
-            self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{view}", json.dumps(state))
+        state = json.dumps({"selectedColumns": columns})
+        self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", state)
         self._list_sweeps(newest)
-        return self._page(RUNS_VIEW)
+        return self._page(f"viewStateShareKey={VIEW}")
 
-    def _page(self, view: str) -> str:
-        return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={view}"
+    def _page(self, query: str) -> str:
+        return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&{query}"
 
     def _list_sweeps(self, newest: Sequence[Run]) -> None:
         """Put links to the sweeps into the experiment's note, unless somebody wrote another one."""
         before = self.client.get_experiment(self.experiment_id).tags.get(NOTE, WELCOME)
         if not before.startswith(WELCOME) or not newest:
             return
-        lines = [f"{WELCOME} [All sweeps]({self._page(SWEEPS_VIEW)}); the newest:", ""]
+        lines = [f"{WELCOME} [All sweeps]({self._page(f'searchFilter={quote(SWEEPS)}')}); the newest:", ""]
         for run in newest:
             name = re.sub(r"([\\\[\]`*_<>])", r"\\\1", run.info.run_name)
             count = run.data.metrics.get("runs")
