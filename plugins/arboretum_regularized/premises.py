@@ -32,6 +32,8 @@ def broken(problem: Problem, lam: float) -> str:
     """What the theorem presupposes and this run does otherwise, with the way out; "" where it presupposes nothing else."""
     if problem.prices.after is not None:
         return "a test has one price in the theorem, and here it depends on what the path has asked; choose cost=table"
+    if problem.prices.once_per_column or problem.prices.after is not None:
+        return "what a test costs depends on what was asked before; choose cost=unit or cost=table"
     return _grown_otherwise(problem.parts.method) or _missing(problem.objects) or _other_leaves(problem) or _hidden(problem, lam)
 
 

@@ -236,6 +236,14 @@ def test_every_premise_that_is_not_kept_is_named(parts, reason):
     assert said.startswith("no guarantee: ") and reason in said and "\n" not in said
 
 
+def test_prices_that_depend_on_the_path_are_no_case_of_the_theorem():
+    x = Instance([Fraction(1, 4)] * 4, [0, 0, 1, 1], [[0, 1, 0, 1], [0, 0, 1, 1]], [Fraction(1)] * 2)
+    asked = problem(x, parts_of(BOTH, 0, []))
+    for change in ({"once_per_column": True}, {"after": lambda asked: None}):
+        cheaper = attrs.evolve(asked, prices=attrs.evolve(asked.prices, **change))
+        assert cheaper.parts.criterion.promises(cheaper) == {}
+
+
 def test_a_criterion_that_only_looks_like_the_papers_promises_nothing():
     @attrs.frozen
     class Mine(Regularized):
