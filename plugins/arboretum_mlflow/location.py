@@ -13,6 +13,9 @@ from arboretum.api import TrackerError, masked
 SQL_SCHEMES = ("sqlite", "postgresql", "mysql", "mssql")
 SERVER_SCHEMES = ("http", "https", "databricks")
 ARTIFACTS_FOLDER = "mlruns"
+LONG = 4.0
+"""Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s, and longer where
+many commands start at once), and the summary of a sweep (3 s per 1,000 runs)."""
 
 
 @attrs.frozen

@@ -22,9 +22,6 @@ from arboretum_mlflow.trouble import explain
 
 PATIENCE = 10.0
 """Seconds to wait for a write lock or a server's sign of life, at most: a write of ours takes 0.05 s."""
-LONG = 4.0
-"""Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s, and longer where
-many commands start at once), and the summary of a sweep (3 s per 1,000 runs)."""
 SQLITE_HEADER = b"SQLite format 3\x00"
 
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arboretum.api import TrackerError
-from arboretum_mlflow.location import Location
-from arboretum_mlflow.ready import LONG, check_file, check_folder, explain_absent, made_here, note_schema
+from arboretum_mlflow.location import LONG, Location
+from arboretum_mlflow.ready import check_file, check_folder, explain_absent, made_here, note_schema
 from arboretum_mlflow.trouble import WAY_OUT
 
 

@@ -11,8 +11,7 @@ import attrs
 
 from arboretum.api import Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
-from arboretum_mlflow.location import Location, locate
-from arboretum_mlflow.ready import LONG
+from arboretum_mlflow.location import LONG, Location, locate
 
 
 @attrs.frozen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -13,8 +12,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 60.0
-"""What the demo may take after set-up, first compilation included (processor time: other work on the machine is not counted)."""
 
 
 def _make(target: str, folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
@@ -32,17 +29,15 @@ def _make(target: str, folder: Path, *arguments: str, **environment: str) -> sub
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory) -> tuple[str, Path, float]:
-    """What the demo printed, where it ran, seconds of processor time; set-up is taken as done, kernels are compiled anew."""
+def demo(tmp_path_factory) -> tuple[str, Path]:
+    """What the demo printed and where it ran; set-up is taken as done, kernels are compiled anew."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     folder = tmp_path_factory.mktemp("demo")
     stamp = f"{sys.prefix}/.installed"
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = _make("demo", folder, "-o", stamp, f"VENV={sys.prefix}", NUMBA_CACHE_DIR=str(folder / "kernels"))
     assert done.returncode == 0, done.stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return done.stdout, folder, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout, folder
 
 
 @pytest.mark.slow
@@ -81,14 +76,10 @@ def test_the_demo_compares_three_methods_on_three_data_sets_and_says_how_to_open
 
 @pytest.mark.slow
 def test_the_demo_keeps_every_run_and_logs_it(demo):
-    _, folder, _ = demo
+    _, folder = demo
     assert len(list(folder.glob("runs/demo/*/record.json"))) == 27
     assert len(list(folder.glob("runs/demo/*/tracked.json"))) == 27
 
-
-@pytest.mark.slow
-def test_the_demo_ends_within_a_minute(demo):
-    assert demo[2] < SECONDS
 
 
 def test_without_a_usable_python_set_up_says_what_is_needed(tmp_path):

@@ -18,6 +18,7 @@ TARGETS = {
         {
             "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
             "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher",
+            "hydra_plugins.hydra_ray_launcher.ray_launcher.RayLauncher",
             "hydra_plugins.hydra_submitit_launcher.submitit_launcher.LocalLauncher",
             "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher",
         }
