@@ -15,6 +15,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -148,7 +149,9 @@ def test_a_person_finds_the_sweep_a_run_and_the_picture_of_its_tree(page, addres
 
 def test_the_experiment_s_note_leads_to_the_sweeps_alone(page, address, album):
     page.goto(address)
-    page.get_by_role("link", name="All sweeps").first.click()
+    target = page.get_by_role("link", name="All sweeps").first.get_attribute("href")  # it opens in a window of its own
+    page.goto("about:blank")
+    page.goto(urljoin(address, target))
     page.wait_for_function("() => [...document.querySelectorAll('input')].some(i => i.value.includes('arboretum.role'))")
     page.locator(".ag-row").get_by_role("link", name="dataset=iris,wine").first.wait_for()
     page.screenshot(path=album / "6-sweeps.png")
