@@ -348,7 +348,15 @@ def slower(found: Results, part: Part, base: str) -> Answer | None:
         same = {name: printed[name] for name in ours}
         mine = f"{_middle(ours):.2f} (published {_middle(same):.2f}; on all twenty" if ours else "(published"
         words.append(f"{one}/{other} {mine} {_middle(printed):.2f})")
-    return _timed(times, 3.0 <= _middle(times) <= 4.0, f"geometric means on {', '.join(times) or 'none'}: " + ", ".join(words))
+    ratios = [f"{name} {_to_cc45(found, part, name)} (published {theirs:.2f})" for name, theirs in published().to_cc45.items()]
+    words = [f"geometric means on {', '.join(times) or 'none'}: " + ", ".join(words), "mean ratios to CC4.5: " + ", ".join(ratios)]
+    return _timed(times, 3.0 <= _middle(times) <= 4.0, "; ".join(words))
+
+
+def _to_cc45(found: Results, part: Part, name: str) -> str:
+    """The mean ratio of an algorithm's seconds to those of CC4.5 (random prices), "–" where none can be measured."""
+    times = _times(found, Part(RANDOM, part.variant), name, "C4.5")
+    return f"{np.mean([a / b for a, b in times.values()]):.2f}" if times else "–"
 
 
 def skewed_takes_longer(found: Results, part: Part, base: str) -> Answer | None:

@@ -84,6 +84,12 @@ def test_the_published_ratios_of_running_times_stand_beside_ours():
         same = np.exp(np.mean([np.log(seconds[name, a] / seconds[name, b]) for name in ("dota2", "diabetic", "covertype")]))
         whole = np.exp(np.mean([np.log(seconds[name, a] / seconds[name, b]) for name in published().datasets]))
         assert f"{pair} {ours:.2f} (published {same:.2f}; on all twenty {whole:.2f})" in words
+    assert "mean ratios to CC4.5: EC4.5 – (published 3.68)" in words
+    one = timed({"dota2": 3.5}).found
+    random = {(Part("random", OURS.variant), name, a): rows for (_, name, a), rows in one.items()}
+    words = verdict(Results(one | random, {}), "3 to 4 times")[1]
+    for text in ("EC4.5 3.50 (published 3.68)", "ASR 1.00 (published 2.48)", "IP 1.00 (published 0.60)", "BAL 1.00 (published 3.36)"):
+        assert text in words
 
 
 def test_a_longer_time_counts_only_where_the_tree_is_skewed():
