@@ -148,7 +148,7 @@ def test_a_tracker_that_fails_leaves_the_run_and_status_3_and_sync_sends_it_late
     arguments = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "seed=7", "hydra.run.dir=r")
     result = call(*arguments, "tracker=lines", "tracker.fails=store")
     assert result.status == 3
-    assert "kept, but not tracked: tracker lines: RuntimeError: no store today" in result.err
+    assert "kept, but not tracked: tracker 'lines': store raised RuntimeError: no store today (lines.py:" in result.err
     assert read_run(here / "r").verified
 
 
