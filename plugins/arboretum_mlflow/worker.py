@@ -55,6 +55,7 @@ class Worker:
             self._writer = Writer(self.location, self.experiment)
             # what modules are made of is never garbage: not looking for any while MLflow loads saves 0.3 of 2.25 s
             gc.freeze()
+            gc.set_threshold(100_000)  # writing one run allocates 50,000 objects; a look every 700 takes a sixth of the time
             gc.enable()
         return self._writer
 
@@ -85,7 +86,7 @@ class Worker:
 def collided(error: Exception) -> bool:
     """Whether two writers met: one holds SQLite's lock, or has just inserted the row (a data set) that this one wanted."""
     words = f"{type(error).__name__}: {error}".lower()
-    return any(sign in words for sign in ("database is locked", "unique constraint", "duplicate key", "integrityerror"))
+    return any(sign in words for sign in ("database is locked", "unique constraint", "duplicate key", "integrityerror", "deadlock"))
 
 
 def reply(worker: Worker, line: str) -> dict[str, Any]:

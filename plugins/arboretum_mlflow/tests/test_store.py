@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import attrs
 import pytest
 from arboretum_mlflow import entry
+from arboretum_mlflow.location import locate
 from arboretum_mlflow.tracker import MLflowTracker
 
 from arboretum.api import Certificate, Certified, RunInfo, Solution, Status, TrackerError
@@ -343,3 +344,26 @@ def test_a_copy_of_a_run_says_of_which_folder(mlflow_tracker, query, tmp_path):
     record = sample_record()
     run_id = mlflow_tracker.store(attrs.evolve(sample_run(tmp_path), copy_of="old/3"), record, sample_files(record))
     assert tags_of(query, run_id)["arboretum.copy_of"] == "old/3"
+
+
+@pytest.mark.filterwarnings("ignore:The ``noload`` loader")  # MLflow's own
+def test_a_run_is_written_in_one_transaction(fresh_store, tmp_path, monkeypatch):
+    import sqlalchemy
+    from arboretum_mlflow.writer import Writer
+
+    writer, commits = Writer(locate(fresh_store, "arboretum", ""), "arboretum"), []
+    note = commits.append
+    entries = [
+        attrs.asdict(entry.finished(sample_run(tmp_path / name), sample_record(), {"tree.txt": "x"})) for name in "abc"
+    ]
+    writer.store(entries[0])
+    sqlalchemy.event.listen(sqlalchemy.engine.Engine, "commit", note)
+    try:
+        writer.store(entries[1])
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.engine.Engine, "commit", note)
+    assert len(commits) <= 3  # one asks whether it is there; MLflow itself commits once after the metrics
+    monkeypatch.setattr(writer.client, "log_inputs", lambda *arguments: 1 / 0)
+    with pytest.raises(Exception, match="division"):
+        writer.store(entries[2])
+    assert writer._find(entries[2]["key"]).info.status == "RUNNING"
