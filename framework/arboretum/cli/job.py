@@ -90,6 +90,7 @@ class Job:
             sweep_id=self.sweep_id,
             sweep=self.sweep,
             varied=self.varied,
+            beside=self.own is not None and self.notes is not None,
             progress=self.progress,
         )
 

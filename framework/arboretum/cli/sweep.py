@@ -30,7 +30,7 @@ from arboretum.config.search import STUDY, search_of
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, StoreError
 from arboretum.interfaces.component import KINDS
-from arboretum.runs.folder import RECORD, make_ready
+from arboretum.runs.folder import RECORD, is_tracked, make_ready
 from arboretum.runs.index import default_root
 from arboretum.runs.notes import FAILED, Note, Notes
 from arboretum.runs.sweeps import BROKEN, ENDED, KILLED, SWEEP, owner, read_sweep, records_of, write_sweep
@@ -156,9 +156,7 @@ class Post:
         """Ask a tracker that was in trouble once more, now that nothing waits for it; returns the notes as they then are."""
         if self.component is None:
             return list(notes)
-        tried = self.parent is None or any(note.tracker_error for note in notes)
-        if tried:
-            self.app.session.forgive(self.component)
+        self.app.session.forgive(self.component)
 
         def send() -> None:
             if self.parent is None:
@@ -167,9 +165,13 @@ class Post:
 
         with waiting(f"handing in runs to tracker {self.component.name}", line):
             self.trouble = self.app.session.ask(self.component, send)
-        if self.trouble:
-            return list(notes)
-        return [note if note.status == FAILED else attrs.evolve(note, tracker_error="") for note in notes]
+        return [note if note.status == FAILED else attrs.evolve(note, tracker_error=self._lacks(note)) for note in notes]
+
+    def _lacks(self, note: Note) -> str:
+        """Why the tracker does not have a finished run, or ""."""
+        if self.parent is None or not self.trouble:
+            return self.trouble
+        return "" if is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id) else self.trouble
 
     def close(self, compared: Comparison, status: str) -> str:
         """End the parent; returns what went wrong so far, or ""."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -70,6 +71,8 @@ class Session:
         self._codes: dict[str, str] = {}
         self._prepared: set[Any] = set()
         self._given_up: dict[Any, str] = {}
+        self._handing: threading.Thread | None = None
+        self._handed = ""
 
     def again(self) -> Session:
         """A session of the same code with trackers of its own: one that failed then may answer now."""
@@ -94,6 +97,32 @@ class Session:
 
         One that makes a run wait in vain is not asked again: a sweep waits once, and ``arboretum sync`` sends the rest.
         """
+        self._settle()
+        return self._ask(component, action)
+
+    def ask_beside(self, component: Any, action: Callable[[], Any]) -> str:
+        """Let a tracker act while the next run is computed; what went wrong the last time, or "".
+
+        Storing a run takes longer than a small one's fit.  At most one action is under way, and :meth:`ask` waits for it.
+        """
+        trouble = self._settle()
+
+        def act() -> None:
+            self._handed = self._ask(component, action)
+
+        self._handing = threading.Thread(target=act, name="arboretum-tracker")
+        self._handing.start()
+        return trouble
+
+    def _settle(self) -> str:
+        """Wait for the action under way; what went wrong with the last one, or ""."""
+        if self._handing is not None:
+            self._handing.join()  # as long as the tracker may take
+            self._handing = None
+        trouble, self._handed = self._handed, ""
+        return trouble
+
+    def _ask(self, component: Any, action: Callable[[], Any]) -> str:
         if component in self._given_up:
             return self._given_up[component]
         start = time.monotonic()
@@ -107,6 +136,7 @@ class Session:
 
     def forgive(self, component: Any) -> None:
         """Ask a tracker again that made a run wait in vain."""
+        self._settle()
         self._given_up.pop(component, None)
 
     def is_ready(self, component: Any) -> bool:
@@ -146,13 +176,15 @@ class Session:
         sweep_id: str = "",
         sweep: Path | None = None,
         varied: tuple[str, ...] = (),
+        beside: bool = False,
         progress: Progress | None = None,
     ) -> Outcome:
         """Do one run.
 
         folder : where to keep it; proved writable before any work.   index : of finished runs, asked when the settings say
         so, and told.   sweep_id : the tracker's id of the multirun.   sweep : the multirun's folder.
-        varied : the keys that the multirun varies, with which names begin.
+        varied : the keys that the multirun varies, with which names begin.   beside : whether the tracker may store this run
+        while the caller does the next one; its ``tracker_error`` is then that of the run before, and the caller looks once more.
         A folder that holds another finished run is refused; in a multirun, "NAME-2" beside it is taken instead.
         Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
         """
@@ -191,7 +223,8 @@ class Session:
             name = run_name(resolved.config, self.registry, varied)
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
             tracker = self.tracker(resolved.parts.tracker)
-            trouble = self.ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
+            ask = self.ask_beside if beside else self.ask
+            trouble = ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
         return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
 
     def _request(self, resolved: Resolved) -> Any:
@@ -220,7 +253,9 @@ class Session:
 
     def _open_tracker(self, component: Any) -> str:
         """Start the tracker early, so that it loads while the run works; what is wrong with it, or ""."""
-        return "" if component is None else self.ask(component, lambda: self.prepare_tracker(component))
+        if component is None or self.is_ready(component):  # then a run that is being handed in is not waited for
+            return self._given_up.get(component, "")
+        return self.ask(component, lambda: self.prepare_tracker(component))
 
     def fail(
         self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str, varied: tuple[str, ...] = ()
