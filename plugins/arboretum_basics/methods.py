@@ -60,3 +60,8 @@ class Exact:
             msg = "method exact needs a solver; add solver=NAME (arboretum plugins lists them)"
             raise ConfigError(msg)
         return problem.parts.solver.solve(problem, context)
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Let the solver load its kernels, so that none of the budget goes into compilation."""
+        if hasattr(problem.parts.solver, "warm_up"):
+            problem.parts.solver.warm_up(problem, context)

@@ -80,6 +80,15 @@ def search(
     return _Search(space, form, context, ease, ahead, cubes).run(widths)
 
 
+def load(space: Space, form: Form) -> None:
+    """Compile the kernels of :func:`search` or load them: on a table of the same dtypes."""
+    from arboretum_decision_tables.kernels_sets import rehash
+
+    search(space, form)
+    slots = np.zeros((4, 2), np.uint64)
+    rehash(slots, slots.copy())
+
+
 class _Search:
     """Owns the arrays of kernels_search and enlarges them."""
 
@@ -225,9 +234,9 @@ class _Search:
             self._tell()
 
     def _tell(self) -> None:
-        nodes, value = int(self.state[self.kernels.NODES]), float(self.arrays["up"][0])
-        text = f"{nodes:,} subtables visited; best value {value:g}, lower bound {max(self.bound, self.arrays['low'][0]):g}"
-        self.context.progress(0, 0, text)
+        value = float(self.arrays["up"][0])
+        self.context.proven(min(value, max(self.bound, float(self.arrays["low"][0])) * (1 - self.space.slack)), value)
+        self.context.progress(0, 0, f"{int(self.state[self.kernels.NODES]):,} subtables visited")
 
     def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
         arrays = self.arrays

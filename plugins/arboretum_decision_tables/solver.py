@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arboretum.api import CapabilityError, ConfigError, Context, Problem, Solution, Status, param, unknown, value_of
+from arboretum_decision_tables.bounds import root_bound
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.space import Space, space_of
+from arboretum_decision_tables.space import Space, rehearsal, space_of
 
 DEFAULT_BYTES = 4_000_000_000
 """For the graph, where the run sets no budget.memory_mb: a table may have more subtables than any machine holds."""
@@ -67,7 +69,8 @@ class SubtableDP:
             raise CapabilityError(msg)
         costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
         space = self._space(problem)
-        context, start = _within_bytes(context), time.monotonic()
+        context, start, scale = _within_bytes(context), time.monotonic(), costs[0].scale(space)
+        context = attrs.evolve(context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale))
         graph = build(space, _for_graph(context, costs[:1]), values=len(costs))
         if not graph.finished:
             found = _searched(graph, costs[0], context, start)
@@ -76,6 +79,21 @@ class SubtableDP:
         if graph.n_nodes == 0:
             return self._leaf(graph, costs)
         return self._optimal(graph, costs, values(graph, costs[:1])[0])
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Solve a table of four rows; by branch and bound, too, where a deadline may leave the rest to it."""
+        from arboretum_decision_tables.graph import build, impurity_address
+        from arboretum_decision_tables.search import load
+        from arboretum_decision_tables.values import Cost, keep_optimal, values
+
+        space, cost = rehearsal(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
+        context.progress(0, None, "loading the kernels of subtable_dp")
+        impurity_address(self._space(problem))
+        graph = build(space)
+        keep_optimal(graph, cost, values(graph, [cost])[0])
+        graph.node_of(np.arange(4))
+        if context.deadline is not None and cost.form is not None:
+            load(space, cost.form)
 
     def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> list[Solution]:
         """The minimum of each complexity; the graph is built once for all."""
@@ -187,11 +205,14 @@ def _searched(graph: Any, cost: Any, context: Context, start: float, costs_left:
 
     start : when the graph was begun.
     """
-    from arboretum_decision_tables.search import search
+    from arboretum_decision_tables.search import load, search
 
     if cost.form is None or isinstance(graph.index, dict):
         return _unfinished(graph, cost, context)
-    now, space = time.monotonic(), graph.space
+    space = graph.space
+    if context.deadline is None:
+        load(space, cost.form)  # the seconds below are for the search alone
+    now = time.monotonic()
     seconds = max(LEAST_SECONDS, now - start) if context.deadline is None else max(0.0, context.deadline - now) / costs_left
     until = now + seconds
     found = search(space, cost.form, attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2))
@@ -218,7 +239,6 @@ def _searched(graph: Any, cost: Any, context: Context, start: float, costs_left:
 
 def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
     """The budget ran out: the best tree known and the best proven bound."""
-    from arboretum_decision_tables.bounds import root_bound
     from arboretum_decision_tables.trees import best_known_tree
     from arboretum_decision_tables.values import assumed, values
 

@@ -153,7 +153,7 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
         weight=weight,
         count=count,
         members=np.bincount(inverse, minlength=len(index)).astype(np.int64),
-        words=np.random.default_rng(WORDS_SEED).integers(1, 1 << 64, (len(index), 2), np.uint64),
+        words=random_words(len(index)),
         rule=rule,
         impurity=impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity,
         total_mass=float(objects.weight.sum()),
@@ -200,9 +200,29 @@ def _distinct(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     order = np.argsort(index, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    codes = objects.codes[index[order]]
-    small = np.uint8 if codes.size == 0 or codes.max() < 256 else np.uint16 if codes.max() < 65536 else np.uint32
-    return codes.astype(small), index[order], rank[inverse.ravel()]
+    return objects.codes[index[order]].astype(code_type(objects)), index[order], rank[inverse.ravel()]
+
+
+def code_type(objects: Encoded) -> type:
+    """The smallest dtype that holds every code."""
+    most = max((feature.n_bins for feature in objects.features), default=0)
+    return np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
+
+
+def rehearsal(problem: Problem) -> Space:
+    """Two bits and their parity, in the dtypes of a problem: kernels are compiled, or loaded, on it."""
+    ones = np.ones(4, np.int64)
+    return Space(
+        objects=problem.objects, codes=np.array([[0, 0, 1, 1], [0, 1, 0, 1]], code_type(problem.objects)),
+        family=np.zeros(2, np.int64), n_bins=2 * ones[:2], first_test=np.arange(2), price=np.ones(2), even=np.ones(2, np.bool_),
+        label=np.array([0, 1, 1, 0], np.int32), weight=np.ones(4), count=ones, members=ones, words=random_words(4),
+        rule=LeafRule(), impurity=None, total_mass=4.0, inconsistent=0,
+    )  # fmt: skip
+
+
+def random_words(n: int) -> np.ndarray:
+    """uint64[n, 2]; they do not depend on the run's seed."""
+    return np.random.default_rng(WORDS_SEED).integers(1, 1 << 64, (n, 2), np.uint64)
 
 
 def _inconsistent(codes: np.ndarray) -> int:

@@ -30,7 +30,7 @@ class Entry:
     """One run as it is written.
 
     key : equal for equal runs in the same folder ("" : never the same); what is stored under it is not stored again.
-    start, end : milliseconds since 1970.   dataset : fields of an MLflow data set, {} without one.
+    start, end : milliseconds since 1970.   series : metric → (milliseconds since the search began, value).   dataset : fields of an MLflow data set, {} without one.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Entry:
     end: int
     params: dict[str, str]
     metrics: dict[str, float]
+    series: dict[str, list[tuple[int, float]]]
     tags: dict[str, str]
     dataset: dict[str, str]
     files: dict[str, str]
@@ -62,6 +63,7 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Entry:
         end=end,
         params=params,
         metrics=metrics,
+        series=curves(record),
         tags=_tags(run, fingerprint, params.get("reproduction", "")) | _record_tags(record, left_out, files.get("tree.txt", "")),
         dataset=_dataset(record),
         files=dict(files),
@@ -98,6 +100,7 @@ def failed(run: RunInfo, error: str) -> Entry:
         end=end,
         params=params,
         metrics={},
+        series={},
         tags=_tags(run, run.fingerprint) | _short(tags),
         dataset={},
         files={"error.txt": error},
@@ -117,6 +120,16 @@ def default_name(params: Mapping[str, str], data: Mapping[str, Any]) -> str:
     if "seed" in params:
         words.append(f"seed={params['seed']}")
     return " ".join(word for word in words if word) or "run"
+
+
+def curves(record: Record) -> dict[str, list[tuple[int, float]]]:
+    """How bound and value of a search have met, by milliseconds; nothing where there was no search."""
+    points = record.solution.curve if record.solution is not None else ()
+    found = {
+        f"search.{name}": [(round(1000 * point[0]), point[k]) for point in points if math.isfinite(point[k])]
+        for k, name in ((1, "lower_bound"), (2, "value"))
+    }
+    return {name: values for name, values in found.items() if values}
 
 
 def numbers(record: Record) -> tuple[dict[str, float], list[str]]:

@@ -147,7 +147,8 @@ class Writer:
 
     def _write(self, run: Run, entry: Mapping[str, Any]) -> str:
         self._write_files(run, entry["files"])
-        self._write_batch(run.info.run_id, entry["params"], entry["metrics"], entry["end"])
+        series = [Metric(name, value, entry["start"] + at, at) for name, points in entry["series"].items() for at, value in points]
+        self._write_batch(run.info.run_id, entry["params"], entry["metrics"], entry["end"], series)
         if entry["dataset"]:
             dataset = DatasetInput(Dataset(**entry["dataset"]), [InputTag("mlflow.data.context", "training")])
             self.client.log_inputs(run.info.run_id, [dataset])
@@ -190,9 +191,11 @@ class Writer:
             tags = [RunTag("mlflow.parentRunId", sweep), RunTag("arboretum.sweep", sweep)]
             self.client.log_batch(run.info.run_id, tags=tags)
 
-    def _write_batch(self, run_id: str, params: Mapping[str, str], metrics: Mapping[str, float], when: int) -> None:
-        """Parameters and metrics in one call, unless there are more than a call takes."""
-        values = chunks([Metric(name, value, when, 0) for name, value in metrics.items()], MAX_METRICS)
+    def _write_batch(
+        self, run_id: str, params: Mapping[str, str], metrics: Mapping[str, float], when: int, series: Sequence[Metric] = ()
+    ) -> None:
+        """Parameters and metrics in one call, unless there are more than a call takes; of a series, the step is its millisecond."""
+        values = chunks([*(Metric(name, value, when, 0) for name, value in metrics.items()), *series], MAX_METRICS)
         texts = chunks([Param(name, value) for name, value in params.items()], MAX_PARAMS)
         for i in range(max(len(values), len(texts))):
             self.client.log_batch(run_id, values[i] if i < len(values) else (), texts[i] if i < len(texts) else ())

@@ -9,6 +9,7 @@ from typing import Any
 from arboretum.cli import terminal
 from arboretum.model.record import Record
 from arboretum.model.rules import TestRule
+from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
 from arboretum.report.table import spell_cell, text_table
 from arboretum.report.text import INDENTED
@@ -39,11 +40,19 @@ def numbers_of(record: Record) -> str:
     if record.solution is not None:
         found = record.solution
         lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
+        lines += [_first_seen(found)] if len(found.curve) > 1 else []
         lines += [f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()]
     if record.certificate is not None:
         lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
     lines += [f"note: {note}" for note in record.notes]
     return "\n".join(lines) + "\n"
+
+
+def _first_seen(found: Solution) -> str:
+    """When the best tree was found, and when the bound was proven, in seconds of the search."""
+    _, low, best = found.curve[-1]
+    tree, bound = (next(point[0] for point in found.curve if point[k] == end) for k, end in ((2, best), (1, low)))
+    return f"best tree after {tree:.3g} s, bound after {bound:.3g} s"
 
 
 def _detail(value: Any) -> str:

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import attrs
@@ -19,7 +19,7 @@ import numpy as np
 from arboretum.blame import blaming
 from arboretum.engine import check, select
 from arboretum.engine.seal import Seal
-from arboretum.errors import BudgetError, DataError
+from arboretum.errors import ArboretumError, BudgetError, DataError
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.split import Division
@@ -254,6 +254,8 @@ def _certify(
     subject = f"certifying with {request.certifier.name}" if request.certifier else "certifying"
     with compiling(timings, progress, "certify"), clock(timings, "certify"), repeated(progress, subject) as listener:
         budget = request.budget if request.budget.memory_mb else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
+        with suppress(ArboretumError):  # what it refuses it refuses again, where that is noted
+            warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
         found = certify(
             request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context
@@ -299,7 +301,7 @@ def fit(
     if sealed:
         seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
     problem = Problem(objects, prices, parts, valid)
-    timings["compile"] = warm_up(problem, seed, progress) if warm else 0.0
+    timings["compile"] = warm_up(parts.method, problem, budget.context(seed, progress)) if warm else 0.0
     progress(0, None, f"growing with {parts.method.name}")
     with compiling(timings, progress), clock(timings, "fit"):
         grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
@@ -322,11 +324,11 @@ def for_task(parts: Parts, task: Task) -> Parts:
     return parts
 
 
-def warm_up(problem: Problem, seed: int, progress: Progress) -> float:
-    """Let the method load or compile its kernels (optional ``warm_up`` of a method); seconds."""
+def warm_up(component: Any, problem: Problem, context: Context) -> float:
+    """Let a method or a solver load or compile its kernels (optional ``warm_up``); seconds."""
     start = time.perf_counter()
-    if hasattr(problem.parts.method, "warm_up"):
-        problem.parts.method.warm_up(problem, Context(seed=seed, progress=progress))
+    if hasattr(component, "warm_up"):
+        component.warm_up(problem, context)
     return time.perf_counter() - start
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.engine.anytime import Curve
 from arboretum.engine.check import returned
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import MANY
@@ -62,10 +63,11 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
 
 def _fitted(problem: Problem, context: Context) -> Solution:
     """The method's solution; a solver that forgets it is named rather than the method that asked."""
-    solution = problem.parts.method.fit(problem, context)
-    solver = problem.parts.solver
-    asked = (problem.parts.method, "fit") if solver is None else (solver, "solve")
-    return returned(solution, Solution, *asked)
+    method, solver = problem.parts.method, problem.parts.solver
+    if solver is None:
+        return returned(method.fit(problem, context), Solution, method, "fit")
+    curve = Curve(context)
+    return curve.of(returned(method.fit(problem, curve.context()), Solution, solver, "solve"), solver.name)
 
 
 def prune(grown: Grown, progress: Progress) -> Grown:

@@ -26,7 +26,7 @@ from arboretum.interfaces.objective import Objective
 from arboretum.interfaces.predicate import Predicate
 from arboretum.interfaces.pruner import Pruner, PrunerChooses
 from arboretum.interfaces.reproduction import Reproduction
-from arboretum.interfaces.solver import Solver, SolverCertifies
+from arboretum.interfaces.solver import Solver, SolverCertifies, SolverWarmUp
 from arboretum.interfaces.split import Split
 from arboretum.interfaces.stopping import Stopping, StoppingByObjects, StoppingByRows
 from arboretum.interfaces.tracker import Tracker
@@ -72,7 +72,7 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
     "method": (MethodWarmUp,),
     "stopping": (StoppingByRows, StoppingByObjects),
     "complexity": (ComplexityForm,),
-    "solver": (SolverCertifies,),
+    "solver": (SolverCertifies, SolverWarmUp),
     "pruner": (PrunerChooses,),
 }
 """Kind → protocols whose methods have the contract's form where a component has them."""

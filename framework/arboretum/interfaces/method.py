@@ -101,12 +101,15 @@ class Context:
 
     seed : of every random choice.   deadline : ``time.monotonic()`` value, or None.   memory_bytes : budget, or None.
     progress : called now and then with (done, total or None, message); must not be called per candidate test.
+    proven : called by a solver when it knows more, with (lower bound, value of its best tree; ∞ before there is one), both in
+        the unit of ``Solution.value``.  What it hears is kept with the solution, after how many seconds.
     """
 
     seed: int = 0
     deadline: float | None = None
     memory_bytes: int | None = None
     progress: Callable[[float, float | None, str], None] = lambda done, total, message: None
+    proven: Callable[[float, float], None] = lambda lower_bound, value: None
 
 
 class Method(Component, Protocol):
@@ -121,5 +124,5 @@ class MethodWarmUp(Protocol):
     """Optional: compilation and loading of kernels, kept out of the fit clock."""
 
     def warm_up(self, problem: Problem, context: Context) -> None:
-        """Make ready what ``fit`` on this problem will call.  Called once per run, before the fit clock starts."""
+        """Make ready what ``fit`` on this problem will call.  Called once per run, before the fit clock and the budget start."""
         ...

@@ -26,6 +26,18 @@ class Solver(Component, Protocol):
         ...
 
 
+class SolverWarmUp(Protocol):
+    """Optional: compilation and loading of kernels, kept out of the budget."""
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Make ready what ``solve`` or ``minima`` on this problem will call, in a second or two.
+
+        Called by ``method=exact``, and before a certificate, while no clock runs; ``context`` is of a budget that starts anew
+        afterwards.  Raises what they raise.
+        """
+        ...
+
+
 class SolverCertifies(Protocol):
     """Optional: proven minima beside which the trees of other methods are put (``certify=true``)."""
 

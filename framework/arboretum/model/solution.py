@@ -32,6 +32,8 @@ class Solution:
     notes : what the user should know of it, a sentence each.
     details : more that was proven, in words of JSON (number of optimal trees as a decimal string, minima of further stages).
     others : further optimal trees, where they were asked for.
+    curve : (seconds, lower bound, value) as they improved, for a solver that says so while it works; the value is ∞ before
+        there is a tree.
     """
 
     tree: Tree | None
@@ -43,6 +45,7 @@ class Solution:
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = attrs.field(factory=dict)
     others: tuple[Tree, ...] = ()
+    curve: tuple[tuple[float, float, float], ...] = ()
 
     @property
     def gap(self) -> float:
@@ -58,14 +61,20 @@ class Solution:
             "status": self.status.value,
             "subproblems": self.subproblems,
             **({"details": dict(self.details)} if self.details else {}),
+            **({"curve": [[_finite_or_none(number) for number in point] for point in self.curve]} if self.curve else {}),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
         """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is not one."""
-        refuse_misfits(data, {"value": float | None, "lower_bound": float | None, "subproblems": int, "details": dict})
+        refuse_misfits(data, {"value": float | None, "lower_bound": float | None, "subproblems": int, "details": dict, "curve": list})
         value, bound = (math.nan if data[name] is None else data[name] for name in ("value", "lower_bound"))
-        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}))
+        curve = tuple((at, _bound(low, -math.inf), _bound(best, math.inf)) for at, low, best in data.get("curve", ()))
+        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}), curve=curve)
+
+
+def _bound(number: float | None, unknown: float) -> float:
+    return unknown if number is None else number
 
 
 def _finite_or_none(number: float) -> float | None:

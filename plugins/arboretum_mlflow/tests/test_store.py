@@ -60,13 +60,19 @@ def test_parameters_are_the_chosen_names_and_every_field(mlflow_tracker, query, 
 
 
 def test_metrics_hold_the_results_the_times_and_the_proof(mlflow_tracker, query, tmp_path):
-    record = sample_record(solution=Solution(None, 0.5, 0.25, Status.feasible, 77))
+    curve = ((0.1, 0.0, math.inf), (0.25, 0.25, 0.75), (1.5, 0.25, 0.5))
+    record = sample_record(solution=Solution(None, 0.5, 0.25, Status.feasible, 77, curve=curve))
     run_id = store(mlflow_tracker, tmp_path, record)
     expected = dict(record.metrics)
     expected |= {f"time_{name}": seconds for name, seconds in record.timings.items()}
     expected["time_total"] = math.fsum(record.timings.values())
     expected |= {"solution.value": 0.5, "solution.lower_bound": 0.25, "solution.gap": 0.25, "solution.subproblems": 77}
-    assert metrics_of(query, run_id) == expected
+    assert metrics_of(query, run_id) == expected | {"search.lower_bound": 0.25, "search.value": 0.5}
+    series = query("SELECT key, step, value FROM metrics WHERE run_uuid = ? AND key LIKE 'search.%' ORDER BY key, step", run_id)
+    assert [tuple(point) for point in series] == [
+        ("search.lower_bound", 100, 0.0), ("search.lower_bound", 250, 0.25), ("search.lower_bound", 1500, 0.25),
+        ("search.value", 250, 0.75), ("search.value", 1500, 0.5),
+    ]  # fmt: skip
     assert tags_of(query, run_id)["arboretum.solution"] == "feasible"
 
 
