@@ -29,6 +29,7 @@ EXAMPLES = {
     "dataset": "arboretum run dataset=$option",
     "split": "arboretum run dataset=iris split=$option",
     "encoder": "arboretum run dataset=iris encoder=$option",
+    "predicate": "arboretum run dataset=iris predicate=$option",
     "coverage": "arboretum run dataset=iris method=ec45 'coverage=[$option]'",
     "complexity": "arboretum run dataset=monk1-full encoder=multiway split=none method=exact solver=subtable_dp "
     "objective=zero_error complexity=$option",
@@ -38,7 +39,7 @@ EXAMPLES = {
     "tuner": "arboretum run dataset=iris method=ec45 tuner=$option",
     "method": "arboretum run dataset=iris method=$option criterion=reduction",
 }
-"""Kind → the command that uses a new one.  (Nothing asks predicates yet; a tracker and a reproduction begin with a study of theirs.)"""
+"""Kind → the command that uses a new one.  (A tracker and a reproduction begin with a study of theirs.)"""
 
 KINDS_WITH_TEMPLATE = tuple(EXAMPLES)
 

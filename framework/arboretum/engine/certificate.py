@@ -87,6 +87,9 @@ def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution
     if objects.task is not Task.classification:
         msg = "minima are known for classes only, but the target is a number; choose a data set with classes"
         raise CapabilityError(msg)
+    if parts.predicate is not None:
+        msg = f"predicate {parts.predicate.name} makes its tests at each node, and minima are known for fixed tests; leave it out"
+        raise CapabilityError(msg)
     if objects.raw_features:
         name = objects.raw_features[0].column
         msg = (

@@ -72,6 +72,9 @@ def check_parts(parts: Parts) -> None:
             _demand(parts, group, label(part))
     for group in ALWAYS:
         _demand(parts, group, "a run")
+    if parts.predicate is not None and "criterion" not in getattr(parts.method, "needs", ()):
+        msg = f"{label(parts.method)} asks no predicate: it does not grow by a criterion; leave {label(parts.predicate)} out, or use method=greedy"
+        raise CapabilityError(msg)
     if getattr(parts.pruner, "reads_impurity", False):
         _demand(parts, "impurity", label(parts.pruner))
         if getattr(parts.impurity, "scale", "mean") == "total":

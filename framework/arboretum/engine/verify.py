@@ -210,7 +210,10 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
-    """Every inner node's price is one the price list of its path has for its column, or 0 where the column is paid already."""
+    """Every inner node's price is one the price list of its path has for its column, or 0 where the column is paid already.
+
+    A test that reads several columns pays for each what the dearest test of that column costs.
+    """
     allowed = _prices_by_column(objects, prices)
     columns = [rule.columns for rule in tree.rules]
     test, price, parent = tree.test.tolist(), tree.price.tolist(), tree.parent.tolist()
@@ -220,12 +223,11 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
         while path and path[-1] != parent[node]:
             for name in columns[test[path.pop()]]:
                 asked[name] -= 1
-        names = columns[test[node]]
+        names = tuple(dict.fromkeys(columns[test[node]]))
         if prices.after is not None:
             allowed = _prices_by_column(objects, prices.at(frozenset(name for name, times in asked.items() if times)))
-        known = allowed.get(names[0]) if len(names) == 1 else None
-        if prices.once_per_column and all(asked.get(name) for name in names):
-            known = {0.0}
+        each = [{0.0} if prices.once_per_column and asked.get(name) else allowed.get(name) for name in names]
+        known = each[0] if len(each) == 1 else {float(sum(max(one) for one in each))} if all(each) else None
         if known and price[node] not in known:
             _fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}", sorted(known)[:5])
         path.append(node)

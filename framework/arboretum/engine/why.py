@@ -77,6 +77,8 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
 def _listing(growth: Growth) -> Growth:
     """The growth with engines that list every candidate: bounds would skip those that cannot win."""
     objects, space = growth.problem.objects, growth.space
+    if growth.problem.parts.predicate is not None:
+        return growth
     coded = (CodedEngine(space),) if objects.features else ()
     raw = (PresortedEngine(space),) if objects.raw_features else ()
     growth.engines = (*coded, *raw)
@@ -97,7 +99,7 @@ def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -
 def _outcomes(growth: Growth, item: Open) -> list[int | None]:
     """Per outcome of the chosen test, the number of its objects, None where there are none."""
     engine, candidate = item.candidate.engine, item.candidate
-    sizes = np.bincount(engine.outcomes(item.cell, candidate), minlength=engine.arity(candidate.feature))
+    sizes = np.bincount(engine.outcomes(item.cell, candidate), minlength=engine.arity(item.cell, candidate))
     return [int(size) or None for size in sizes]
 
 

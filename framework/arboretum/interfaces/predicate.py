@@ -13,11 +13,16 @@ from arboretum.model.rules import TestRule
 
 
 class Predicate(Component, Protocol):
-    """A generator of tests at the node, from raw columns (``encoder=raw``)."""
+    """A generator of tests at the node, from the raw table.
+
+    With a predicate its tests are the only ones: what the encoder makes says which columns have a price.
+    """
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule]:
-        """Return the tests that compete at the node with the objects ``rows`` (int64[k]), read on ``objects.table``.
+        """Return the tests that compete at the node with the objects ``rows`` (int64[k]); none makes it a leaf.
 
-        Called once per node.  Equal seeds and rows give equal tests; ties of their scores go to the first.
+        Object i is row ``objects.row_of_object[i]`` of ``objects.table``.  Equal seeds and rows give equal tests; ties of their
+        scores go to the first.  A test of one outcome at the node never competes.  It costs, summed over the columns it reads,
+        what the dearest test of each column costs (0 where ``Prices.once_per_column`` and the path has asked the column).
         """
         ...

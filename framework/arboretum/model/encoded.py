@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from functools import cached_property
 
 import attrs
 import numpy as np
@@ -115,6 +116,11 @@ class Encoded:
     def n_objects(self) -> int:
         return len(self.weight)
 
+    @cached_property
+    def row_of_object(self) -> np.ndarray:
+        """int64[n_objects]: the first row of ``table`` that became each object."""
+        return frozen_array(np.unique(self.object_of_row, return_index=True)[1], np.int64)
+
     @property
     def task(self) -> Task:
         return self.table.task
@@ -137,7 +143,8 @@ class Encoded:
         """The same features and tests with some of the objects (int64 indices); each stands for itself as a row."""
         per_object = ("codes", "raw", "label", "y", "weight", "count")
         picked = {name: None if (values := getattr(self, name)) is None else values[rows] for name in per_object}
-        return attrs.evolve(self, **picked, object_of_row=np.arange(len(rows)))
+        table = self.table.take(self.row_of_object[rows])
+        return attrs.evolve(self, **picked, table=table, object_of_row=np.arange(len(rows)))
 
     def rule(self, test: int) -> TestRule:
         """The rule of a fixed test by its global index."""

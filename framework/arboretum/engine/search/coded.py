@@ -73,10 +73,70 @@ class View:
         return self.feature_id[feature], index if multiway else self.codes_of[index], side
 
 
-class CodedEngine:
-    """Histograms over coded features (families multiway, thresholds, equals)."""
+class TableEngine:
+    """What engines share that count outcomes of fixed tests: the best of the views of a node, or all of them."""
 
     rank = 0
+    _space: Workspace
+
+    def _views(self, cell: Cell) -> Iterator[View]:
+        """The tests of a node, counted."""
+        raise NotImplementedError
+
+    def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
+        """The test on the raw column."""
+        raise NotImplementedError
+
+    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        return self._rule(cell, candidate.feature, candidate.index)
+
+    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+        best: Candidate | None = None
+        for view in self._views(cell):
+            feature, index, side = view.listed(self._space)
+            if len(feature) == 0:
+                continue
+            at, score = kernels.best_test(
+                view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing, view.price_offset,
+                view.prices, view.free, feature, index, side, view.arity()[feature],
+                judge.batch, judge.scalars(node), judge.params, judge.impurity_at, TIE_TOLERANCE, judge.tie_floor(node),
+            )  # fmt: skip
+            if at == kernels.NOTHING:
+                continue
+            if at == kernels.NAN_SCORE:
+                f, i, _ = view.outside(*(a[int(score) : int(score) + 1] for a in (feature, index, side)))
+                raise nan_score(judge, self._rule(cell, int(f[0]), int(i[0])))
+            outer = view.outside(feature[at : at + 1], index[at : at + 1], side[at : at + 1])
+            found = self._candidate(view, feature[at], index[at], outer, score)
+            best = found if best is None else better(best, found, judge.tie_floor(node))
+        return best
+
+    def _candidate(self, view: View, feature: int, index: int, outer: tuple[np.ndarray, ...], score: float) -> Candidate:
+        f, i, side = (int(a[0]) for a in outer)
+        price = 0.0 if view.free[feature] else float(view.prices[view.price_offset[feature] + index])
+        return Candidate(self, f, i, side, price, float(score), (self.position(f), self.rank, f, i))
+
+    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+        for view in self._views(cell):
+            feature, index, side = view.listed(self._space)
+            arity = view.arity()[feature] if len(feature) else np.zeros(0, np.int32)
+            for some in _batches(arity, view.weights.shape[1]):
+                shape = (len(some), int(arity[some].max()))
+                weights = np.empty((*shape, view.weights.shape[1]))
+                counts = np.empty((*shape, view.counts.shape[1]), np.int64)
+                extra, price = np.empty((*shape, view.extra.shape[1])), np.empty(len(some))
+                kernels.fill_tables(
+                    view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing,
+                    view.price_offset, view.prices, view.free, feature[some], index[some], side[some],
+                    weights, counts, extra, price,
+                )  # fmt: skip
+                outer = view.outside(feature[some], index[some], side[some])
+                yield Block(self, judge.tables(weights, counts, price, extra, first + some), *outer)
+            first += len(feature)
+
+
+class CodedEngine(TableEngine):
+    """Histograms over coded features (families multiway, thresholds, equals)."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._space = workspace
@@ -101,68 +161,21 @@ class CodedEngine:
 
     # -- what the loop asks ----------------------------------------------------------------------------------------
 
-    def column(self, feature: int) -> str:
-        return self._features[feature].column
+    def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
+        return frozenset([self._features[candidate.feature].column])
 
     def position(self, feature: int) -> int:
         return self._features[feature].position
 
-    def arity(self, feature: int) -> int:
-        return self._features[feature].arity
+    def arity(self, cell: Cell, candidate: Candidate) -> int:
+        return self._features[candidate.feature].arity
 
-    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
-        return self._features[candidate.feature].rule(candidate.index)
+    def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
+        return self._features[feature].rule(index)
 
     def test_number(self, feature: int, index: int) -> int:
         """Position of a test in ``prices.tests``."""
         return int(self._test_offset[feature]) + index
-
-    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
-        best: Candidate | None = None
-        for view in self._views(cell):
-            feature, index, side = view.listed(self._space)
-            if len(feature) == 0:
-                continue
-            at, score = kernels.best_test(
-                view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing, view.price_offset,
-                view.prices, view.free, feature, index, side, view.arity()[feature],
-                judge.batch, judge.scalars(node), judge.params, judge.impurity_at, TIE_TOLERANCE, judge.tie_floor(node),
-            )  # fmt: skip
-            if at == kernels.NOTHING:
-                continue
-            if at == kernels.NAN_SCORE:
-                self._refuse_nan(view, feature, index, side, int(score), judge)
-            outer = view.outside(feature[at : at + 1], index[at : at + 1], side[at : at + 1])
-            found = self._candidate(view, feature[at], index[at], outer, score)
-            best = found if best is None else better(best, found, judge.tie_floor(node))
-        return best
-
-    def _candidate(self, view: View, feature: int, index: int, outer: tuple[np.ndarray, ...], score: float) -> Candidate:
-        f, i, side = (int(a[0]) for a in outer)
-        price = 0.0 if view.free[feature] else float(view.prices[view.price_offset[feature] + index])
-        return Candidate(self, f, i, side, price, float(score), (self.position(f), self.rank, f, i))
-
-    def _refuse_nan(self, view, feature, index, side, at, judge) -> None:
-        f, i, _ = view.outside(feature[at : at + 1], index[at : at + 1], side[at : at + 1])
-        raise nan_score(judge, self._features[int(f[0])].rule(int(i[0])))
-
-    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
-        for view in self._views(cell):
-            feature, index, side = view.listed(self._space)
-            arity = view.arity()[feature] if len(feature) else np.zeros(0, np.int32)
-            for some in _batches(arity, view.weights.shape[1]):
-                shape = (len(some), int(arity[some].max()))
-                weights = np.empty((*shape, view.weights.shape[1]))
-                counts = np.empty((*shape, view.counts.shape[1]), np.int64)
-                extra, price = np.empty((*shape, view.extra.shape[1])), np.empty(len(some))
-                kernels.fill_tables(
-                    view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing,
-                    view.price_offset, view.prices, view.free, feature[some], index[some], side[some],
-                    weights, counts, extra, price,
-                )  # fmt: skip
-                outer = view.outside(feature[some], index[some], side[some])
-                yield Block(self, judge.tables(weights, counts, price, extra, first + some), *outer)
-            first += len(feature)
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         feature, out = self._features[candidate.feature], np.empty(cell.size, np.int32)

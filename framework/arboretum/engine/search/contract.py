@@ -1,7 +1,8 @@
 """Contract between the search loop and its engines.
 
-The objects of a node are one segment of a permutation that both engines know; an engine answers for one kind of
-feature: *coded* (histograms) or *raw* (exact thresholds).  Both may be active in one run; their candidates compete.
+The objects of a node are one segment of a permutation that all engines know; an engine answers for one kind of
+test: those of *coded* features (histograms), of *raw* ones (exact thresholds), or *made* at the node by the run's predicate.
+The first two may be active in one run; their candidates compete.  The last is alone: the predicate says which tests there are.
 """
 
 from __future__ import annotations
@@ -102,16 +103,16 @@ class Engine(Protocol):
         """The test on the raw column."""
         ...
 
-    def column(self, feature: int) -> str:
-        """Name of the raw column."""
+    def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
+        """Names of the raw columns that the test reads."""
         ...
 
     def position(self, feature: int) -> int:
         """Its position in the raw table."""
         ...
 
-    def arity(self, feature: int) -> int:
-        """Number of outcomes of its tests."""
+    def arity(self, cell: Cell, candidate: Candidate) -> int:
+        """Number of outcomes of the test."""
         ...
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
@@ -131,5 +132,5 @@ class Engine(Protocol):
         ...
 
     def test_number(self, feature: int, index: int) -> int:
-        """Position of a fixed test in ``prices.tests``; −1 for a raw feature."""
+        """Position of a fixed test in ``prices.tests``; −1 for one that is found at the node."""
         ...

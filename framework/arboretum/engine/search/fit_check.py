@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from arboretum.engine.search.judge import Judge, component_name
 from arboretum.engine.search.slow_form import check_kernels
 from arboretum.engine.search.statistics import Statistics
@@ -14,7 +16,7 @@ from arboretum.model.encoded import Encoded, Family
 from arboretum.model.table import ColumnKind
 
 
-def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
+def check_parts(problem: Problem, judge: Judge, statistics: Statistics, allow_constant: bool = False) -> None:
     """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination.
 
     Raises ContractError when a kernel reads beyond an array, or compiled answers something else than as plain Python.
@@ -32,14 +34,42 @@ def check_parts(problem: Problem, judge: Judge, statistics: Statistics) -> None:
         if not getattr(judge.criterion, "reads_prefix_costs", False):
             msg = f"criterion {component_name(judge.criterion)!r} cannot use impurity {name!r}; choose criterion=reduction"
             raise CapabilityError(msg)
-    declared = _declared(judge.criterion)
+    if problem.parts.predicate is not None:
+        _check_predicate(problem, judge, allow_constant)
     arity = max((f.arity for f in objects.features if f.family is Family.multiway), default=2)
-    if declared and arity > 2 and Capability.multiway not in declared:
+    if arity > 2 and two_outcomes_only(judge):
         msg = f"criterion {component_name(judge.criterion)!r} scores two outcomes only; choose a binary encoder"
         raise CapabilityError(msg)
     _check_limits(problem, judge, statistics)
     _check_prices(problem, judge)
     check_kernels(judge, objects, statistics)
+
+
+def two_outcomes_only(judge: Judge) -> bool:
+    """Whether the criterion declares capabilities, and multiway tests are not among them."""
+    declared = _declared(judge.criterion)
+    return bool(declared) and Capability.multiway not in declared
+
+
+def _check_predicate(problem: Problem, judge: Judge, allow_constant: bool) -> None:
+    """Tests made at the node read raw values: those of an object must be one, and not be needed in sorted order."""
+    objects, name = problem.objects, component_name(problem.parts.predicate)
+    if judge.prefix:
+        msg = f"impurity {component_name(judge.impurity)!r} is summed along sorted columns; with predicate {name!r} choose impurity=variance"
+        raise CapabilityError(msg)
+    if allow_constant:
+        msg = f"predicate {name!r} makes its tests at the node, where constant ones never compete; leave method.allow_constant out"
+        raise CapabilityError(msg)
+    if objects.n_objects == objects.table.n_rows:
+        return
+    first = objects.row_of_object[objects.object_of_row]
+    for column in objects.table.columns:
+        if not np.array_equal(column.values, column.values[first], equal_nan=column.kind is ColumnKind.continuous):
+            msg = (
+                f"predicate {name!r} reads raw values, and rows that differ in column {column.name!r} became one object; "
+                "choose encoder.coalesce=none"
+            )
+            raise CapabilityError(msg)
 
 
 def _check_prices(problem: Problem, judge: Judge) -> None:

@@ -19,8 +19,9 @@ from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.coded_subtree import CodedSubtrees
 from arboretum.engine.search.contract import Candidate, Cell, Engine
 from arboretum.engine.search.covering import Covering
-from arboretum.engine.search.fit_check import check_parts
+from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
 from arboretum.engine.search.judge import Judge, component_name
+from arboretum.engine.search.made import MadeEngine
 from arboretum.engine.search.memory import check_memory
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
@@ -42,7 +43,8 @@ def grow(
 
     order : ``depth`` (first), ``breadth`` (first), or ``best``: always the open node whose chosen test has the highest
         score, ties to the node found first; the gain of a node is that score and nothing else.
-    allow_constant : tests with a single outcome at the node compete too.
+    allow_constant : tests with a single outcome at the node compete too; not with a predicate, whose tests are made at
+        the node, so that nobody could tell whether one was asked before.
     compiled : subtrees of small nodes may be grown inside a kernel; the tree is the same.
 
     A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most
@@ -61,7 +63,7 @@ def grow(
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     growth = Growth.of(problem, context, allow_constant)
-    check_memory(growth.space, growth.judge, compiled, context.memory_bytes)
+    check_memory(growth.space, growth.judge, compiled, problem.parts.predicate is not None, context.memory_bytes)
     if compiled:
         growth.use_subtrees(order)
     root = growth.run(order)
@@ -103,7 +105,7 @@ class Growth:
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
         judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
-        check_parts(problem, judge, statistics)
+        check_parts(problem, judge, statistics, allow_constant)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
         growth = Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
@@ -113,12 +115,15 @@ class Growth:
     def use_subtrees(self, order: str) -> None:
         """Grow small nodes by the kernel, if it can."""
         given = (self.problem, self.space, self.judge, self.limits, self.context, order)
-        self.subtrees = Subtrees.of(*given) or CodedSubtrees.of(*given)
+        if self.problem.parts.predicate is None:
+            self.subtrees = Subtrees.of(*given) or CodedSubtrees.of(*given)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """Opened when a node needs them: raw columns are sorted or binned then."""
-        objects, engines = self.problem.objects, []
+        objects, predicate, engines = self.problem.objects, self.problem.parts.predicate, []
+        if predicate is not None:
+            return (MadeEngine(self.space, predicate, self.context.seed, two_outcomes_only(self.judge)),)
         if objects.features:
             engines.append(CodedEngine(self.space))
         if objects.raw_features:
@@ -231,7 +236,7 @@ class Growth:
         outcome = engine.outcomes(cell, candidate)
         grown.rule = engine.rule(cell, candidate)
         grown.price, grown.score = candidate.price, candidate.score
-        arity = engine.arity(candidate.feature)
+        arity = engine.arity(cell, candidate)
         start = np.empty(arity + 1, np.int64)
         partition(rows, outcome, start, space.spare)
         below = self._child_cells(cell, candidate, start)
@@ -247,7 +252,7 @@ class Growth:
         return present
 
     def _child_cells(self, cell: Cell, candidate: Candidate, start: np.ndarray) -> list[Cell | None]:
-        asked = cell.asked | {candidate.engine.column(candidate.feature)}
+        asked = cell.asked | candidate.engine.columns(cell, candidate)
         used = cell.used
         if self.space.allow_constant and (number := candidate.engine.test_number(candidate.feature, candidate.index)) >= 0:
             used = (*used, number)

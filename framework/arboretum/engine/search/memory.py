@@ -7,6 +7,7 @@ from arboretum.engine.search.bounded import serves
 from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.histograms import KEEP_BYTES
 from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.made import OUTCOMES_AT_ONCE
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
 
@@ -17,12 +18,16 @@ BINS = 256
 """Bins of a raw column."""
 
 
-def check_memory(space: Workspace, judge: Judge, compiled: bool, memory_bytes: int | None) -> None:
+TESTS = 1024
+"""Tests that a predicate is taken to make at a node."""
+
+
+def check_memory(space: Workspace, judge: Judge, compiled: bool, made: bool, memory_bytes: int | None) -> None:
     """Raise BudgetError, naming need, budget and the way out, where the budget (bytes; None: none) is too small.
 
-    compiled : subtrees may be grown inside a kernel.
+    compiled : subtrees may be grown inside a kernel.   made : a predicate makes the tests.
     """
-    if memory_bytes is None or (need := growth_bytes(space, judge, compiled)) <= memory_bytes:
+    if memory_bytes is None or (need := growth_bytes(space, judge, compiled, made)) <= memory_bytes:
         return
     msg = (
         f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than budget.memory_mb={memory_bytes / 1e6:g};"
@@ -31,11 +36,13 @@ def check_memory(space: Workspace, judge: Judge, compiled: bool, memory_bytes: i
     raise BudgetError(msg)
 
 
-def growth_bytes(space: Workspace, judge: Judge, compiled: bool) -> int:
+def growth_bytes(space: Workspace, judge: Judge, compiled: bool, made: bool = False) -> int:
     """Bytes of the largest arrays; the encoded table and the tree are not among them, the tables of a NumPy criterion are."""
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
     need = n * (4 + 4 + 8 + 4) + space.extra.nbytes  # permutation, scratch, target, outcomes
+    if made:
+        return need + 4 * min(OUTCOMES_AT_ONCE, TESTS * n)
     if objects.features:
         bins = [feature.n_bins + feature.has_missing for feature in objects.features]
         narrow = sum(b for b in bins if b <= WIDE)

@@ -71,13 +71,13 @@ class RawColumns:
             raise ContractError(msg)
         self._gap = gap_of(objects.raw.dtype)
 
-    def column(self, feature: int) -> str:
-        return self._features[feature].column
+    def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
+        return frozenset([self._features[candidate.feature].column])
 
     def position(self, feature: int) -> int:
         return self._features[feature].position
 
-    def arity(self, feature: int) -> int:
+    def arity(self, cell: Cell, candidate: Candidate) -> int:
         return 2
 
     def test_number(self, feature: int, index: int) -> int:

@@ -78,6 +78,7 @@ def sample(objects: Encoded) -> Encoded:
     take = lambda values: None if values is None else values[chosen]  # noqa: E731
     return attrs.evolve(
         objects,
+        table=objects.table.take(objects.row_of_object[chosen]),
         codes=objects.codes[chosen],
         raw=objects.raw[chosen],
         label=take(objects.label),
