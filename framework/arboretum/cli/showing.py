@@ -119,5 +119,5 @@ def node_list(tree: Tree) -> str:
         else:
             answer = f" ▸ {spell_cell(float(tree.value[node]))}"
         indent = "  " * depth[node] if depth[node] <= INDENTED else "  " * INDENTED + f"[{depth[node]}] "
-        lines.append(f"{node:>5}  {indent}{edge}{answer}  ({tree.counts[node]} rows)")
+        lines.append(f"{node:>5}  {indent}{edge}{answer}  ({spell_cell(float(tree.counts[node]))} rows)")
     return "\n".join(lines)

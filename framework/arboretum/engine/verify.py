@@ -12,7 +12,7 @@ Tolerances.  Sums of n weights in float64, in whatever order, differ by at most 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +31,7 @@ from arboretum.model.invariants import check_numbers
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Task
-from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
+from arboretum.model.tree import LEAF, MISSING_SPLITS, Surrogate, Tree
 
 EPS = float(np.finfo(np.float64).eps)
 ROWS_IN_PYTHON = 1000
@@ -116,7 +116,7 @@ def check_sample(tree: Tree, table: Table, places: walk.Places) -> int:
         found, mine = walker.places(_Row(columns, row)), by_row[first[row] : first[row + 1]]
         told: dict[int, Any] = dict(zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True))
         told, slack = told or {int(places.whole[row]): 1}, 4 * (walker.steps - before) * EPS
-        if found != told and not (found.keys() == told.keys() and all(abs(found[v] - told[v]) <= slack for v in told)):
+        if found != told and not all(abs(found.get(v, 0) - told.get(v, 0)) <= slack for v in found | told):
             _fail(f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy", {v: float(s) for v, s in found.items()})
         done += 1
         if walker.steps >= STEPS_IN_PYTHON:
@@ -149,11 +149,15 @@ class _Walker:
     test: list[int]
     offset: list[int]
     child: list[int]
+    surrogates: dict[int, list[Surrogate]]
     steps: int = 0
 
     @staticmethod
     def of(tree: Tree) -> _Walker:
-        return _Walker(tree, tree.test.tolist(), tree.child_offset.tolist(), tree.child.tolist())
+        surrogates: dict[int, list[Surrogate]] = {}
+        for one in tree.surrogates:
+            surrogates.setdefault(one.node, []).append(one)
+        return _Walker(tree, tree.test.tolist(), tree.child_offset.tolist(), tree.child.tolist(), surrogates)
 
     def places(self, values: Mapping[str, Any]) -> dict[int, Fraction | int]:
         """Node → share of the row that rests there."""
@@ -163,25 +167,38 @@ class _Walker:
             node, share = waiting.pop()
             while self.test[node] != LEAF:
                 self.steps += 1
-                outcome = self.tree.rules[self.test[node]].outcome_of(values)
-                if outcome == NO_OUTCOME:
-                    outcome = int(self.tree.missing_child[node])
-                below = self.child[self.offset[node] + outcome] if outcome >= 0 else -1
-                if outcome == MISSING_SPLITS and (parts := self._parts(node)):
-                    waiting += [(child, share * part) for child, part in parts[1:]]
-                    below, share = parts[0][0], share * parts[0][1]
-                if below < 0:
+                below = self._below(node, values)
+                waiting += [(child, share * part) for child, part in below[1:] if child >= 0]
+                stays = sum(part for child, part in below[1:] if child < 0)
+                if stays or below[0][0] < 0:  # what has no branch rests here
+                    found[node] = share * (stays + (below[0][1] if below[0][0] < 0 else 0))
+                if below[0][0] < 0:
                     break
-                node = below
-            found[node] = share
+                node, share = below[0][0], share * below[0][1]
+            else:
+                found[node] = share
         return found
 
-    def _parts(self, node: int) -> list[tuple[int, Fraction]]:
-        """(child, part of a row that goes there) of a node that splits it: by the weights of the children."""
-        mass = self.tree.mass
-        children = [child for child in self.child[self.offset[node] : self.offset[node + 1]] if child >= 0 and mass[child] > 0]
-        total = sum(Fraction(float(mass[child])) for child in children)
-        return [(child, Fraction(float(mass[child])) / total) for child in children]
+    def _below(self, node: int, values: Mapping[str, Any]) -> Sequence[tuple[int, Fraction | int]]:
+        """(child or −1, part of the row that goes there) at an inner node."""
+        tree, rule = self.tree, self.tree.rules[self.test[node]]
+        branches = self.child[self.offset[node] : self.offset[node + 1]]
+        if rule.fuzzy:
+            parts = [(child, Fraction(float(part))) for child, part in zip(branches, rule.degrees_of(values), strict=True) if part > 0]
+            if parts:
+                return parts
+        outcome = NO_OUTCOME if rule.fuzzy else rule.outcome_of(values)
+        for one in self.surrogates.get(node, ()) if outcome == NO_OUTCOME else ():
+            known = tree.rules[one.rule].outcome_of(values)
+            outcome = NO_OUTCOME if known == NO_OUTCOME else one.to[known]
+            if outcome != NO_OUTCOME:
+                break
+        if outcome == NO_OUTCOME:
+            outcome = int(tree.missing_child[node])
+        if outcome == MISSING_SPLITS and (heavy := [child for child in branches if child >= 0 and tree.mass[child] > 0]):
+            total = sum(Fraction(float(tree.mass[child])) for child in heavy)
+            return [(child, Fraction(float(tree.mass[child])) / total) for child in heavy]
+        return [(branches[outcome] if outcome >= 0 else -1, 1)]
 
 
 def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
@@ -197,9 +214,10 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
         what = "class weights" if classes else "moments"
         _fail(f"node {node}: {what}: reported {tree.weights[node].tolist()}", own[node].tolist())
     count = arrived.counts(objects.count)
-    if not (count == tree.counts).all():
-        node = int(np.argmin(count == tree.counts))
-        _fail(f"node {node}: number of rows: reported {tree.counts[node]}", int(count[node]))
+    right = np.abs(count - tree.counts) <= (arrived.rounding(objects) * objects.count.sum() if arrived.split else 0.0)
+    if not right.all():
+        node = int(np.argmin(right))
+        _fail(f"node {node}: number of rows: reported {tree.counts[node]:.17g}", f"{count[node]:.17g}")
     if not classes:
         return
     # a label is right if no class outweighs it by more than the rounding of the sums
@@ -210,13 +228,15 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
-    """Every inner node's price is one the price list of its path has for its column, or 0 where the column is paid already.
+    """Every inner node's prices (of its branches, and the most of them) are ones that the list of its path has for a test of its
+    column, or 0 where the column is paid already.
 
     A test that reads several columns pays for each what the dearest test of that column costs.
     """
     allowed = _prices_by_column(objects, prices)
     columns = [rule.columns for rule in tree.rules]
-    test, price, parent = tree.test.tolist(), tree.price.tolist(), tree.parent.tolist()
+    test, price, parent, paid = tree.test.tolist(), tree.price.tolist(), tree.parent.tolist(), tree.price_to.tolist()
+    branch, offset = tree.edge_price.tolist(), tree.child_offset.tolist()
     path: list[int] = []  # the inner nodes above
     asked: dict[str, int] = {}  # column → how many of them read it
     for node in np.flatnonzero(tree.test != LEAF).tolist():
@@ -225,34 +245,36 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
                 asked[name] -= 1
         names = tuple(dict.fromkeys(columns[test[node]]))
         if prices.after is not None:
-            allowed = _prices_by_column(objects, prices.at(frozenset(name for name, times in asked.items() if times)))
-        each = [{0.0} if prices.once_per_column and asked.get(name) else allowed.get(name) for name in names]
-        known = each[0] if len(each) == 1 else {float(sum(max(one) for one in each))} if all(each) else None
-        if known and price[node] not in known:
-            _fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}", sorted(known)[:5])
+            allowed = _prices_by_column(objects, prices.at(frozenset(name for name, times in asked.items() if times), paid[node]))
+        each = [{(0.0,)} if prices.once_per_column and asked.get(name) else allowed.get(name) for name in names]
+        known = each[0] if len(each) == 1 else {(float(sum(max(map(max, one)) for one in each)),)} if all(each) else None
+        branches = branch[offset[node] : offset[node + 1]]
+        told = tuple(branches) if any(one != price[node] for one in branches) else (price[node],)
+        if known and not (told in known and price[node] == max(told)):
+            _fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}, by branch {told}", sorted(known)[:5])
         path.append(node)
         for name in names:
             asked[name] = asked.get(name, 0) + 1
 
 
-def _prices_by_column(objects: Encoded, prices: Prices) -> dict[str, set[float]]:
-    """Column → the prices that its tests have in a list."""
-    found: dict[str, set[float]] = {}
-    offset = objects.test_offset
-    for f, feature in enumerate(objects.features):
-        found.setdefault(feature.column, set()).update(prices.tests[offset[f] : offset[f + 1]].tolist())
-    for f, feature in enumerate(objects.raw_features):
-        found.setdefault(feature.column, set()).add(float(prices.raw[f]))
+def _prices_by_column(objects: Encoded, prices: Prices) -> dict[str, set[tuple[float, ...]]]:
+    """Column → the prices that its tests have in a list: by outcome, or the one number they all have."""
+    found: dict[str, set[tuple[float, ...]]] = {}
+    columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
+    columns += [feature.column for feature in objects.raw_features]
+    lists = ((p,) for p in (*prices.tests.tolist(), *prices.raw.tolist())) if prices.outcomes is None else map(prices.of, range(len(columns)))
+    for column, one in zip(columns, lists, strict=True):
+        found.setdefault(column, set()).add(one)
     return found
 
 
 def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, float]:
     """Depth, path lengths, sizes and costs, object by object (share by share)."""
     inner = tree.test != LEAF
-    depth, paid = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    depth, paid, price = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes), tree.edge_price
     for node, above in enumerate(tree.parent.tolist()):
         if above >= 0:
-            depth[node], paid[node] = depth[above] + 1, paid[above] + tree.price[above]
+            depth[node], paid[node] = depth[above] + 1, paid[above] + price[tree.edge_to[node]]
     # where a row rests at an inner node, the test was asked, and had no branch for the answer
     asked, spent = (depth + inner)[arrived.node], (paid + np.where(inner, tree.price, 0.0))[arrived.node]
     mass, total = objects.weight[arrived.who] * arrived.share, objects.weight.sum()
@@ -295,9 +317,10 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
     objects, coverage = problem.objects, problem.parts.coverage
     bound = [part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage]
     open_at, of_all = {0: np.arange(objects.n_objects)}, np.zeros(objects.n_objects, np.bool_)
-    last = {int(above): node for node, above in enumerate(tree.parent.tolist()) if tree.test[node] != LEAF}
+    visited = np.flatnonzero(tree.test != LEAF) if tree.branch_price is None else np.arange(tree.n_nodes)
     paid, parent, compared = 0.0, tree.parent.tolist(), 0
-    for node in np.flatnonzero(tree.test != LEAF).tolist():
+    last, price = {parent[node]: node for node in visited.tolist()}, tree.edge_price
+    for node in visited.tolist():
         rows, share = arrived.at(node)
         above = max(parent[node], 0)
         of_all[open_at[above]] = True
@@ -305,6 +328,10 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
         of_all[open_at[above]] = False
         if last.get(above) == node:
             del open_at[above]
+        if node and (saved := float(tree.price[above] - price[tree.edge_to[node]])):  # a branch that costs less than the most
+            paid -= saved * float((objects.weight[rows] * share)[still].sum())
+        if tree.test[node] == LEAF:
+            continue
         for part, own in zip(coverage, bound, strict=True) if len(rows) else ():
             found = own.covered(objects, rows)
             if own is not part and compared < NODES_UNBOUND * len(coverage):

@@ -149,6 +149,8 @@ def _asked_again(tree, v, problem, who, outcome, statistics, judge, covering) ->
         extra = np.zeros((arity, 0))
     weights, counts = table(outcome, arity)
     tables = judge.tables(weights[None], counts[None].astype(np.int64), tree.price[v : v + 1].copy(), extra[None], np.zeros(1, np.int64))
+    if getattr(problem.parts.criterion, "needs_outcome_prices", False):
+        tables = attrs.evolve(tables, outcome_price=tree.edge_price[None, tree.child_offset[v] : tree.child_offset[v + 1]])
     if left is not None:
         tables = attrs.evolve(tables, gain=covering.gains(who, left, [outcome.astype(np.int32)], 1, arity))
     return node, float(judge.score(tables, node)[0])

@@ -21,7 +21,7 @@ def covering_cost(
     that a missing value has split.   weight : float64[n] > 0.   left : objects that are together at a node (int64[m]) →
     float64[m], how far each is from being covered, 0 where it is; asked in preorder.
 
-    An object that is not covered at a node pays for the node's test; one that is covered there stays covered below, and one
+    An object that is not covered at a node pays for the node's test (by the branch it takes); one that is covered there stays covered below, and one
     that its leaf does not cover has paid for its whole path.  A share pays along its own path; at a node, an object is told
     apart from those of which no share is with it.
     """
@@ -29,13 +29,25 @@ def covering_cost(
     node, who, share = (part[order] for part in places)
     whole = bool((share == 1.0).all())
     start = np.searchsorted(node, np.arange(tree.n_nodes + 1))
-    paid = 0.0
+    paid, price, open_at = 0.0, tree.edge_price, np.zeros(len(weight), np.bool_)
     for v in np.flatnonzero(~tree.is_leaf & (tree.price != 0.0)).tolist():
-        part = slice(start[v], start[tree.subtree_end[v]])
-        objects, mass = who[part], weight[who[part]] * share[part]
-        if not whole:  # shares that parted below meet here
-            objects, place = np.unique(objects, return_inverse=True)
-            mass = np.bincount(place, mass)
-        if len(objects):
-            paid += float(tree.price[v]) * float(mass[left(objects) > 0.0].sum())
+        objects, mass = _together(who, share, slice(start[v], start[tree.subtree_end[v]]), weight, whole)
+        if not len(objects):
+            continue
+        pays = left(objects) > 0.0
+        paid += float(tree.price[v]) * float(mass[pays].sum())
+        for edge in range(*tree.child_offset[v : v + 2]) if tree.branch_price is not None else ():
+            if (saved := float(tree.price[v] - price[edge])) and (child := int(tree.child[edge])) >= 0:
+                open_at[objects] = pays
+                below, mass = _together(who, share, slice(start[child], start[tree.subtree_end[child]]), weight, whole)
+                paid -= saved * float(mass[open_at[below]].sum())
     return paid / float(weight.sum())
+
+
+def _together(who: np.ndarray, share: np.ndarray, part: slice, weight: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(objects, their weight by shares) of the entries of a subtree."""
+    objects, mass = who[part], weight[who[part]] * share[part]
+    if whole:
+        return objects, mass
+    objects, place = np.unique(objects, return_inverse=True)  # shares that parted below meet here
+    return objects, np.bincount(place, mass)

@@ -13,6 +13,7 @@ from arboretum.measure.complexity import costs_of_rows
 from arboretum.measure.validation import roc_auc
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
+from arboretum.model.walk import Places
 
 HIGHER, LOWER = "higher", "lower"
 DIRECTIONS: Mapping[str, str] = MappingProxyType(
@@ -76,24 +77,24 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
     """
     if table.n_rows == 0:
         return {}
-    rest = tree.rest(table)
-    found = _quality(tree, table, rest) | costs_of_rows(tree, table, rest)
+    places = tree.places(table)
+    found = _quality(tree, table, places) | costs_of_rows(tree, table, places)
     return {f"{prefix}_{name}" if prefix else name: value for name, value in found.items()}
 
 
-def _quality(tree: Tree, table: Table, rest: np.ndarray) -> dict[str, float]:
+def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
     weights, target = table.row_weights(), table.target
     if tree.task is Task.regression:
-        predicted = tree.predict(table, rest)
+        predicted = tree.predict(table, places)
         return {name: getattr(metrics, name)(target.values, predicted, weights) for name in ("mse", "mae", "r2")}
     if target.classes[: len(tree.classes)] != tree.classes or (target.codes < 0).any():
         msg = "the rows do not name their classes as the tree does; read them with table_like and give a target"
         raise DataError(msg)
-    predicted, proba = tree.predict(table, rest), tree.predict_proba(table, rest)
+    predicted, proba = tree.predict(table, places), tree.predict_proba(table, places)
     found = {
         name: getattr(metrics, name)(target.codes, predicted, weights)
         for name in ("error", "accuracy", "balanced_accuracy")
     }
     found["log_loss"] = metrics.log_loss(target.codes, proba, weights)
-    found["roc_auc"] = roc_auc(tree, table, rest)
+    found["roc_auc"] = roc_auc(tree, table, places)
     return found

@@ -16,19 +16,20 @@ from arboretum.errors import DataError
 from arboretum.measure import metrics
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
+from arboretum.model.walk import Places
 
 
-def roc_auc(scores: Tree | np.ndarray, table: Table, rest: np.ndarray | None = None) -> float:
+def roc_auc(scores: Tree | np.ndarray, table: Table, places: Places | None = None) -> float:
     """Area under the ROC curve on the rows of a table, macro one-vs-rest for more than two classes; NaN if not defined.
 
     scores : a tree, or its probabilities, float64[n_rows, n_classes].   table : its classes begin with those of the scores.
-    rest : from :meth:`Tree.rest`, where it is known.   Rows count by weight.  Raises DataError for a regression target, or rows without a known class.
+    places : from :meth:`Tree.places`, where they are known.   Rows count by weight.  Raises DataError for a regression target, or rows without a known class.
     """
     if table.task is Task.regression or (table.target.codes < 0).any():
         msg = f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none"
         raise DataError(msg)
     if isinstance(scores, Tree):
-        return _Cuts.of(scores, table, rest).roc_auc(())
+        return _Cuts.of(scores, table, places).roc_auc(())
     return metrics.roc_auc(table.target.codes, np.asarray(scores, np.float64), table.row_weights())
 
 
@@ -92,8 +93,8 @@ class _Cuts:
     parted: np.ndarray
 
     @staticmethod
-    def of(tree: Tree, table: Table, rest: np.ndarray | None = None) -> _Cuts:
-        rest = tree.rest(table) if rest is None else rest
+    def of(tree: Tree, table: Table, places: Places | None = None) -> _Cuts:
+        rest = (places or tree.places(table)).whole
         whole = np.flatnonzero(rest >= 0)
         return _Cuts(tree, table, whole, rest[whole], np.flatnonzero(rest < 0))
 

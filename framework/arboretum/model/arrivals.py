@@ -81,25 +81,9 @@ class Arrivals:
         return summed(own, self.parent, self.depth)
 
     def counts(self, count: np.ndarray) -> np.ndarray:
-        """int64[n_nodes]: how many rows (``count`` per object) come by each node, wholly or in part."""
-        n = len(self.depth)
-        whole = self.places_whole()
-        found = summed(np.bincount(self.node[whole], count[self.who[whole]], n), self.parent, self.depth)
-        node, who = self.node[~whole], self.who[~whole]
-        while len(node):  # from the deepest level up: shares that parted below meet again, and are one
-            deepest = self.depth[node] == self.depth[node].max()
-            pair = np.unique(node[deepest] * len(count) + who[deepest])
-            at, objects = np.divmod(pair, len(count))
-            np.add.at(found, at, count[objects])
-            node = np.concatenate([node[~deepest], self.parent[at[at > 0]]])
-            who = np.concatenate([who[~deepest], objects[at > 0]])
-        return np.round(found).astype(np.int64)
-
-    def places_whole(self) -> np.ndarray:
-        """bool[m]: entries of objects that are not split."""
-        split = np.zeros(int(self.who.max(initial=0)) + 1, np.int64)
-        np.add.at(split, self.who, 1)
-        return split[self.who] == 1
+        """float64[n_nodes]: how many rows (``count`` per object) come by each node, by their shares."""
+        own = np.bincount(self.node, count[self.who] * self.share, len(self.depth))
+        return summed(own, self.parent, self.depth)
 
     def rounding(self, objects: Encoded) -> float:
         """How far two orders of adding up a node's weights may lie apart, over the sum of their absolute values.

@@ -43,14 +43,14 @@ def cut(tree: Tree, nodes: Sequence[int] | np.ndarray) -> Tree:
     stands = heirs(tree, nodes) == np.arange(tree.n_nodes)
     inner = stands & ~marked & ~tree.is_leaf
     arity = np.diff(tree.child_offset)
-    child = tree.child[np.repeat(inner, arity)]
+    edges = inner[tree.owner]
+    child = tree.child[edges]
     number = np.cumsum(stands) - 1
-    used = np.unique(tree.test[inner])
+    surrogates = [one for one in tree.surrogates if inner[one.node]]
+    used = np.unique([*tree.test[inner], *(one.rule for one in surrogates)]).astype(np.int64)
     place = np.full(len(tree.rules) + 1, LEAF)
     place[used] = np.arange(len(used))
-    kept = {
-        name: getattr(tree, name)[stands] for name in ("weights", "counts", "label", "value", "impurity")
-    }
+    kept = {name: getattr(tree, name)[stands] for name in ("weights", "counts", "label", "value", "impurity")}
     return attrs.evolve(
         tree,
         rules=tuple(tree.rules[rule] for rule in used),
@@ -60,6 +60,8 @@ def cut(tree: Tree, nodes: Sequence[int] | np.ndarray) -> Tree:
         missing_child=np.where(inner, tree.missing_child, MISSING_STOPS)[stands],
         price=np.where(inner, tree.price, 0.0)[stands],
         score=np.where(inner, tree.score, np.nan)[stands],
+        surrogates=tuple(attrs.evolve(one, node=int(number[one.node]), rule=int(place[one.rule])) for one in surrogates),
+        branch_price=None if tree.branch_price is None else tree.branch_price[edges],
         **kept,
     )
 

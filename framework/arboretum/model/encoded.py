@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -157,20 +158,44 @@ class Encoded:
 class Prices:
     """What each test costs (same unit for all).
 
-    tests : float64[number of fixed tests];  raw : float64[n_raw].
+    tests : float64[number of fixed tests];  raw : float64[n_raw]; the largest price of a test, where outcomes differ.
     once_per_column : a column asked before on the path is free (its value is known by then).
-    after : the list below a path that has asked these raw columns, none of its prices above those of the root; None: the
-        same list everywhere.  Such trees are grown node by node, and no exact solver knows their minimum.
+    after : the list below a path that has asked these raw columns and paid so much, none of its prices above those of the
+        root; None: the same list everywhere.
+    outcomes : float64[number of fixed tests + n_raw, most outcomes], the price by outcome, NaN beyond a test's last; None:
+        all outcomes cost the same.
+
+    With ``after`` or ``outcomes`` trees are grown node by node, and no exact solver knows their minimum.
     """
 
     tests: np.ndarray
     raw: np.ndarray
     once_per_column: bool = False
-    after: Callable[[frozenset[str]], Prices] | None = None
+    after: Callable[[frozenset[str], float], Prices] | None = None
+    outcomes: np.ndarray | None = None
 
-    def at(self, asked: frozenset[str]) -> Prices:
-        """The list at a node, whose path has asked these raw columns."""
-        return self if self.after is None or not asked else self.after(asked)
+    @staticmethod
+    def by_outcome(outcomes: np.ndarray, n_raw: int = 0, **more: Any) -> Prices:
+        """A list by outcome; its last ``n_raw`` tests are the raw features."""
+        dearest = np.nanmax(outcomes, axis=1, initial=0.0)
+        split = len(dearest) - n_raw
+        return Prices(dearest[:split], dearest[split:], outcomes=np.asarray(outcomes, np.float64), **more)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether one number per test says all, wherever it is asked."""
+        return self.after is None and self.outcomes is None
+
+    def at(self, asked: frozenset[str], paid: float = 0.0) -> Prices:
+        """The list at a node, whose path has asked these raw columns and paid so much."""
+        return self if self.after is None or not asked else self.after(asked, paid)
+
+    def of(self, test: int) -> tuple[float, ...]:
+        """The price of each outcome of a fixed test (a raw feature counts on), one number where they are all the same."""
+        n = len(self.tests)
+        dearest = float(self.tests[test] if test < n else self.raw[test - n])
+        own = () if self.outcomes is None else tuple(self.outcomes[test][~np.isnan(self.outcomes[test])].tolist())
+        return own if len(set(own)) > 1 else (dearest,)
 
 
 @attrs.frozen(eq=False)
@@ -188,6 +213,8 @@ class Tables:
     gain : float64[tests, outcomes], Σ over an outcome's objects i of w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)), with 0
         for objects that are covered at the node; f is the disjunction of the run's coverages (Zhang & Gionis, the term E).
         None unless the run has coverages and the criterion declares ``needs_gain``.
+    outcome_price : float64[tests, outcomes], what each outcome costs (``price`` is the most); None unless the criterion declares
+        ``needs_outcome_prices``.
 
     Outcomes that a test does not have, or that no object of the node has, are zero.
     """
@@ -200,6 +227,7 @@ class Tables:
     impurity_of: Callable[[np.ndarray], np.ndarray] | None = None
     impurity_scale: str = "mean"
     gain: np.ndarray | None = None
+    outcome_price: np.ndarray | None = None
 
     def impurity(self, weights: np.ndarray) -> np.ndarray:
         """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where the mass is 0."""

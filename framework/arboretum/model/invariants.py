@@ -21,6 +21,7 @@ def check_tree(tree: Tree) -> None:
     _check_shapes(tree)
     _check_tests(tree)
     _check_children(tree)
+    _check_surrogates(tree)
     _check_preorder(tree)
 
 
@@ -36,6 +37,8 @@ def check_numbers(tree: Tree) -> None:
         _refuse("weights must be finite and ≥ 0")
     if not (np.isfinite(tree.price) & (tree.price >= 0)).all():
         _refuse("price must be finite and ≥ 0")
+    if not ((tree.edge_price >= 0) & (tree.edge_price <= tree.price[tree.owner])).all():
+        _refuse("branch_price must lie between 0 and the price of its node")
     if tree.task is Task.regression and not np.isfinite(tree.value).all():
         _refuse("value must be finite")
 
@@ -57,6 +60,8 @@ def _check_shapes(tree: Tree) -> None:
         _refuse(f"weights has the shape {tree.weights.shape}, expected {(n, width)}")
     if tree.child_offset.shape != (n + 1,):
         _refuse(f"child_offset has the shape {tree.child_offset.shape}, expected {(n + 1,)}")
+    if tree.branch_price is not None and tree.branch_price.shape != tree.child.shape:
+        _refuse(f"branch_price has the shape {tree.branch_price.shape}, expected {tree.child.shape}")
     if tree.task is Task.classification and not ((tree.label >= 0) & (tree.label < width)).all():
         _refuse(f"label must lie between 0 and {width - 1}")
 
@@ -84,6 +89,16 @@ def _check_children(tree: Tree) -> None:
         _refuse("every node but the root must be the child of exactly one node")
     if (tree.child < -1).any():
         _refuse("child must be a node's number, or -1 where an outcome has no branch")
+
+
+def _check_surrogates(tree: Tree) -> None:
+    n, rules, last = tree.n_nodes, tree.rules, 0
+    for one in tree.surrogates:
+        if not last <= one.node < n or tree.test[one.node] < 0 or not 0 <= one.rule < len(rules):
+            _refuse(f"{one}: surrogates must name inner nodes, in their order, and rules of the tree")
+        own, rule, last = rules[tree.test[one.node]], rules[one.rule], one.node
+        if rule.fuzzy or len(one.to) != rule.arity or not all(-1 <= k < own.arity for k in one.to):
+            _refuse(f"{one}: a surrogate gives no degrees, but for each of its outcomes one of the node's test, or -1")
 
 
 def _check_preorder(tree: Tree) -> None:

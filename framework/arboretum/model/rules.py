@@ -45,6 +45,8 @@ class TestRule:
 
     __test__ = False  # the name starts with "Test"; pytest must not collect it
     tag: ClassVar[str] = ""
+    fuzzy: ClassVar[bool] = False
+    """Whether a row goes down several branches in shares: then ``degrees`` and ``degrees_of`` take the place of outcomes."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -62,6 +64,14 @@ class TestRule:
 
     def outcome_of(self, row: Mapping[str, Any]) -> int:
         """Outcome of one row, a mapping from column name to float, category or None (missing)."""
+        raise NotImplementedError
+
+    def degrees(self, table: Table, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows), arity]: the share of each row that goes to each outcome, adding up to 1; zeros without a value."""
+        raise NotImplementedError
+
+    def degrees_of(self, row: Mapping[str, Any]) -> Sequence[float]:
+        """The same of one row, in plain Python."""
         raise NotImplementedError
 
     def outcome_label(self, outcome: int) -> str:

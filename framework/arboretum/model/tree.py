@@ -21,6 +21,7 @@ from arboretum.model.invariants import check_numbers, check_tree
 from arboretum.model.reading import brief, parse, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, frozen_array
+from arboretum.model.walk import Places
 
 LEAF = -1
 NO_CHILD = -1
@@ -29,7 +30,9 @@ MISSING_STOPS = -1
 MISSING_SPLITS = -2
 """A row without an outcome goes down every branch, in proportion to the branches' weights (C4.5)."""
 
-SCHEMA = "arboretum.tree/1"
+SCHEMA = "arboretum.tree/2"
+READS = ("arboretum.tree/1", SCHEMA)
+"""Schema 1 has no surrogates and no prices of branches, and counts a row that is split once in every branch."""
 
 
 @attrs.frozen
@@ -51,6 +54,19 @@ class ColumnSpec:
         return ColumnSpec(column.name, column.kind, column.categories, column.unit, bool(column.missing.any()))
 
 
+@attrs.frozen
+class Surrogate:
+    """A test that stands in for a node's own where a row has no value for that (Breiman et al. 1984, section 5.3).
+
+    node : the inner node.   rule : index into the tree's ``rules``.   to : for each of its outcomes, that of the node's
+    test it stands for, −1 for none.
+    """
+
+    node: int
+    rule: int
+    to: tuple[int, ...]
+
+
 @attrs.frozen(eq=False, repr=False)
 class Tree:
     """A decision tree.
@@ -65,12 +81,18 @@ class Tree:
     missing_child : int32[n_nodes], the outcome that a row without one follows, or MISSING_STOPS, or MISSING_SPLITS.
     weights : float64[n_nodes, n_classes], class weights of the training objects; for regression the moments
         (Σw, Σwy, Σwy²).
-    counts : int64[n_nodes], number of training rows that come by, wholly or in part.
+    counts : float64[n_nodes], number of training rows that come by; of a row in shares, its share.
     label : int32[n_nodes], the class predicted (heaviest; ties: smallest index); zeros for regression.
     value : float64[n_nodes], the number predicted (regression), NaN for classification.
-    price : float64[n_nodes], what asking the node's test costs on its path; 0 at a leaf.
+    price : float64[n_nodes], what asking the node's test costs on its path (the most, where branches differ, and what a
+        row pays that stops there); 0 at a leaf.
     impurity : float64[n_nodes], by the impurity the tree was grown with; NaN if it had none.
     score : float64[n_nodes], the criterion's score of the chosen test; NaN at a leaf.
+    surrogates : ordered by node, and at a node in the order in which they are asked.  A row that none of them knows follows
+        ``missing_child``.
+    branch_price : float64[n_edges], at most the node's price: what a row pays that takes the branch; None: that price.
+
+    A row is in several nodes in shares where ``missing_child`` or a test that gives degrees (``TestRule.fuzzy``) splits it.
 
     Two trees are equal when all fields are, NaN equal to NaN; equal trees have equal hashes.
 
@@ -92,10 +114,14 @@ class Tree:
     price: np.ndarray
     impurity: np.ndarray
     score: np.ndarray
+    surrogates: tuple[Surrogate, ...] = ()
+    branch_price: np.ndarray | None = None
 
     def __attrs_post_init__(self) -> None:
         for name, dtype in _ARRAYS.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
+        if self.branch_price is not None:
+            object.__setattr__(self, "branch_price", frozen_array(self.branch_price, np.float64))
         check_tree(self)
 
     def __eq__(self, other: object) -> bool:
@@ -103,6 +129,7 @@ class Tree:
             return NotImplemented
         return self is other or (
             all(getattr(self, name) == getattr(other, name) for name in _VALUES)
+            and np.array_equal(self.edge_price, other.edge_price)
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name), equal_nan=dtype is np.float64)
                 for name, dtype in _ARRAYS.items()
@@ -147,13 +174,28 @@ class Tree:
         return self.rules[self.test[node]]
 
     @cached_property
+    def owner(self) -> np.ndarray:
+        """int32[n_edges]: the inner node that each branch belongs to."""
+        return frozen_array(np.repeat(np.arange(self.n_nodes), np.diff(self.child_offset)), np.int32)
+
+    @cached_property
+    def edge_to(self) -> np.ndarray:
+        """int64[n_nodes]: the branch that leads to each node (position in ``child``), −1 at the root."""
+        edge, present = np.full(self.n_nodes, -1), np.flatnonzero(self.child >= 0)
+        edge[self.child[present]] = present
+        return frozen_array(edge, np.int64)
+
+    @cached_property
     def parent(self) -> np.ndarray:
         """int32[n_nodes]: the parent of each node, −1 at the root."""
-        parent = np.full(self.n_nodes, NO_CHILD, np.int32)
-        owner = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.child_offset))
-        present = self.child >= 0
-        parent[self.child[present]] = owner[present]
-        return frozen_array(parent, np.int32)
+        if self.n_nodes == 1:
+            return frozen_array([NO_CHILD], np.int32)
+        return frozen_array(np.where(self.edge_to < 0, NO_CHILD, self.owner[self.edge_to]), np.int32)
+
+    @property
+    def edge_price(self) -> np.ndarray:
+        """float64[n_edges]: what a row pays that takes each branch."""
+        return self.price[self.owner] if self.branch_price is None else self.branch_price
 
     @cached_property
     def subtree_end(self) -> np.ndarray:
@@ -166,28 +208,27 @@ class Tree:
     @cached_property
     def depth_of(self) -> np.ndarray:
         """int64[n_nodes]: number of tests asked before the node is reached."""
-        return frozen_array(self._sum_to(np.ones(self.n_nodes, np.int64)), np.int64)
+        return frozen_array(self._sum_to(np.ones(len(self.child), np.int64)), np.int64)
 
     @property
     def price_to(self) -> np.ndarray:
-        """float64[n_nodes]: price of all tests asked before the node is reached."""
-        return self._sum_to(self.price)
+        """float64[n_nodes]: price of all tests asked before the node is reached, by the branches taken."""
+        return self._sum_to(self.edge_price)
 
     def _sum_to(self, amount: np.ndarray) -> np.ndarray:
-        """Per node, the sum of ``amount`` over its ancestors."""
-        parent, step = self.parent.tolist(), amount.tolist()
-        total = [0 * step[0]] * len(step)
+        """Per node, the sum of ``amount`` over the branches that lead to it."""
+        parent, step = self.parent.tolist(), amount[self.edge_to[1:]].tolist()
+        total = [amount.dtype.type(0).item()] * len(parent)
         for node in range(1, len(parent)):  # a parent comes before its children
-            total[node] = total[parent[node]] + step[parent[node]]
+            total[node] = total[parent[node]] + step[node - 1]
         return np.array(total, amount.dtype)
 
     def path(self, node: int) -> list[tuple[int, int]]:
         """The (inner node, outcome) pairs from the root to ``node``."""
-        parent, steps = self.parent, []
+        steps = []
         while node != 0:
-            up = int(parent[node])
-            steps.append((up, int(np.flatnonzero(self.children(up) == node)[0])))
-            node = up
+            edge, node = int(self.edge_to[node]), int(self.parent[node])
+            steps.append((node, edge - int(self.child_offset[node])))
         return steps[::-1]
 
     def cut(self, nodes: Sequence[int] | np.ndarray) -> Tree:
@@ -216,58 +257,51 @@ class Tree:
         """
         return walk.flow(self, table, rows)
 
+    def places(self, table: Table) -> Places:
+        """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so that rows walk once."""
+        return walk.places(self, table)
+
     def rest(self, table: Table) -> np.ndarray:
         """int64[n_rows]: the node where each row comes to rest, −1 for a row that is split over several nodes."""
-        return walk.rest(self, table)
+        return self.places(table).whole
 
     def apply(self, table: Table) -> np.ndarray:
         """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are split over branches."""
         result = self.rest(table)
         if (result == walk.SPLIT_ROW).any():
-            msg = "this tree splits rows with missing values over several leaves; ask for predict_proba instead"
+            msg = "this tree splits rows over several leaves; ask for predict_proba instead"
             raise DataError(msg)
         return result
 
-    def _averaged(self, table: Table, rest: np.ndarray | None, per_node: np.ndarray) -> np.ndarray:
-        """Read ``per_node`` at the node of each row; where a row is split, the average by its shares."""
-        rest = self.rest(table) if rest is None else rest
-        result = per_node[rest]
-        split = np.flatnonzero(rest == walk.SPLIT_ROW)
-        if len(split):
-            result[split] = 0
-            node, row, share = walk.places(self, table.take(split)).all()
-            np.add.at(result, split[row], share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[node])
-        return result
-
-    def predict_proba(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
-        """float64[n_rows, n_classes]: class shares (classification).   rest : from :meth:`rest`, where it is known."""
+    def predict_proba(self, table: Table, places: Places | None = None) -> np.ndarray:
+        """float64[n_rows, n_classes]: class shares (classification).   places : from :meth:`places`, where they are known."""
         if self.task is Task.regression:
             msg = "predict_proba needs classes; this tree predicts numbers: call predict"
             raise DataError(msg)
-        return self._averaged(table, rest, self.distribution())
+        return (places or self.places(table)).averaged(self.distribution())
 
-    def predict(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
-        """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.   rest : from :meth:`rest`.
+    def predict(self, table: Table, places: Places | None = None) -> np.ndarray:
+        """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.   places : from :meth:`places`.
 
         A row gets the label of the node where it rests; a row that is split over several gets the class with the
         largest share (ties: smallest index).
         """
-        rest = self.rest(table) if rest is None else rest
+        places = places or self.places(table)
         if self.task is Task.regression:
-            return self._averaged(table, rest, self.value)
-        result = self.label[rest]
-        split = np.flatnonzero(rest == walk.SPLIT_ROW)
-        if len(split):
-            result[split] = self.predict_proba(table.take(split)).argmax(axis=1)
+            return places.averaged(self.value)
+        result = self.label[places.whole]
+        if len(places.row):
+            split = np.unique(places.row)
+            result[split] = places.averaged(self.distribution())[split].argmax(axis=1)
         return result
 
-    def prices_paid(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
+    def prices_paid(self, table: Table, places: Places | None = None) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (a test without an answer is paid, too)."""
-        return self._averaged(table, rest, self.price_to + self.price)
+        return (places or self.places(table)).averaged(self.price_to + self.price)
 
-    def tests_asked(self, table: Table, rest: np.ndarray | None = None) -> np.ndarray:
+    def tests_asked(self, table: Table, places: Places | None = None) -> np.ndarray:
         """float64[n_rows]: number of tests on each row's path (a test without an answer is counted, too)."""
-        return self._averaged(table, rest, self.depth_of + np.where(self.is_leaf, 0.0, 1.0))
+        return (places or self.places(table)).averaged(self.depth_of + np.where(self.is_leaf, 0.0, 1.0))
 
     # -- storage -------------------------------------------------------------------------------------------------
 
@@ -286,6 +320,12 @@ class Tree:
             "rules": [rule.to_json() for rule in self.rules],
         }
         data.update((name, _plain(getattr(self, name))) for name in _ARRAYS)
+        if (self.counts == np.rint(self.counts)).all():  # as schema 1 wrote them
+            data["counts"] = self.counts.astype(np.int64).tolist()
+        if self.surrogates:
+            data["surrogates"] = [attrs.asdict(one) for one in self.surrogates]
+        if self.branch_price is not None:
+            data["branch_price"] = self.branch_price.tolist()
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
@@ -296,16 +336,18 @@ class Tree:
         except ValueError as error:
             msg = f"not a tree: {error}; expected the JSON that Tree.to_json writes"
             raise DataError(msg) from None
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        if not isinstance(data, dict) or data.get("schema") not in READS:
             found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-            msg = f"not a tree of this version: schema {found!r}, expected {SCHEMA!r}"
+            msg = f"not a tree of this version: schema {found!r}, expected {' or '.join(READS)}"
             raise DataError(msg)
         missing = sorted({"task", "classes", "columns", "rules", *_ARRAYS} - set(data))
         if missing:
             msg = f"not a tree: {', '.join(missing)} absent; was the file cut short?"
             raise DataError(msg)
         try:
-            refuse_misfits(data, {"classes": list[str], "columns": list[dict], "rules": list[dict]})
+            refuse_misfits(data, {"classes": list[str], "columns": list[dict], "rules": list[dict], "surrogates": list[dict]})
+            for one in data.get("surrogates", ()):
+                refuse_misfits(one, {"node": int, "rule": int, "to": list[int]})
             for column in data["columns"]:
                 refuse_misfits(column, {"name": str, "categories": list[str], "unit": str, "missing": bool})
             tree = Tree(
@@ -323,6 +365,8 @@ class Tree:
                 classes=tuple(data["classes"]),
                 rules=rules_from_json(data["rules"]),
                 **{name: _read(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
+                surrogates=tuple(Surrogate(one["node"], one["rule"], tuple(one["to"])) for one in data.get("surrogates", ())),
+                branch_price=_read("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
             )
             for rule in tree.rules:  # of whatever plugin: it can be read aloud
                 for outcome in range(rule.arity):
@@ -386,14 +430,14 @@ class Tree:
         return to_sklearn(self)
 
 
-_VALUES = ("task", "columns", "classes", "rules")
+_VALUES = ("task", "columns", "classes", "rules", "surrogates")
 _ARRAYS: dict[str, type] = {
     "test": np.int32,
     "child_offset": np.int64,
     "child": np.int32,
     "missing_child": np.int32,
     "weights": np.float64,
-    "counts": np.int64,
+    "counts": np.float64,
     "label": np.int32,
     "value": np.float64,
     "price": np.float64,

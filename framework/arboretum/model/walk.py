@@ -1,12 +1,13 @@
 """How rows travel through a tree: one walk, in which a row is whole or in shares.
 
 A block of rows advances one level at a time, whatever the number of nodes.  A row is whole (its share is 1, and is not even
-written down) until a missing value splits it over branches; from there on its shares advance on their own.
+written down) until a missing value or a test that gives degrees splits it; from there on its shares advance on their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -16,7 +17,7 @@ from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
 from arboretum.model.table import UNSEEN_CODE, Column, ColumnKind, Table
 
 if TYPE_CHECKING:
-    from arboretum.model.tree import Tree
+    from arboretum.model.tree import Surrogate, Tree
 
 STOPS, SPLITS = -1, -2
 SPLIT_ROW = -1
@@ -35,7 +36,7 @@ class Places:
     """Where rows come to rest.
 
     whole : int64[n_rows], the node where each row rests, SPLIT_ROW for one that is split over several.
-    node, row, share : int64[m], int64[m], float64[m] in (0, 1): the shares of split rows; a row and a node meet at most once.
+    node, row, share : int64[m], int64[m], float64[m] in (0, 1]: the shares of split rows; a row and a node meet at most once.
     """
 
     whole: np.ndarray
@@ -51,20 +52,31 @@ class Places:
             return parts
         return tuple(np.concatenate(pair) for pair in zip(parts, (self.node, self.row, self.share), strict=True))
 
+    def averaged(self, per_node: np.ndarray) -> np.ndarray:
+        """``per_node`` (float64[n_nodes, …]) at the node of each row; where a row is split, the average by its shares."""
+        result = per_node[self.whole]
+        if len(self.row):
+            result[self.row] = 0
+            np.add.at(result, self.row, self.share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[self.node])
+        return result
+
 
 def policies(tree: Tree) -> np.ndarray:
     """int64[n_nodes]: what happens to a row without an outcome: an outcome, STOPS or SPLITS.
 
     A split over one branch is that branch; a split where no branch has any weight stops.
     """
-    policy = tree.missing_child.astype(np.int64)
-    mass = tree.mass
-    for node in np.flatnonzero((policy == SPLITS) & ~tree.is_leaf):
-        children = tree.children(node)
-        heavy = np.flatnonzero((children >= 0) & (mass[children] > 0))
-        if len(heavy) < 2:
-            policy[node] = heavy[0] if len(heavy) else STOPS
+    policy, owner, heavy = tree.missing_child.astype(np.int64), tree.owner, _heavy(tree)
+    filled = np.bincount(owner, heavy > 0, tree.n_nodes)
+    policy[(policy == SPLITS) & (filled == 0)] = STOPS
+    only = np.flatnonzero((heavy > 0) & (filled[owner] == 1) & (policy[owner] == SPLITS))
+    policy[owner[only]] = only - tree.child_offset[owner[only]]
     return policy
+
+
+def _heavy(tree: Tree) -> np.ndarray:
+    """float64[n_edges]: the weight of the training rows in each branch, 0 where there is none."""
+    return np.where(tree.child >= 0, tree.mass[tree.child], 0.0)
 
 
 def flow(tree: Tree, table: Table, rows: np.ndarray | None = None) -> Iterator[Resting]:
@@ -81,11 +93,6 @@ def flow(tree: Tree, table: Table, rows: np.ndarray | None = None) -> Iterator[R
         yield int(node[low]), row[low:high], share[low:high]
 
 
-def rest(tree: Tree, table: Table) -> np.ndarray:
-    """int64[n_rows]: the node where each row comes to rest, SPLIT_ROW for a row that is split over several."""
-    return places(tree, table).whole
-
-
 def places(tree: Tree, table: Table) -> Places:
     """Where all rows of a table come to rest."""
     plan = _Plan.of(tree, table)
@@ -98,8 +105,13 @@ def places(tree: Tree, table: Table) -> Places:
             part = slice(start, min(start + block, table.n_rows))
             shares = _Block.of(plan, part).walk(whole[part])
             split += [(node, row + start, share) for node, row, share in shares]
-    columns = zip(*split, strict=True) if split else ((np.zeros(0, np.int64),), (np.zeros(0, np.int64),), (np.zeros(0),))
-    return Places(whole, *map(np.concatenate, columns))
+    if not split:
+        return Places(whole, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    node, row, share = map(np.concatenate, zip(*split, strict=True))
+    if plan.fuzzy:  # shares of outcomes without a branch meet at the node
+        key, place = np.unique(row * tree.n_nodes + node, return_inverse=True)
+        (row, node), share = np.divmod(key, tree.n_nodes), np.bincount(place, share)
+    return Places(whole, node, row, share)
 
 
 @attrs.frozen(eq=False)
@@ -111,7 +123,7 @@ class _Plan:
     slot : int64[n_nodes], which of the columns the node reads.   threshold : float64[n_nodes].
     lookup : int32[…], outcome of a code c of the node's column at ``lookup[base[node] + c]`` (c ≥ −2).
     there : int64[n_edges], where an edge leads: the child, or the node itself where no branch is; goes_on : bool[n_edges],
-    whether that asks a test.   inner : bool[n_nodes].
+    whether that asks a test.   fuzzy : the nodes whose test gives degrees.   surrogates : node → its surrogates, in order.
     portion : float64[n_edges], the part of a row without an outcome that a SPLITS node sends down the edge.
     """
 
@@ -128,7 +140,8 @@ class _Plan:
     portion: np.ndarray
     there: np.ndarray
     goes_on: np.ndarray
-    inner: np.ndarray
+    fuzzy: frozenset[int]
+    surrogates: Mapping[int, Sequence[Surrogate]]
     asks_other: bool
 
     @staticmethod
@@ -155,7 +168,8 @@ class _Plan:
                 size += len(piece)
                 pieces.append(piece)
         policy, of_node = policies(tree), tree.test  # −1 at a leaf reads the last slot, which nobody uses
-        inner, owner = tree.test >= 0, np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_offset))
+        fuzzy = [i for i, rule in enumerate(tree.rules) if rule.fuzzy]
+        surrogates = {node: tuple(one) for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)}
         return _Plan(
             tree=tree,
             table=table,
@@ -168,9 +182,10 @@ class _Plan:
             lookup=np.concatenate(pieces) if pieces else np.zeros(0, np.int32),
             base=np.array([*base, 0])[of_node],
             portion=_portions(tree, policy),
-            there=np.where(tree.child < 0, owner, tree.child),
-            goes_on=inner[tree.child] & (tree.child >= 0),
-            inner=inner,
+            there=np.where(tree.child < 0, tree.owner, tree.child),
+            goes_on=(of_node[tree.child] >= 0) & (tree.child >= 0),
+            fuzzy=frozenset(np.flatnonzero(np.isin(of_node, fuzzy)).tolist()),
+            surrogates=surrogates,
             asks_other=OTHER in kind,
         )
 
@@ -182,7 +197,7 @@ def _is_plain(rule: TestRule, column: Column | None) -> bool:
 def _lookup_of(rule: TestRule, column: Column | None, table: Table, size: int) -> np.ndarray | None:
     """int32[n_categories + 2]: the rule's outcome for the codes −2 (unseen), −1 (missing), 0, 1, …; None for a test that
     reads numbers or several columns, and where tables would become too large."""
-    if column is None or column.kind is ColumnKind.continuous or size + len(column.categories) > LOOKUP_LIMIT:
+    if rule.fuzzy or column is None or column.kind is ColumnKind.continuous or size + len(column.categories) > LOOKUP_LIMIT:
         return None
     codes = np.arange(UNSEEN_CODE, len(column.categories), dtype=np.int32)
     probe = table.with_columns([attrs.evolve(column, values=codes)])
@@ -191,13 +206,10 @@ def _lookup_of(rule: TestRule, column: Column | None, table: Table, size: int) -
 
 def _portions(tree: Tree, policy: np.ndarray) -> np.ndarray:
     """float64[n_edges]: the weight of a branch over that of all branches of its node, at nodes that split rows; else 0."""
-    portion = np.zeros(len(tree.child))
-    mass = tree.mass
-    for node in np.flatnonzero((policy == SPLITS) & ~tree.is_leaf):
-        children = tree.children(node)
-        heavy = np.where(children >= 0, mass[children], 0.0)
-        portion[tree.child_offset[node] : tree.child_offset[node + 1]] = heavy / heavy.sum()
-    return portion
+    owner, heavy = tree.owner, _heavy(tree)
+    heavy[policy[owner] != SPLITS] = 0.0
+    total = np.bincount(owner, heavy, tree.n_nodes)[owner]
+    return np.divide(heavy, total, out=heavy, where=total > 0)
 
 
 @attrs.frozen(eq=False)
@@ -227,26 +239,22 @@ class _Block:
             return []
         at, row = map(np.concatenate, zip(*split, strict=True))
         whole[row] = SPLIT_ROW
-        return list(self._levels(*self._spread(at, row, np.ones(len(row))), None))
+        return list(self._levels(at, row, np.ones(len(row)), None))
 
     def _levels(self, at, row, share, split) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         """Yield (node, row, share) of what comes to rest, level by level.
 
         share : None while rows are whole; then those that a node splits are put into ``split``, with it, and left there.
-        Invariant: all of ``at`` are the nodes at which ``row`` stand, and ``row`` rests or goes on.
+        Invariant: all of ``at`` ask a test.
         """
-        plan, tree = self.plan, self.plan.tree
-        rests = ~plan.inner[at]
-        if rests.any():
-            yield at[rests], row[rests], None if share is None else share[rests]
-            at, row, share = at[~rests], row[~rests], None if share is None else share[~rests]
+        plan, offset = self.plan, self.plan.tree.child_offset
         while len(row):
             alone = at[0] == at[-1] and bool((at == at[0]).all())  # a chain: what is asked of its node is looked up once
             node = at[0] if alone else at
             outcome, more = self._outcomes(node, row), None
             stops = np.zeros(0, np.int64)
             if self.gaps and len(lost := np.flatnonzero(outcome < 0)):
-                outcome[lost] = plan.policy[at[lost]]
+                outcome[lost] = self._placed(at[lost], row[lost], outcome[lost])
                 if len(shed := np.flatnonzero(outcome == SPLITS)):
                     if share is None:
                         split.append((at[shed], row[shed]))
@@ -257,26 +265,41 @@ class _Block:
                     node = at[:1] if alone else at
                 stops = np.flatnonzero(outcome < 0)
                 outcome[stops] = 0
-            edge = tree.child_offset[node] + outcome
+            edge = offset[node] + outcome
             there, goes_on = plan.there[edge], plan.goes_on[edge]
             there[stops], goes_on[stops] = at[stops], False
+            if more is not None:
+                there, row, share, goes_on = (np.concatenate(pair) for pair in zip((there, row, share, goes_on), more, strict=True))
             ends = ~goes_on
             yield there[ends], row[ends], None if share is None else share[ends]
             at, row, share = there[goes_on], row[goes_on], None if share is None else share[goes_on]
-            if more is not None:
-                ends = ~plan.inner[more[0]]
-                yield tuple(part[ends] for part in more)
-                at, row, share = (np.concatenate(pair) for pair in zip((at, row, share), (part[~ends] for part in more), strict=True))
 
-    def _spread(self, at, row, share) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The shares of rows that nodes split: (child, row, share)."""
-        tree, portion = self.plan.tree, self.plan.portion
-        n_edges = np.diff(tree.child_offset)[at]
-        which = np.repeat(np.arange(len(at)), n_edges)
-        edge = np.arange(len(which)) - np.repeat(np.cumsum(n_edges) - n_edges, n_edges) + tree.child_offset[at][which]
-        kept = portion[edge] > 0.0
+    def _placed(self, at: np.ndarray, row: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+        """int64[len(row)]: what becomes of rows without an outcome (those that SPLITS already are left): an outcome, STOPS or SPLITS."""
+        plan = self.plan
+        for node in np.unique(at).tolist() if plan.surrogates else ():
+            here = np.flatnonzero((at == node) & (outcome == NO_OUTCOME))
+            for one in plan.surrogates.get(node, ()):
+                known = plan.tree.rules[one.rule].outcomes(plan.table, row[here] + self.first)
+                outcome[here] = np.array([*one.to, NO_OUTCOME])[known]
+                here = here[outcome[here] == NO_OUTCOME]
+        return np.where(outcome == NO_OUTCOME, plan.policy[at], outcome)
+
+    def _spread(self, at, row, share) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The shares of rows that nodes split: (where they come to, row, share, whether they go on)."""
+        plan, offset = self.plan, self.plan.tree.child_offset
+        n_edges = np.diff(offset)[at]
+        which, first = np.repeat(np.arange(len(at)), n_edges), np.cumsum(n_edges) - n_edges
+        edge = np.arange(len(which)) + (offset[at] - first)[which]
+        part = plan.portion[edge]
+        for node in plan.fuzzy.intersection(at.tolist()):
+            here = np.flatnonzero(at == node)
+            degrees = plan.tree.rule(node).degrees(plan.table, row[here] + self.first)
+            known = degrees.any(axis=1)
+            part[first[here[known], None] + np.arange(degrees.shape[1])] = degrees[known]
+        kept = part > 0.0
         which, edge = which[kept], edge[kept]
-        return tree.child[edge].astype(np.int64), row[which], share[which] * portion[edge]
+        return plan.there[edge].astype(np.int64), row[which], share[which] * part[kept], plan.goes_on[edge]
 
     def _outcomes(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
         """int64[len(row)]: outcome of the test of each row's node; ``at`` : a number where they are all at one."""
@@ -308,6 +331,10 @@ class _Block:
     def _asked(self, node: int, row: np.ndarray) -> np.ndarray:
         """The same for rows that are together at a node."""
         plan, kind = self.plan, self.plan.kind[node]
+        if kind == OTHER and node in plan.fuzzy:
+            degrees = plan.tree.rule(node).degrees(plan.table, row + self.first)
+            whole = np.where(degrees.max(axis=1) == 1.0, degrees.argmax(axis=1), SPLITS)
+            return np.where(degrees.any(axis=1), whole, NO_OUTCOME)
         if kind == OTHER:
             return plan.tree.rule(node).outcomes(plan.table, row + self.first).astype(np.int64)
         cell = plan.slot[node] * self.size + row

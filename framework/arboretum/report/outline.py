@@ -102,7 +102,7 @@ def _opened(tree: Tree, depth, below, max_depth: int | None, max_leaves: int | N
 
 
 def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: bool, labels: bool) -> Item:
-    weights, count = tree.weights[node], int(tree.counts[node])
+    weights, count = tree.weights[node], _rows(tree.counts[node])
     if not opened:
         return Item(node, "", weights, count, folded=0 if tree.is_leaf[node] else below)
     rule = tree.rule(node)
@@ -129,7 +129,7 @@ def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: 
     ]
     rest = weights - sum(child.weights for child in children)
     stays = tree.mass[node] - sum(_mass(tree, child.weights) for child in children)
-    without = count - sum(child.count for child in children)
+    without = _rows(count - sum(child.count for child in children))
     lacks = (tree.children(node) < 0).any()
     if stays > 1e-9 * tree.mass[node] or (empty and lacks):
         edge = "otherwise" if lacks else "missing"
@@ -152,6 +152,12 @@ def missing_outcome(tree: Tree, node: int) -> int:
     return int(tree.missing_child[node]) if seen else MISSING_STOPS
 
 
+def _rows(count: float) -> float:
+    """A number of rows; where rows come in shares, in tenths."""
+    tenths = round(float(count), 1)
+    return int(tenths) if tenths.is_integer() else tenths
+
+
 def _mass(tree: Tree, weights: np.ndarray) -> float:
     return float(weights.sum() if tree.task is Task.classification else weights[0])
 
@@ -165,7 +171,7 @@ def _joined(marks: list[str], items: list[Item], missing: bool) -> Item:
         edge = "= " + ", ".join(mark[2:] for mark in marks)
     else:
         edge = " or ".join(marks)
-    weights, count = sum(item.weights for item in items), sum(item.count for item in items)
+    weights, count = sum(item.weights for item in items), _rows(sum(item.count for item in items))
     return attrs.evolve(items[0], edge=edge + too, weights=weights, count=count, merged=len(items))
 
 
@@ -214,6 +220,6 @@ def spell_short(value: float) -> str:
 
 def headline(tree: Tree) -> str:
     """One line about the whole tree."""
-    leaves, depth, rows = tree.n_leaves, int(tree.depth_of.max()), int(tree.counts[0])
+    leaves, depth, rows = tree.n_leaves, int(tree.depth_of.max()), round(tree.counts[0])
     kind = f"{len(tree.classes)} classes" if tree.task is Task.classification else "regression"
     return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}, {rows} rows, {kind}"

@@ -25,11 +25,14 @@ def tree_sql(tree: Tree) -> str:
     precision).  In a tree of more than NESTED levels the deeper branch of a node continues the node's own list of WHENs, so
     that a chain of any length is one list, and n leaves are nested log2(n) levels at most.
 
-    Raises CapabilityError: a tree that splits rows with missing values over branches, a test that SQL cannot ask.
+    Raises CapabilityError: a tree that splits rows over branches or has surrogates, a test that SQL cannot ask.
     """
     policy = policies(tree)
-    if ((policy == MISSING_SPLITS) & ~tree.is_leaf).any():
-        msg = "this tree splits rows with missing values over branches, which one SQL expression cannot do"
+    if ((policy == MISSING_SPLITS) & ~tree.is_leaf).any() or any(rule.fuzzy for rule in tree.rules):
+        msg = "this tree splits rows with missing values over branches, or by degrees, which one SQL expression cannot do"
+        raise CapabilityError(msg)
+    if tree.surrogates:
+        msg = "this tree asks surrogates where a value is missing, which has no form in SQL yet; predict with the tree itself"
         raise CapabilityError(msg)
     last = _deepest(tree, policy) if tree.depth_of.max() > NESTED else None
     text: list[str] = []

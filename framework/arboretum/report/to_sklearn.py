@@ -28,7 +28,7 @@ def to_sklearn(tree: Tree) -> Any:
 
     ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as its parent.  The
     impurity is gini or variance, computed from the node weights, whatever the tree was grown with.
-    Raises CapabilityError: multiway tests; a label that is not the heaviest class of its leaf (scikit-learn has no
+    Raises CapabilityError: multiway tests, surrogates, tests that give degrees; a label that is not the heaviest class of its leaf (scikit-learn has no
     other).
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -114,6 +114,9 @@ def _as_float32(values: np.ndarray, cuts: list[float]) -> np.ndarray:
 
 
 def _refuse(tree: Tree) -> None:
+    if tree.surrogates or any(rule.fuzzy for rule in tree.rules):
+        msg = "scikit-learn's trees know neither surrogates nor tests that give degrees; predict with this tree instead"
+        raise CapabilityError(msg)
     wide = [rule for rule in tree.rules if rule.arity != 2]
     if wide:
         msg = f"scikit-learn's trees are binary, but {wide[0].describe()!r} has {wide[0].arity} outcomes"

@@ -38,31 +38,6 @@ def covering_cost_of(coverage: Sequence[Any], objects: Encoded, tree: Tree) -> f
     Where a missing value splits it over branches, each share walks and pays on its own; along with it came the objects of
     which any share did.
     """
-    if (tree.missing_child == -2).any():
-        return _covering_cost_of_shares(coverage, objects, tree)
-    row_of = {int(i): row for row, i in enumerate(objects.object_of_row)}
-    paths = []
-    for i in range(objects.n_objects):
-        row, path = objects.table.take(np.array([row_of[i]])), [0]
-        while tree.test[path[-1]] >= 0:
-            outcome = int(tree.rule(path[-1]).outcomes(row, np.array([0]))[0])
-            outcome = int(tree.missing_child[path[-1]]) if outcome < 0 else outcome
-            child = int(tree.children(path[-1])[outcome]) if outcome >= 0 else -1
-            if child < 0:
-                break
-            path.append(child)
-        paths.append(path)
-    total = 0.0
-    for i, path in enumerate(paths):
-        for v in path:
-            together = [j for j, other in enumerate(paths) if v in other]
-            if left_of(coverage, objects, together)[i] == 0.0:
-                break
-            total += float(objects.weight[i]) * float(tree.price[v])
-    return total / float(objects.weight.sum())
-
-
-def _covering_cost_of_shares(coverage: Sequence[Any], objects: Encoded, tree: Tree) -> float:
     visits: list[dict[int, float]] = []
     row_of = {int(i): row for row, i in enumerate(objects.object_of_row)}
     for i in range(objects.n_objects):
@@ -86,8 +61,11 @@ def _covering_cost_of_shares(coverage: Sequence[Any], objects: Encoded, tree: Tr
         together = [i for i, shares in enumerate(visits) if v in shares]
         if tree.test[v] < 0 or not together:
             continue
-        left = left_of(coverage, objects, together)
-        total += float(tree.price[v]) * sum(float(objects.weight[i]) * visits[i][v] for i in together if left[i] > 0.0)
+        left, edge = left_of(coverage, objects, together), tree.child_offset[v]
+        for i in (i for i in together if left[i] > 0.0):
+            paid = float(tree.price[v]) * visits[i][v]  # less what the branches it takes cost less
+            paid -= sum(float(tree.price[v] - tree.edge_price[edge + k]) * visits[i].get(c, 0.0) for k, c in enumerate(tree.children(v).tolist()))
+            total += float(objects.weight[i]) * paid
     return total / float(objects.weight.sum())
 
 

@@ -7,14 +7,15 @@ grown by random tests, row by row with ``outcome_of``, so that their weights are
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, numbers, spell
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 
 NUMBERS = (-2.5, -1.0, 0.0, 0.1, 0.5, 1.0, 3.0, 1e6)
 WEIGHTS = (0.25, 1.0, 1.0, 2.0, 3.5)
@@ -106,30 +107,75 @@ def rules(draw: st.DrawFn, column: Column) -> TestRule:
     return draw(st.sampled_from(kinds))
 
 
+@attrs.frozen
+class Ramp(TestRule):
+    """A fuzzy threshold: outcome 0 up to ``low``, outcome 1 from ``high`` on, both in shares that change evenly between."""
+
+    tag: ClassVar[str] = "ramp"
+    fuzzy: ClassVar[bool] = True
+    column: str
+    low: float
+    high: float
+
+    def degrees(self, table, rows):
+        values = numbers(table, self.column, rows).astype(np.float64)
+        above = np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
+        return np.nan_to_num(np.stack([1.0 - above, above], axis=1))
+
+    def degrees_of(self, row):
+        if row[self.column] is None:
+            return 0.0, 0.0
+        above = min(max((row[self.column] - self.low) / (self.high - self.low), 0.0), 1.0)
+        return 1.0 - above, above
+
+    def outcome_label(self, outcome):
+        return f"{'below' if outcome == 0 else 'above'} about {spell((self.low + self.high) / 2)}"
+
+
 @st.composite
-def trees(draw: st.DrawFn, table: Table, max_depth: int = 3, binary: bool = False, splits: bool = True) -> Tree:
+def trees(
+    draw: st.DrawFn, table: Table, max_depth: int = 3, binary: bool = False, splits: bool = True, shares: bool = False
+) -> Tree:
     """A tree grown on ``table`` by random tests; its weights are those of the training rows.
 
-    binary : only tests with two outcomes.   splits : missing values may be split over branches.
+    binary : only tests with two outcomes.   splits : missing values may be split over branches.   shares : all that schema 2 can
+    say, too: tests that give degrees, surrogates, prices of branches.
     """
     builder = _Builder(table)
     rows = [(row, weight) for row, weight in enumerate(table.row_weights())]
-    _grow(draw, builder, rows, max_depth, binary, splits)
+    _grow(draw, builder, rows, max_depth, binary, splits, shares)
     return builder.tree()
 
 
-def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, binary: bool, splits: bool) -> int:
+def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, binary: bool, splits: bool, shares: bool) -> int:
     node = builder.add(rows)
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         return node
-    rule = draw(rules(draw(st.sampled_from(builder.table.columns))))
+    column = draw(st.sampled_from(builder.table.columns))
+    rule = draw(rules(column))
+    if shares and column.kind is ColumnKind.continuous and draw(st.booleans()):
+        low, high = sorted(draw(st.lists(st.sampled_from(NUMBERS), min_size=2, max_size=2, unique=True)))
+        rule = Ramp(column.name, low, high)
     if binary and rule.arity != 2:
         return node
+    surrogates = []
+    for _ in range(draw(st.integers(0, 2)) if shares else 0):
+        other = draw(rules(draw(st.sampled_from(builder.table.columns))))
+        outcomes = st.lists(st.integers(-1, rule.arity - 1), min_size=other.arity, max_size=other.arity)
+        surrogates.append((other, tuple(draw(outcomes))))
     parts: list[list[tuple[int, float]]] = [[] for _ in range(rule.arity)]
     lost = []
     for row, weight in rows:
-        outcome = rule.outcome_of(row_of(builder.table, row))
-        (lost if outcome < 0 else parts[outcome]).append((row, weight))
+        values = row_of(builder.table, row)
+        degrees = rule.degrees_of(values) if rule.fuzzy else ()
+        outcome = -1 if rule.fuzzy else rule.outcome_of(values)
+        for other, to in surrogates if outcome < 0 and not any(degrees) else ():
+            outcome = (*to, -1)[other.outcome_of(values)] if outcome < 0 else outcome
+        if any(degrees):
+            for part, degree in zip(parts, degrees, strict=True):
+                part += [(row, weight * degree)] if degree > 0 else []
+        else:
+            (lost if outcome < 0 else parts[outcome]).append((row, weight))
     filled = [k for k, part in enumerate(parts) if part]
     policies = [MISSING_STOPS, draw(st.integers(0, rule.arity - 1))] + ([MISSING_SPLITS] if splits and filled else [])
     policy = draw(st.sampled_from(policies))
@@ -141,10 +187,12 @@ def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, bi
             parts[k] = parts[k] + [(row, weight * mass[k] / sum(mass)) for row, weight in lost]
     if not any(parts):
         return node
-    builder.split(node, rule, policy, draw(st.sampled_from([0.0, 1.0, 2.5])))
+    some = st.sampled_from([0.0, 1.0, 2.5])
+    prices = [draw(some) for _ in parts] if shares and draw(st.booleans()) else [draw(some)] * len(parts)
+    builder.split(node, rule, policy, prices, surrogates)
     for k, part in enumerate(parts):
         if part:
-            builder.children[node][k] = _grow(draw, builder, part, depth - 1, binary, splits)
+            builder.children[node][k] = _grow(draw, builder, part, depth - 1, binary, splits, shares)
     return node
 
 
@@ -157,24 +205,29 @@ class _Builder:
         self.test: list[int] = []
         self.children: list[list[int]] = []
         self.policy: list[int] = []
-        self.price: list[float] = []
+        self.prices: list[list[float]] = []
+        self.surrogates: list[Surrogate] = []
         self.rows: list[list[tuple[int, float]]] = []
 
     def add(self, rows: list[tuple[int, float]]) -> int:
         self.test.append(-1)
         self.children.append([])
         self.policy.append(MISSING_STOPS)
-        self.price.append(0.0)
+        self.prices.append([])
         self.rows.append(rows)
         return len(self.test) - 1
 
-    def split(self, node: int, rule: TestRule, policy: int, price: float) -> None:
-        if rule not in self.rules:
-            self.rules.append(rule)
-        self.test[node] = self.rules.index(rule)
+    def split(self, node: int, rule: TestRule, policy: int, prices: list[float], surrogates: Sequence[tuple[TestRule, tuple[int, ...]]]) -> None:
+        self.test[node] = self._number(rule)
+        self.surrogates += [Surrogate(node, self._number(other), to) for other, to in surrogates]
         self.children[node] = [-1] * rule.arity
         self.policy[node] = policy
-        self.price[node] = price
+        self.prices[node] = prices
+
+    def _number(self, rule: TestRule) -> int:
+        if rule not in self.rules:
+            self.rules.append(rule)
+        return self.rules.index(rule)
 
     def _weights(self, rows: Sequence[tuple[int, float]]) -> np.ndarray:
         target = self.table.target
@@ -184,7 +237,8 @@ class _Builder:
         return np.bincount([target.codes[r] for r, _ in rows], [w for _, w in rows], len(target.classes))
 
     def tree(self) -> Tree:
-        table, n = self.table, len(self.test)
+        table, n, whole = self.table, len(self.test), self.table.row_weights()
+        branches = [price for prices in self.prices for price in prices]
         weights = np.array([self._weights(rows) for rows in self.rows])
         regression = table.task is Task.regression
         return Tree(
@@ -197,12 +251,14 @@ class _Builder:
             child=[k for c in self.children for k in c],
             missing_child=self.policy,
             weights=weights,
-            counts=[len(rows) for rows in self.rows],
+            counts=[sum(weight / whole[row] for row, weight in rows) for rows in self.rows],
             label=np.zeros(n) if regression else weights.argmax(axis=1),
             value=weights[:, 1] / weights[:, 0] if regression else np.full(n, np.nan),
-            price=self.price,
+            price=[max(prices, default=0.0) for prices in self.prices],
             impurity=np.full(n, np.nan),
             score=np.full(n, np.nan),
+            surrogates=tuple(self.surrogates),
+            branch_price=branches if any(len(set(prices)) > 1 for prices in self.prices) else None,
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from arboretum.api import Context, Parts, Problem, VerificationError, grow
 from arboretum.engine.search.covering import covering_cost_of
-from arboretum.engine.verify import verify
+from arboretum.engine.verify import check_tree, covering_cost, verify
 from arboretum.measure import better, complexities
 from arboretum.model.tree import MISSING_SPLITS
 from arboretum.testing.coverage import covering_cost_of as slow_cost
@@ -41,13 +41,13 @@ def grown(seed: int, *coverage, depth: int | None = None) -> tuple:
 def by_shares(tree, problem):
     """The same tests with missing values split over branches, and the weights and counts that go with it, share by share."""
     objects, table = problem.objects, problem.objects.table
-    weights, counts = np.zeros_like(tree.weights), np.zeros_like(tree.counts)
+    weights, counts = np.zeros_like(tree.weights), np.zeros(tree.n_nodes)
     waiting = [(0, [(i, float(w)) for i, w in enumerate(objects.weight)])]  # every row is an object of its own here
     while waiting:
         node, here = waiting.pop()
         for i, w in here:
             weights[node, objects.label[i]] += w
-            counts[node] += 1
+            counts[node] += w / objects.weight[i]
         if tree.is_leaf[node]:
             continue
         outcome = tree.rule(node).outcomes(table, np.array([i for i, _ in here]))
@@ -87,6 +87,20 @@ def test_shares_of_a_row_with_missing_values_pay_along_their_own_paths(seed, cov
     verify(tree, problem, table, found, solution)
     with pytest.raises(VerificationError, match="covering_cost"):
         verify(tree, problem, table, {"covering_cost": found["covering_cost"] + 1e-6}, solution)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_objects_pay_by_the_branch_they_take(seed):
+    problem, solution, table = grown(seed, HalfWay())
+    tree = solution.tree if seed % 2 == 0 else by_shares(solution.tree, problem)
+    cheaper = np.random.default_rng(seed).choice([0.0, 0.5, 1.0], len(tree.child)) * tree.price[tree.owner]
+    last = tree.child_offset[1:][~tree.is_leaf] - 1
+    cheaper[last] = tree.price[tree.owner[last]]  # one branch costs the most
+    tree = attrs.evolve(tree, branch_price=cheaper)
+    found = covering_cost_of(tree, problem, table)
+    assert found["covering_cost"] == pytest.approx(slow_cost((HalfWay(),), problem.objects, tree), rel=1e-12)
+    _, arrived, _ = check_tree(tree, problem.objects, table)
+    assert covering_cost(tree, problem, arrived) == pytest.approx(found["covering_cost"], rel=1e-12)
 
 
 def test_where_nothing_is_split_shares_and_rows_pay_alike():
