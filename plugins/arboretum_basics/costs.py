@@ -125,7 +125,7 @@ class SetUp:
                 msg = f"cost.set_up.{group} must be a finite number ≥ 0, because column {column!r} is of that group"
                 raise DataError(f"{msg}; got {self.set_up.get(group)!r}")
 
-        def after(asked: frozenset[str]) -> Prices:
+        def after(asked: frozenset[str], paid: float = 0.0) -> Prices:
             ready = {self.groups.get(column) for column in asked}
             group = {column: self.groups[column] for column in own if self.groups.get(column, None) not in (None, *ready)}
             more = {column: self.set_up[name] for column, name in group.items()}

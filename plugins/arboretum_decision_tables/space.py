@@ -179,8 +179,8 @@ def _check(objects: Encoded, prices: Prices) -> None:
                 "missing values; use encoder.missing=category (or drop_rows)"
             )
             raise CapabilityError(msg)
-    if prices.after is not None:
-        msg = "solver subtable_dp knows one price per test, and here it depends on what the path has asked; choose cost=table"
+    if not prices.fixed:
+        msg = "solver subtable_dp knows one price per test, and here it depends on the path or the outcome; choose cost=table"
         raise CapabilityError(msg)
     if prices.once_per_column:
         columns = [feature.column for feature in objects.features if feature.n_tests]

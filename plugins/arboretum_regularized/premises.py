@@ -30,9 +30,9 @@ SMALL = 0.01
 
 def broken(problem: Problem, lam: float) -> str:
     """What the theorem presupposes and this run does otherwise, with the way out; "" where it presupposes nothing else."""
-    if problem.prices.after is not None:
-        return "a test has one price in the theorem, and here it depends on what the path has asked; choose cost=table"
-    if problem.prices.once_per_column or problem.prices.after is not None:
+    if not problem.prices.fixed:
+        return "a test has one price in the theorem, and here it depends on the path or the outcome; choose cost=table"
+    if problem.prices.once_per_column:
         return "what a test costs depends on what was asked before; choose cost=unit or cost=table"
     return _grown_otherwise(problem.parts.method) or _missing(problem.objects) or _other_leaves(problem) or _hidden(problem, lam)
 

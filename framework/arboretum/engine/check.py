@@ -42,6 +42,10 @@ def check_prices(cost: Any, prices: Any, objects: Encoded) -> Prices:
         if found.shape != (n,) or not (np.isfinite(found) & (found >= 0)).all():
             got = f"{found.dtype}{list(found.shape)}" if found.shape != (n,) else f"{found[~(np.isfinite(found) & (found >= 0))][0]:g}"
             raise ContractError(f"{label(cost)}: Prices.{name} must hold {n} finite numbers ≥ 0; got {got}")
+    if prices.outcomes is not None:
+        most = np.concatenate([prices.tests, prices.raw])
+        if len(prices.outcomes) != len(most) or (np.nanmin(prices.outcomes, initial=0.0) < 0) or (np.nanmax(prices.outcomes, axis=1) != most).any():
+            raise ContractError(f"{label(cost)}: Prices.outcomes must have a row of numbers ≥ 0 per test, whose largest is its price; use Prices.by_outcome")
     return prices
 
 

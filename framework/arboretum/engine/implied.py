@@ -54,7 +54,7 @@ class Facts:
         paid = prices.tests if len(prices.tests) else np.ones(1)
         weights, whole_prices = _whole(objects.weight), _whole(paid)
         whole = (True, True, whole_prices, weights, weights and whole_prices, True, whole_prices)
-        cheapest = 0.0 if prices.once_per_column or prices.after is not None else float(paid.min())
+        cheapest = 0.0 if prices.once_per_column or not prices.fixed else float(paid.min())
         arity = max((feature.arity for feature in objects.features), default=2)
         return Facts(max(2, arity), cheapest, float(paid.max()), total, lightest if math.isfinite(lightest) else total, whole)
 

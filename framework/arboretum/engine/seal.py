@@ -56,4 +56,4 @@ def _arrays(value: Any) -> Iterator[tuple[str, np.ndarray | None]]:
         names = ("codes", "raw", "label", "y", "weight", "count", "object_of_row")
         yield from ((f"objects.{name}", getattr(value, name)) for name in names)
     else:
-        yield from (("prices.tests", value.tests), ("prices.raw", value.raw))
+        yield from (("prices.tests", value.tests), ("prices.raw", value.raw), ("prices.outcomes", value.outcomes))

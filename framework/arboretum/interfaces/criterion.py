@@ -36,6 +36,7 @@ class Criterion(Component, Protocol):
         not rows.  Weights stay the rows'; so does everything a tree reports.
     ``divides_by_price`` : True: a run with a test of price 0, or with prices paid once per column (free when asked again),
         is refused.
+    ``needs_outcome_prices`` : True: the NumPy ``score`` finds ``tables.outcome_price`` (a criterion with a kernel does not ask).
     ``needs_gain`` : True: the NumPy ``score`` and ``terms`` find ``tables.gain`` and ``node.coverage`` in runs with
         coverages.  They are literal sums over objects, any coverage will do, and slow: one call of ``covered`` per set
         of objects that is an outcome of some test (a coverage with ``covered_many``: one per some thousand objects).

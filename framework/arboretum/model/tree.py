@@ -353,13 +353,7 @@ class Tree:
             tree = Tree(
                 task=Task(data["task"]),
                 columns=tuple(
-                    ColumnSpec(
-                        c["name"],
-                        ColumnKind(c["kind"]),
-                        tuple(c["categories"]),
-                        c.get("unit", ""),
-                        c.get("missing", False),
-                    )
+                    ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"]), c.get("unit", ""), c.get("missing", False))
                     for c in data["columns"]
                 ),
                 classes=tuple(data["classes"]),

@@ -111,8 +111,8 @@ def test_runs_pay_set_ups_in_every_engine_and_exact_search_refuses_them(encoder)
     assert record.verified and record.metrics["max_cost"] <= 5.0 + record.metrics["depth"]
     if encoder == "multiway":
         promised = arboretum.run([*chosen, "method=ec45", "encoder.coalesce=sum"]).notes
-        assert any("depends on what the path has asked; choose cost=table" in note for note in promised), promised
-        with pytest.raises(CapabilityError, match="subtable_dp knows one price per test, and here it depends on what the path"):
+        assert any("depends on the path or the outcome; choose cost=table" in note for note in promised), promised
+        with pytest.raises(CapabilityError, match="subtable_dp knows one price per test, and here it depends on the path"):
             arboretum.run([*chosen, "method=exact", "solver=subtable_dp", "objective=zero_error", "complexity=max_cost"])
 
 

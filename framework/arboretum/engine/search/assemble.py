@@ -23,6 +23,7 @@ class Grown:
     children: list[Grown | None] = attrs.field(factory=list)
     missing_child: int = MISSING_STOPS
     price: float = 0.0
+    branch_price: list[float] = attrs.field(factory=list)
     score: float = float("nan")
 
 
@@ -57,4 +58,5 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
         price=[node.price for node in nodes],
         impurity=[node.impurity for node in nodes],
         score=[node.score for node in nodes],
+        branch_price=[p for node in nodes for p in node.branch_price] if any(set(node.branch_price) - {node.price} for node in nodes) else None,
     )

@@ -112,8 +112,8 @@ class Objects:
         if objects.raw_features or objects.task is not Task.classification:
             msg = "bulk growth is for coded features and classes; choose encoder=multiway (or another one that codes)"
             raise CapabilityError(msg)
-        if prices.after is not None:
-            raise CapabilityError("bulk growth knows prices per test, not prices that depend on the path; choose cost=table")
+        if not prices.fixed:
+            raise CapabilityError("bulk growth knows one price per test, not one by path or outcome; choose cost=table")
         layout, once = Layout.of(objects.features, prices.tests), prices.once_per_column
         stats = Statistics.of(objects)
         weight, count = (None, None) if stats.unit else (stats.weight, stats.count)

@@ -8,12 +8,12 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.coded import better, nan_score
-from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
+from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.covering import Covering
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, checked_array, component_name
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
-from arboretum.model.encoded import Node
+from arboretum.model.encoded import Node, Prices
 
 
 def choose(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge, space: Workspace) -> Candidate | None:
@@ -53,10 +53,13 @@ def listed(engines: Sequence[Engine], cell: Cell, judge: Judge, space: Workspace
     first = 0
     rows = space.rows[cell.low : cell.high].astype(np.int64) if judge.wants_gain else None
     before = None if rows is None else space.covering.visit(rows)
+    prices = space.prices.at(cell.asked, cell.paid) if getattr(judge.criterion, "needs_outcome_prices", False) else None
     for engine in engines:
         size = 0
         for block in merged(engine.blocks(cell, judge, first)):
             size += block.tables.n_tests
+            if prices is not None:
+                block = _with_prices(block, cell, prices)
             yield block if rows is None else _with_gain(block, cell, rows, before, space.covering)
         first += size
 
@@ -68,6 +71,16 @@ def _with_gain(block: Block, cell: Cell, rows: np.ndarray, before: np.ndarray, c
     outcomes = (block.engine.outcomes(cell, block.candidate(i, np.nan)) for i in range(n_tests))
     gain = covering.gains(rows, before, outcomes, n_tests, n_outcomes)
     return attrs.evolve(block, tables=attrs.evolve(block.tables, gain=gain))
+
+
+def _with_prices(block: Block, cell: Cell, prices: Prices) -> Block:
+    """The same tests with what each outcome costs."""
+    tables = block.tables
+    found = np.repeat(tables.price[:, None], tables.weights.shape[1], axis=1)
+    for i in range(tables.n_tests) if prices.outcomes is not None else ():
+        own = branch_prices(cell, block.candidate(i, np.nan), prices)
+        found[i, : len(own)] = own
+    return attrs.evolve(block, tables=attrs.evolve(tables, outcome_price=found))
 
 
 def merged(blocks: Iterator[Block]) -> Iterator[Block]:

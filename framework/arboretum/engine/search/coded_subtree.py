@@ -136,7 +136,7 @@ class CodedSubtrees:
         rule = leaf_rule_of(problem.parts.stopping)
         if (
             rule is None
-            or space.prices.after is not None
+            or not space.prices.fixed
             or not serves(objects, judge)
             or limits.max_leaves is not None
             or (late and order == "best")

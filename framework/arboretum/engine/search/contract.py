@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 import numpy as np
 
-from arboretum.model.encoded import Node, Tables
+from arboretum.model.encoded import Node, Prices, Tables
 from arboretum.model.rules import TestRule
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Cell:
     """An open node of the growing tree.
 
     low, high : its objects are ``rows[low:high]`` of the permutation.   asked : raw columns asked on the path.
-    used : positions in ``prices.tests`` of the fixed tests asked on the path.
+    paid : what the path has paid.   used : positions in ``prices.tests`` of the fixed tests asked on the path.
     wanted : its tests will be scored (it is not a leaf at once).   memo : what engines keep for the node.
     """
 
@@ -37,6 +37,7 @@ class Cell:
     depth: int
     wanted: bool = True
     asked: frozenset[str] = frozenset()
+    paid: float = 0.0
     used: tuple[int, ...] = ()
     memo: dict[Any, Any] = attrs.field(factory=dict)
 
@@ -134,3 +135,14 @@ class Engine(Protocol):
     def test_number(self, feature: int, index: int) -> int:
         """Position of a fixed test in ``prices.tests``; −1 for one that is found at the node."""
         ...
+
+
+def branch_prices(cell: Cell, candidate: Candidate, prices: Prices) -> list[float]:
+    """What each outcome of a test costs by the list of its node; the test's price where that is 0 (it is free there)."""
+    engine, feature, price = candidate.engine, candidate.feature, candidate.price
+    arity = engine.arity(cell, candidate)
+    if prices.outcomes is None or price == 0.0:
+        return [price] * arity
+    number = engine.test_number(feature, candidate.index)
+    own = prices.of(number if number >= 0 else len(prices.tests) + feature)
+    return list(own) if len(own) == arity else [price] * arity

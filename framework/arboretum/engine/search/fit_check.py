@@ -60,6 +60,9 @@ def _check_predicate(problem: Problem, judge: Judge, allow_constant: bool) -> No
     if allow_constant:
         msg = f"predicate {name!r} makes its tests at the node, where constant ones never compete; leave method.allow_constant out"
         raise CapabilityError(msg)
+    if problem.prices.outcomes is not None:
+        msg = f"predicate {name!r} makes tests that no list prices by outcome; choose cost=table"
+        raise CapabilityError(msg)
     if objects.n_objects == objects.table.n_rows:
         return
     first = objects.row_of_object[objects.object_of_row]

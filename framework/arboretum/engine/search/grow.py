@@ -17,7 +17,7 @@ from arboretum.engine.search.bounded import BoundedEngine, serves
 from arboretum.engine.search.choose import choose
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.coded_subtree import CodedSubtrees
-from arboretum.engine.search.contract import Candidate, Cell, Engine
+from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.covering import Covering
 from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
 from arboretum.engine.search.judge import Judge, component_name
@@ -237,9 +237,10 @@ class Growth:
         grown.rule = engine.rule(cell, candidate)
         grown.price, grown.score = candidate.price, candidate.score
         arity = engine.arity(cell, candidate)
+        grown.branch_price = branch_prices(cell, candidate, space.prices.at(cell.asked, cell.paid))
         start = np.empty(arity + 1, np.int64)
         partition(rows, outcome, start, space.spare)
-        below = self._child_cells(cell, candidate, start)
+        below = self._child_cells(cell, candidate, start, grown.branch_price)
         children = [None if c is None else self.look(c) for c in below]
         present = [c for c in children if c is not None]
         for each in self.engines:
@@ -251,14 +252,14 @@ class Growth:
         self.expanded += 1
         return present
 
-    def _child_cells(self, cell: Cell, candidate: Candidate, start: np.ndarray) -> list[Cell | None]:
+    def _child_cells(self, cell: Cell, candidate: Candidate, start: np.ndarray, price: list[float]) -> list[Cell | None]:
         asked = cell.asked | candidate.engine.columns(cell, candidate)
         used = cell.used
         if self.space.allow_constant and (number := candidate.engine.test_number(candidate.feature, candidate.index)) >= 0:
             used = (*used, number)
         return [
-            Cell(cell.low + int(a), cell.low + int(b), cell.depth + 1, asked=asked, used=used) if b > a else None
-            for a, b in zip(start[:-1], start[1:], strict=True)
+            Cell(cell.low + int(a), cell.low + int(b), cell.depth + 1, asked=asked, paid=cell.paid + p, used=used) if b > a else None
+            for a, b, p in zip(start[:-1], start[1:], price, strict=True)
         ]
 
     def close(self, item: Open) -> None:

@@ -90,7 +90,7 @@ class MadeEngine(TableEngine):
     def _views(self, cell: Cell) -> Iterator[View]:
         space, stats, rules = self._space, self._space.statistics, self._rules(cell)
         rows = space.rows[cell.low : cell.high]
-        paid = column_prices(space.objects, space.prices, cell.asked)
+        paid = column_prices(space.objects, space.prices, cell.asked, cell.paid)
         step = max(1, OUTCOMES_AT_ONCE // len(rows))
         parts = (stats.label, stats.y, stats.weight, stats.count)
         each = [frozen_array(part[rows] if len(part) else part) for part in parts]
@@ -139,12 +139,12 @@ class MadeEngine(TableEngine):
         cell.memo.pop(self, None)
 
 
-def column_prices(objects: Encoded, prices: Prices, asked: frozenset[str]) -> dict[str, float]:
+def column_prices(objects: Encoded, prices: Prices, asked: frozenset[str], spent: float = 0.0) -> dict[str, float]:
     """What a test made at a node pays for each column that it reads: the largest price of the column's tests.
 
-    asked : raw columns asked on the path.
+    asked, spent : raw columns asked, and what was paid, on the path.
     """
-    here, found = prices.at(asked), {}
+    here, found = prices.at(asked, spent), {}
     first = objects.test_offset
     for f, feature in enumerate(objects.features):
         own = here.tests[first[f] : first[f + 1]]

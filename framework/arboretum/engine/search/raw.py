@@ -50,7 +50,7 @@ def entry_type(bits: int) -> type:
 
 def raw_prices(space: Workspace, cell: Cell) -> np.ndarray:
     """float64[columns]: what asking costs at a node."""
-    prices = np.asarray(space.prices.at(cell.asked).raw, np.float64)
+    prices = np.asarray(space.prices.at(cell.asked, cell.paid).raw, np.float64)
     if not space.prices.once_per_column or not cell.asked:
         return prices
     return np.array([0.0 if f.column in cell.asked else p for f, p in zip(space.objects.raw_features, prices, strict=True)])

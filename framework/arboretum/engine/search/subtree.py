@@ -61,7 +61,7 @@ class Subtrees:
         names = [feature.column for feature in objects.raw_features]
         if (
             objects.features
-            or space.prices.after is not None
+            or not space.prices.fixed
             or not names
             or judge.listing
             or judge.has_columns

@@ -26,6 +26,10 @@ class CostSuite(ComponentSuite):
             for found, n in ((prices.tests, int(objects.test_offset[-1])), (prices.raw, len(objects.raw_features))):
                 assert found.shape == (n,) and found.dtype == np.float64
                 assert np.isfinite(found).all() and (found >= 0).all()
+            arity = [f.arity for f in objects.features for _ in range(f.n_tests)] + [2] * len(objects.raw_features)
+            for test, n in enumerate(arity):
+                own, dearest = prices.of(test), (*prices.tests, *prices.raw)[test]
+                assert len(own) in (1, n) and min(own) >= 0 and max(own) == dearest, "the list's price is that of the dearest outcome"
 
     def test_no_price_rises_on_the_way_down(self, component, objects):
         prices, asked = component.price_list(objects, 1), frozenset()
