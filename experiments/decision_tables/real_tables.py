@@ -28,7 +28,7 @@ from arboretum.engine.run import Budget, fit, measure
 from arboretum.model.grid import Grid
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.house import RegistryHouse
-from arboretum.report.heatmap import grid_svg
+from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS, MEASURES
 from arboretum_decision_tables.solver import SubtableDP
@@ -181,9 +181,9 @@ def main(arguments: list[str] | None = None) -> int:
         with (into / "real_tables.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerows([COLUMNS, *(line.cells() for line in lines)])
-        (into / "real_tables.svg").write_text(grid_svg(of_means(lines)), encoding="utf-8")
+        (into / "real_tables.svg").write_text(chart_svg(of_means(lines)), encoding="utf-8")
         for cost in ("h_av", "L"):
-            (into / f"real_tables_{cost}.svg").write_text(grid_svg(of_tables(lines, cost)), encoding="utf-8")
+            (into / f"real_tables_{cost}.svg").write_text(chart_svg(of_tables(lines, cost)), encoding="utf-8")
     return 0
 
 

@@ -26,7 +26,7 @@ from arboretum.engine.run import Budget
 from arboretum.model.grid import Grid
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.house import RegistryHouse
-from arboretum.report.heatmap import grid_svg
+from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS
 from arboretum_decision_tables.solver import SubtableDP
@@ -160,7 +160,7 @@ def main(arguments: list[str] | None = None) -> int:
                     numbers = [f"{x[i, k]:.6f}" for x in (shape.mean, shape.error)]
                     writer.writerow([n, m, algorithm, cost, *numbers, len(shape.relative), shape.left_out, shape.skipped, shape.single])
     for cost in ("h_av", "L"):
-        (a.into / f"shapes_{cost}.svg").write_text(grid_svg(picture(shapes, cost)), encoding="utf-8")
+        (a.into / f"shapes_{cost}.svg").write_text(chart_svg(picture(shapes, cost)), encoding="utf-8")
     return 0
 
 

@@ -2,65 +2,302 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterable, Sequence
 from os import PathLike
+from typing import Any
 
-from arboretum.model.charts import BarChart, Chart, DotChart, LineChart, Panels, PointChart, RankDiagram
+import attrs
+
+from arboretum.errors import DataError
+from arboretum.model.charts import BarChart, Chart, DotChart, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.grid import Grid
-from arboretum.report.bars import bar_scene, legend_of_bars, shared
-from arboretum.report.canvas import Canvas, Entry, Style
-from arboretum.report.heatmap import MARGIN, grid_scene
-from arboretum.report.plots import dot_scene, legend_of_lines, line_scene, point_scene
-from arboretum.report.png import scene_png
-from arboretum.report.rank_diagram import rank_scene
-from arboretum.report.scene import Scene, moved
-from arboretum.report.svg import scene_svg
+from arboretum.report.heatmap import heat_map
+from arboretum.report.palette import series_colour
+from arboretum.report.scene import FAINT, INK
+from arboretum.report.sheet import GAP, TEXT, TICK, TITLE, Block, Sheet, axis_words, hint, mark, sample, scale, styled
+
+FRONT, STEM, BAND, CONTROL = "#656d76", "#8a929c", "#f7d9c4", "#c2410c"
 
 
 def chart_svg(chart: Chart | Grid) -> str:
     """The picture as an SVG document.  Raises DataError for what its axes cannot show."""
-    return scene_svg(chart_scene(chart))
+    return str(styled(lambda: chart_figure(chart), None))
 
 
 def chart_png(chart: Chart | Grid, path: str | PathLike[str], scale: float = 2.0) -> None:
     """Write the picture as a PNG file.  Raises OSError when it cannot be written, DataError as :func:`chart_svg`."""
-    scene_png(chart_scene(chart), path, scale)
+    styled(lambda: chart_figure(chart), path, scale)
 
 
-def chart_scene(chart: Chart | Grid) -> Scene:
-    """Compose the picture."""
-    if isinstance(chart, Grid):
-        return grid_scene(chart)
+def chart_figure(chart: Chart | Grid) -> Any:
+    """The picture as a matplotlib Figure, in the style that is set."""
     if isinstance(chart, Panels):
         return _panels(chart)
-    return _COMPOSERS[type(chart)](chart, Style())
+    sheet = Sheet(chart.title)
+    return sheet.finished(_DRAWN[type(chart)](chart, sheet))
 
 
-_COMPOSERS = {RankDiagram: rank_scene, BarChart: bar_scene, PointChart: point_scene, LineChart: line_scene, DotChart: dot_scene}
+def _panels(chart: Panels) -> Any:
+    """The charts in rows of ``columns``; a legend they share stands above them."""
+    legends = [[(h.get_label(), h.get_color() if hasattr(h, "get_color") else h.get_facecolor()) for h in _handles(part)] for part in chart.charts]
+    common = bool(legends[0]) and all(legend == legends[0] for legend in legends)
+    sheet = Sheet(chart.title, small=True, legends=not common)
+    blocks = [_DRAWN[type(part)](part, sheet) for part in chart.charts]
+    columns = max(1, min(chart.columns, len(blocks)))
+    ends = [block.extent() for block in blocks]
+    widths = [max(end[2] - end[0] for end in ends[c::columns]) for c in range(columns)]
+    y = 0.0
+    for start in range(0, len(blocks), columns):
+        row = ends[start : start + columns]
+        for c, (block, end) in enumerate(zip(blocks[start : start + columns], row, strict=True)):
+            block.move(sum(widths[:c]) + GAP * c - end[0], y - end[3])
+        y -= max(end[3] - end[1] for end in row) + GAP
+    everything = Block([plot for block in blocks for plot in block.plots])
+    room = everything.extent()[2]
+    if common:
+        everything.legend(_handles(chart.charts[0]), room)
+    everything.above(chart.subtitle, TEXT, room, gap=10.0)
+    everything.above(chart.title, TITLE, room, bold=True)
+    everything.below(chart.notes)
+    return sheet.finished(everything)
 
 
-def _panels(chart: Panels) -> Scene:
-    """The charts in rows of ``columns``, each row as high as its highest; a legend they share stands above them."""
-    legends = [_legend(part) for part in chart.charts]
-    common = shared([legend for legend in legends if legend]) if all(legends) else ()
-    style = Style(small=True, legend=not common)
-    scenes = [_COMPOSERS[type(part)](part, style) for part in chart.charts]
-    columns = max(1, min(chart.columns, len(scenes)))
-    widths = [max(scene.width for scene in scenes[c::columns]) for c in range(columns)]
-    overlap = MARGIN  # two margins meet between panels; one is enough
-    canvas = Canvas(chart.title, max(sum(widths) - overlap * (columns - 1), 420.0))
-    canvas.head(chart.subtitle)
-    canvas.legend(common)
-    for start in range(0, len(scenes), columns):
-        row = scenes[start : start + columns]
-        for c, scene in enumerate(row):
-            dx = sum(widths[:c]) - overlap * c
-            canvas.shapes += [moved(shape, dx, canvas.y - overlap) for shape in scene.shapes]
-        canvas.y += max(scene.height for scene in row) - overlap
-    canvas.notes(chart.notes)
-    return canvas.scene()
+def _handles(chart: Any) -> list[Any]:
+    """What the legend of a chart shows."""
+    if isinstance(chart, BarChart):
+        return [sample(name, place, "bar") for place, name in enumerate(chart.series)]
+    if not isinstance(chart, LineChart):
+        return []
+    looks = ["dashed" if line.dashed and not line.marked else "line" if line.joined else "dot" for line in chart.lines]
+    return [sample(line.label, _colour(chart, i), looks[i]) for i, line in enumerate(chart.lines) if not line.quiet]
 
 
-def _legend(part: object) -> list[Entry]:
-    if isinstance(part, LineChart):
-        return legend_of_lines(part)
-    return legend_of_bars(part) if isinstance(part, BarChart) else []
+def _colour(chart: LineChart, place: int) -> int:
+    colour = chart.lines[place].colour
+    return place if colour is None else colour
+
+
+def _plot(chart: LineChart | PointChart, sheet: Sheet, xs: Iterable[float], ys: Iterable[float]) -> tuple[Block, Any]:
+    block = Block([sheet.plot(*sheet.size)])
+    axes = block.plots[0][0]
+    scale(axes, "x", chart.x, xs, 7)
+    scale(axes, "y", chart.y, ys)
+    axes.set_xlabel(axis_words(chart.x))
+    return block, axes
+
+
+def _lines(chart: LineChart, sheet: Sheet) -> Block:
+    xs, ys = ([value for line in chart.lines for value in getattr(line, which)] for which in "xy")
+    block, axes = _plot(chart, sheet, xs, ys)
+    for place, line in enumerate(chart.lines):
+        number = _colour(chart, place)
+        if line.joined:
+            axes.plot(line.x, line.y, "--" if line.dashed else "-", color=series_colour(number), lw=1.3)
+        for x, y, error in itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan):
+            _error(axes, x, y, error, series_colour(number))
+            if line.marked and math.isfinite(y):
+                mark(axes, x, y, number, f"{line.label}: {chart.x.label} {x:.6g}, {chart.y.label} {y:.6g}")
+    return sheet.head(block, chart, _handles(chart), axis_words(chart.y))
+
+
+def _error(axes: Any, x: float, y: float, error: float, colour: str, sideways: bool = False) -> None:
+    if math.isfinite(y) and math.isfinite(error) and error > 0:
+        axes.errorbar(x, y, **{"xerr" if sideways else "yerr": error}, fmt="none", ecolor=colour, elinewidth=0.9, zorder=3)
+
+
+def _points(chart: PointChart, sheet: Sheet) -> Block:
+    """Labelled points over the staircase of the front; a legend where they lie too close for labels."""
+    points = [p for p in chart.points if math.isfinite(p.x) and math.isfinite(p.y)]
+    block, axes = _plot(chart, sheet, [p.x for p in points], [p.y for p in points])
+    axes.margins(0.08)
+    for p in points:
+        _error(axes, p.x, p.y, p.y_error, FAINT)
+        _error(axes, p.x, p.y, p.x_error, FAINT, sideways=True)
+        mark(axes, p.x, p.y, p.colour, f"{p.label}: {chart.x.label} {p.x:.6g}, {chart.y.label} {p.y:.6g}", 7.5)
+    axes.autoscale_view()  # now, since labels are placed by pixels
+    front = [chart.points[i] for i in chart.front]
+    stairs = _staircase(chart, axes, front)
+    placed = place_labels(axes, points, [p in front for p in points], stairs)
+    left_out = [p.label for p in chart.points if p not in points]
+    told = ["Dashed: the front; no method is as good as one on it in both, and better in one."] if front else []
+    chart = attrs.evolve(chart, notes=[*told, *([f"No result: {', '.join(left_out)}."] if left_out else []), *chart.notes])
+    everywhere = attrs.evolve(sheet, legends=True)  # this legend stands for labels, which no other panel has
+    return everywhere.head(block, chart, () if placed else [sample(p.label, p.colour, "dot") for p in points], axis_words(chart.y))
+
+
+def _staircase(chart: PointChart, axes: Any, front: Sequence[Point]) -> Any:
+    """The line around all that is dominated: from edge to edge of the plot, through the front; None without a front."""
+    if not front:
+        return None
+    up = chart.x.higher_is_better
+    worst_x, worst_y = axes.get_xlim()[not up], axes.get_ylim()[not chart.y.higher_is_better]
+    x, y = [p.x for p in front], [p.y for p in front]
+    x, y = ([worst_x, *x, x[-1]], [y[0], *y, worst_y]) if up else ([x[0], *x, worst_x], [worst_y, *y, y[-1]])
+    axes.autoscale(False)
+    return axes.step(x, y, "--", where="pre" if up else "post", color=FRONT, lw=1.0, gid="front", zorder=2)[0]
+
+
+_AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
+
+
+def place_labels(axes: Any, points: Sequence[Point], bold: Sequence[bool], line: Any = None) -> bool:
+    """A label beside every mark, over no other mark, label or line; further away, with a leader, where it is crowded.
+
+    line : a line to keep off, or None.   False, and no labels at all, where one finds no place.
+    """
+    from matplotlib.patheffects import withStroke
+    from matplotlib.transforms import Bbox
+
+    renderer, frame = axes.figure.canvas.get_renderer(), axes.get_window_extent()
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in (axes.transData.transform((p.x, p.y)) for p in points)]
+    path = None if line is None else line.get_transform().transform_path(line.get_path())
+    placed: list[Any] = []
+    far: list[bool] = []
+    for point, strong in zip(points, bold, strict=True):
+        label = axes.annotate(
+            point.label, (point.x, point.y), (0, 0), "data", "offset points", fontsize=TICK, weight="bold" if strong else "normal",
+            zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )  # fmt: skip
+        placed.append(label)
+        for distance, (dx, dy) in itertools.product((0, 7, 16, 26, 38), _AROUND):
+            label.set(position=(dx * (8 + distance), dy * (8 + distance)), ha=_SIDE[dx], va=_LEVEL[dy])
+            box = label.get_window_extent(renderer).padded(1)
+            inside = frame.contains(*box.p0) and frame.contains(*box.p1)
+            if inside and not any(box.overlaps(other) for other in taken) and not (path and path.intersects_bbox(box, False)):
+                break
+        else:
+            for one in placed:
+                one.remove()
+            return False
+        taken.append(box)
+        far.append(distance > 0)
+    for point, label, leader in zip(points, placed, far, strict=True):
+        if leader:
+            line = {"arrowstyle": "-", "lw": 0.6, "color": FRONT}
+            axes.annotate("", (point.x, point.y), label.get_position(), "data", "offset points", line, annotation_clip=False)
+    return True
+
+
+_SIDE, _LEVEL = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
+
+
+def _dots(chart: DotChart, sheet: Sheet) -> Block:
+    """A row of dots per method."""
+    height = (15.0 if sheet.small else 19.0) * len(chart.rows)
+    block = Block([sheet.plot(sheet.size[0], height)])
+    axes = block.plots[0][0]
+    scale(axes, "x", chart.axis, [*(value for row in chart.values for value in row), *chart.middles], 7)
+    axes.set(ylim=(len(chart.rows) - 0.5, -0.5), yticks=range(len(chart.rows)), yticklabels=chart.rows, xlabel=axis_words(chart.axis))
+    axes.tick_params("y", labelsize=TEXT, labelcolor=INK)
+    axes.grid(False, axis="y")
+    for i, row in enumerate(chart.values):
+        for j, value in enumerate(row):
+            if math.isfinite(value):
+                (drawn,) = axes.plot([value], [i], "o", color=series_colour(i), ms=5.2, mec="white", mew=0.7)
+                hint(drawn, f"{chart.rows[i]}: {chart.hints[i][j] if chart.hints else f'{value:.6g}'}")
+        if chart.middles and math.isfinite(chart.middles[i]):
+            axes.plot([chart.middles[i]] * 2, [i - 0.42, i + 0.42], "-", color=INK, lw=1.9)
+    longest = max((len(text) for text in chart.texts), default=0) * 0.62 * TEXT
+    for y, text in zip((*range(len(chart.texts)), -0.8), (*chart.texts, chart.heading), strict=True):
+        look = {"fontsize": TICK, "color": FAINT} if y < 0 else {}
+        axes.annotate(text, (1, y), (14 + longest, 0), ("axes fraction", "data"), "offset points", ha="right", va="center", annotation_clip=False, **look)
+    return sheet.head(block, chart)
+
+
+BAR, PANEL, WIDEST = 9.4, 86.0, 760.0
+"""Widths of a bar and of all panels in a row, and the height of a panel."""
+
+
+def _bars(chart: BarChart, sheet: Sheet) -> Block:
+    """A small panel per group, in rows."""
+    if chart.axis.log and chart.base <= 0:
+        raise DataError(f"bars on a logarithmic axis need a base above 0, not {chart.base:g}: base=1, or a linear axis")
+    width = max(BAR * len(chart.series) + 8, 46.0)
+    longest = min(max(len(name) for name in chart.groups), 20)
+    step = max(width + (50 if chart.own_scales else 20), 0.64 * TEXT * longest + 10)
+    per_row = max(1, min(len(chart.groups), int(WIDEST // step)))
+    block = Block([])
+    for g in range(len(chart.groups)):
+        row, place = divmod(g, per_row)
+        block.plots.append(sheet.plot(width, PANEL, place * step, -row * (PANEL + 36)))
+        axes = block.plots[g][0]
+        if g and not chart.own_scales:
+            axes.sharey(block.plots[0][0])
+            axes.tick_params("y", labelleft=not place)
+        scale(axes, "y", chart.axis, [chart.base, *itertools.chain(*(chart.values[g : g + 1] if chart.own_scales else chart.values))], 4)
+        _bar_panel(axes, chart, g, longest)
+    missing = any(not math.isfinite(value) for group in chart.values for value in group)
+    chart = attrs.evolve(chart, notes=[*(["–: no result."] if missing else []), *chart.notes])
+    return sheet.head(block, chart, _handles(chart), axis_words(chart.axis))
+
+
+def _bar_panel(axes: Any, chart: BarChart, g: int, longest: int) -> None:
+    """One data set: its name, its bars."""
+    name = chart.groups[g]
+    axes.set_title(name if len(name) <= longest else name[: longest - 1] + "…", loc="left", fontsize=TEXT, weight="bold", pad=5)
+    axes.set(xlim=(-0.9, len(chart.series) - 0.1), xticks=[])
+    axes.spines.bottom.set_position(("data", chart.base))
+    for s, value in enumerate(chart.values[g]):
+        if not math.isfinite(value):
+            axes.annotate("–", (s, chart.base), (0, 3), "data", "offset points", color=FAINT, ha="center")
+            continue
+        error = chart.errors[g][s] if chart.errors else math.nan
+        (bar,) = axes.bar(s, value - chart.base, 0.85, chart.base, color=series_colour(s))
+        hint(bar, f"{name}, {chart.series[s]}: {value:.6g}" + (f" ± {error:.2g}" if math.isfinite(error) else ""))
+        _error(axes, s, value, error, INK)
+
+
+def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
+    """scikit-posthocs' critical-difference diagram (after Demšar 2006, Figure 1), with the interval around a control."""
+    from pandas import DataFrame
+    from scikit_posthocs import critical_difference_diagram
+
+    k = len(chart.methods)
+    block = Block([sheet.plot((300.0 if sheet.small else 375.0) + 7.0 * max(0, k - 8), 1.0)])
+    axes = block.plots[0][0]
+    p = DataFrame(0.0, range(k), range(k))
+    for group in chart.groups:
+        p.loc[list(group), list(group)] = 1.0
+    crossed = any(_crosses(chart, group) for group in chart.groups)
+    drawn = critical_difference_diagram(
+        dict(enumerate(chart.ranks)), p, ax=axes, label_fmt_left="{label}", label_fmt_right="{label}", text_h_margin=0.02 * k,
+        elbow_props={"color": STEM, "lw": 0.9}, marker_props={"s": 18},
+        crossbar_props={"color": INK, "linewidth": 2.6, "marker": "o" if crossed else "", "ms": 5, "solid_capstyle": "round", "gid": "bar"},
+    )  # fmt: skip
+    for mark_, elbow, label in zip(drawn["markers"], drawn["elbows"], drawn["labels"], strict=True):
+        m = int(label.get_text())
+        name, rank = chart.methods[m], f"{chart.ranks[m]:.2f}"
+        label.set(text=f"{rank}  {name} " if label.get_ha() == "right" else f" {name}  {rank}", color=INK)
+        hint(mark_, f"{name}: average rank {chart.ranks[m]:.4g}")
+        if m == chart.control:
+            label.set(color=CONTROL, weight="bold")
+            elbow.set(color=CONTROL, lw=1.4)
+            mark_.set_color(CONTROL)
+    if chart.interval is not None:
+        low, high = (min(max(edge, 1.0), max(k, 2.0)) for edge in chart.interval)
+        axes.fill_between([low, high], -0.25, 0.25, color=BAND, zorder=0, lw=0, gid="interval")
+    words, level = chart.test, 0.0
+    if chart.critical_difference is not None:
+        words = f"critical difference {chart.critical_difference:.2f}" + (f" ({chart.test})" if chart.test else "")
+        if chart.critical_difference <= max(k, 2) - 1:
+            level = 1.9
+            axes.plot([1, 1 + chart.critical_difference], [level, level], "|-", color=INK, lw=1.4, ms=7, mew=1.1)
+    axes.spines.top.set(visible=True, color=INK)
+    axes.tick_params("x", color=INK, labelcolor=INK, labelsize=TEXT)
+    axes.grid(False)
+    low, high = min(label.get_position()[1] for label in drawn["labels"]) - 0.5, level + 0.5
+    axes.set(xlim=(1, max(k, 2)), xticks=range(1, max(k, 2) + 1), ylim=(low, high))
+    block.plots[0] = (*block.plots[0][:4], 13.5 * (high - low))
+    axes.set_position([length / 72 for length in block.plots[0][1:]])
+    return sheet.head(block, chart, (), words)
+
+
+def _crosses(chart: RankDiagram, group: Sequence[int]) -> bool:
+    """Whether the group's bar runs over a method that is not of the group; then members are dotted."""
+    first, last = (edge(chart.ranks[m] for m in group) for edge in (min, max))
+    return any(first <= rank <= last and m not in group for m, rank in enumerate(chart.ranks))
+
+
+_DRAWN = {RankDiagram: _ranks, BarChart: _bars, PointChart: _points, LineChart: _lines, DotChart: _dots, Grid: heat_map}

@@ -87,8 +87,8 @@ def node_colour(tree: Tree, node: int) -> str:
     return class_colours(tree)[tree.label[node]]
 
 
-FORMS = ("circle", "square", "diamond", "triangle")
-"""Marks that go with the colours of a study's methods, for readers who see few of these."""
+FORMS = ("o", "s", "D", "^")
+"""Marks (as matplotlib spells them) that go with the colours of a study's methods, for readers who see few of these."""
 
 
 def series_colour(number: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from arboretum.model.tree import Tree
 from arboretum.report.picture import tree_scene
-from arboretum.report.scene import Box, Curve, Dot, Label, Scene, Stroke
+from arboretum.report.scene import Box, Curve, Label, Scene
 
 POINTS_PER_PIXEL = 0.72
 """At 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib."""
@@ -81,32 +81,4 @@ def _paint_curve(axes: Any, curve: Curve, order: int) -> None:
     axes.add_patch(PathPatch(path, fill=False, edgecolor=curve.stroke, linewidth=width, zorder=order))
 
 
-def _paint_stroke(axes: Any, stroke: Stroke, order: int) -> None:
-    from matplotlib.lines import Line2D
-
-    axes.add_line(
-        Line2D(
-            [x for x, _ in stroke.points],
-            [y for _, y in stroke.points],
-            color=stroke.stroke,
-            linewidth=stroke.width * POINTS_PER_PIXEL,
-            # in units of the line's width, where the SVG counts pixels
-            linestyle=(0, (5 / stroke.width, 4 / stroke.width)) if stroke.dashed else "solid",
-            dash_capstyle="butt",
-            solid_capstyle="butt",
-            solid_joinstyle="round",
-            zorder=order,
-        )
-    )
-
-
-def _paint_dot(axes: Any, dot: Dot, order: int) -> None:
-    from matplotlib.patches import Circle, Polygon
-
-    corners = dot.corners()
-    shape = Polygon(corners, closed=True) if corners else Circle((dot.x, dot.y), dot.radius)
-    shape.set(facecolor=dot.fill, edgecolor=dot.stroke, linewidth=POINTS_PER_PIXEL, zorder=order)
-    axes.add_patch(shape)
-
-
-_PAINTERS = {Box: _paint_box, Label: _paint_label, Curve: _paint_curve, Stroke: _paint_stroke, Dot: _paint_dot}
+_PAINTERS = {Box: _paint_box, Label: _paint_label, Curve: _paint_curve}

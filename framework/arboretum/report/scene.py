@@ -70,44 +70,7 @@ class Curve:
         return x, y
 
 
-@attrs.frozen
-class Stroke:
-    """Straight pieces from point to point."""
-
-    points: Sequence[tuple[float, float]]
-    width: float = 1.0
-    stroke: str = LINE
-    dashed: bool = False
-
-
-@attrs.frozen
-class Dot:
-    """A mark around (x, y); ``form``: circle, square, diamond or triangle; ``hint`` as of a box."""
-
-    x: float
-    y: float
-    radius: float
-    fill: str
-    stroke: str = "#ffffff"
-    form: str = "circle"
-    hint: str = ""
-
-    def corners(self) -> list[tuple[float, float]]:
-        """Of every form but the circle, which has none; all forms cover about the same area."""
-        r = self.radius
-        if self.form == "square":
-            r *= 0.89
-            return [(self.x - r, self.y - r), (self.x + r, self.y - r), (self.x + r, self.y + r), (self.x - r, self.y + r)]
-        if self.form == "diamond":
-            r *= 1.25
-            return [(self.x, self.y - r), (self.x + r, self.y), (self.x, self.y + r), (self.x - r, self.y)]
-        if self.form == "triangle":
-            r *= 1.25
-            return [(self.x, self.y - r), (self.x + r, self.y + 0.75 * r), (self.x - r, self.y + 0.75 * r)]
-        return []
-
-
-Shape = Box | Label | Curve | Stroke | Dot
+Shape = Box | Label | Curve
 
 
 @attrs.frozen
@@ -118,15 +81,6 @@ class Scene:
     height: float
     shapes: Sequence[Shape]
     title: str
-
-
-def moved(shape: Shape, dx: float, dy: float) -> Shape:
-    """The same shape elsewhere."""
-    if isinstance(shape, Curve):
-        return attrs.evolve(shape, x1=shape.x1 + dx, y1=shape.y1 + dy, x2=shape.x2 + dx, y2=shape.y2 + dy)
-    if isinstance(shape, Stroke):
-        return attrs.evolve(shape, points=[(x + dx, y + dy) for x, y in shape.points])
-    return attrs.evolve(shape, x=shape.x + dx, y=shape.y + dy)
 
 
 _NARROW = frozenset("iljtfIr.,:;'|!()[]{} `/\\-\"")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
 from arboretum.model.tree import Tree
 from arboretum.report.picture import LEAF_BUDGET, tree_scene
-from arboretum.report.scene import Box, Curve, Dot, Label, Scene, Stroke
+from arboretum.report.scene import Box, Curve, Label, Scene
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 does not allow, not even escaped."""
 
 
@@ -49,7 +48,7 @@ def _number(value: float) -> str:
 
 
 def _text(value: str) -> str:
-    return escape(_FORBIDDEN.sub("\ufffd", value))
+    return escape(FORBIDDEN.sub("\ufffd", value))
 
 
 def _box(box: Box) -> str:
@@ -76,22 +75,4 @@ def _curve(curve: Curve) -> str:
     return f'<path d="{path}" fill="none" stroke="{curve.stroke}" stroke-width="{_number(curve.width)}"/>'
 
 
-def _points(points: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
-
-
-def _stroke(stroke: Stroke) -> str:
-    dashes = ' stroke-dasharray="5 4"' if stroke.dashed else ""
-    look = f'fill="none" stroke="{stroke.stroke}" stroke-width="{_number(stroke.width)}" stroke-linejoin="round"'
-    return f'<polyline points="{_points(stroke.points)}" {look}{dashes}/>'
-
-
-def _dot(dot: Dot) -> str:
-    look = f'fill="{dot.fill}" stroke="{dot.stroke}" stroke-width="1"'
-    corners = dot.corners()
-    name = "polygon" if corners else "circle"
-    place = f'points="{_points(corners)}"' if corners else f'cx="{dot.x:.2f}" cy="{dot.y:.2f}" r="{_number(dot.radius)}"'
-    return f"<{name} {place} {look}><title>{_text(dot.hint)}</title></{name}>" if dot.hint else f"<{name} {place} {look}/>"
-
-
-_SHAPES = {Box: _box, Label: _label, Curve: _curve, Stroke: _stroke, Dot: _dot}
+_SHAPES = {Box: _box, Label: _label, Curve: _curve}

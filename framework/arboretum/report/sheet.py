@@ -1,0 +1,258 @@
+"""The house style of charts: one matplotlib figure of plots with sizes of their own, words stacked around them."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from typing import Any
+
+import attrs
+
+from arboretum.errors import DataError
+from arboretum.model.charts import Axis
+from arboretum.report.palette import series_colour, series_form
+from arboretum.report.scene import FAINT, INK, LINE
+from arboretum.report.svg import FORBIDDEN
+
+MARGIN, GAP = 20.0, 24.0
+"""Around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are."""
+TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
+STYLE = {
+    "font.family": "sans-serif",
+    "font.size": TEXT,
+    "text.color": INK,
+    "text.parse_math": False,  # a name may hold dollar signs
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": FAINT,
+    "axes.labelsize": TEXT,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.xmargin": 0.04,
+    "axes.ymargin": 0.04,
+    "grid.color": "#e6e9ed",
+    "xtick.color": LINE,
+    "ytick.color": LINE,
+    "xtick.labelcolor": FAINT,
+    "ytick.labelcolor": FAINT,
+    "xtick.labelsize": TICK,
+    "ytick.labelsize": TICK,
+    "ytick.major.size": 0,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "svg.fonttype": "none",  # words stay words, which a reader can search and copy
+    "svg.hashsalt": "arboretum",  # the same picture is the same file
+}
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def styled(compose: Callable[[], Any], path: str | PathLike[str] | None, scale: float = 2.0) -> str | None:
+    """Compose a figure in the house style and save it: as a PNG file at ``path``, or return it as an SVG document.
+
+    Neither matplotlib's backend nor its list of open figures is touched.
+    """
+    from matplotlib import rc_context
+
+    with rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a viewer of the SVG may have the letter
+        figure = compose()
+        if path is not None:
+            figure.savefig(path, format="png", dpi=100 * scale)
+            return None
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Title": figure.get_label()})
+    svg = FORBIDDEN.sub("\ufffd", text.getvalue())
+    return _with_hints(svg[svg.index("<svg") :])
+
+
+HINT = "hint of "
+
+
+def hint(artist: Any, words: str) -> Any:
+    """What a browser shows at the pointer; matplotlib keeps it as the name of the artist's group in the SVG."""
+    artist.set_gid(HINT + words)
+    return artist
+
+
+def _with_hints(svg: str) -> str:
+    """Names of groups that are hints become titles of these groups."""
+    return re.sub(rf'<g id="{HINT}([^"]*)">', r"<g><title>\1</title>", svg)
+
+
+@attrs.define
+class Block:
+    """A chart on the sheet: its plots as (axes, left, bottom, width, height), moved together."""
+
+    plots: list[tuple[Any, float, float, float, float]]
+    ends: tuple[float, float, float, float] | None = None
+
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, bottom, right, top of all that is drawn, words included; once measured, what is added is added."""
+        if self.ends is None:
+            self._grow(*(axes.get_tightbbox(axes.figure.canvas.get_renderer()) for axes, *_ in self.plots))
+        return self.ends
+
+    def _grow(self, *boxes: Any) -> None:
+        from matplotlib.transforms import Bbox
+
+        known = [Bbox.from_extents(*self.ends)] if self.ends else []
+        self.ends = tuple(Bbox.union([*known, *(box for box in boxes if box is not None)]).extents)
+
+    def move(self, dx: float, dy: float) -> None:
+        """By so many points."""
+        left, bottom, right, top = self.extent()
+        self.ends = (left + dx, bottom + dy, right + dx, top + dy)
+        self.plots = [(axes, left + dx, bottom + dy, *size) for axes, left, bottom, *size in self.plots]
+        for axes, left, bottom, width, height in self.plots:
+            axes.set_position((left / 72, bottom / 72, width / 72, height / 72))
+
+    def above(self, text: str, size: float, room: float, *, bold: bool = False, gap: float = 5.0) -> None:
+        """Lines above all that is drawn so far, at its left; ``room`` is how long one may be."""
+        if text:
+            left, _, right, top = self.extent()
+            self._words(wrapped(text, max(room, right - left), size), left, top + gap, size, "bottom", bold)
+
+    def below(self, notes: Iterable[str]) -> None:
+        """Sentences under all that is drawn so far."""
+        left, bottom, right, _ = self.extent()
+        text = "\n".join(wrapped(note, max(right - left, 300.0), TICK) for note in notes)
+        if text:
+            self._words(text, left, bottom - 8, TICK, "top", False)
+
+    def _words(self, text: str, left: float, y: float, size: float, edge: str, bold: bool) -> None:
+        axes, x, bottom, *_ = self.plots[0]
+        look = {"weight": "bold"} if bold else {"color": FAINT}
+        words = axes.annotate(
+            text, (0, 0), (left - x, y - bottom), "axes fraction", "offset points",
+            fontsize=size, ha="left", va=edge, linespacing=1.35, annotation_clip=False, **look,
+        )  # fmt: skip
+        self._grow(words.get_window_extent(axes.figure.canvas.get_renderer()))
+
+    def legend(self, handles: Sequence[Any], room: float) -> None:
+        """Marks with their names above the plot, in as many columns as fit; nothing for fewer than two."""
+        if len(handles) < 2:
+            return
+        axes, x, bottom, width, height = self.plots[0]
+        left, _, right, top = self.extent()
+        longest = max(len(handle.get_label()) for handle in handles)
+        columns = max(1, min(len(handles), int(max(room, right - left) // (0.62 * TEXT * longest + 36))))
+        place = ((left - x) / width, (top - bottom + 6) / height)
+        drawn = axes.legend(
+            handles=handles, loc="lower left", bbox_to_anchor=place, ncols=columns, borderaxespad=0, borderpad=0.2, columnspacing=1.4
+        )
+        self._grow(drawn.get_window_extent(axes.figure.canvas.get_renderer()))
+
+
+@attrs.define
+class Sheet:
+    """A figure of one inch, so that points are easily counted, until its size is known.
+
+    small : plots are panels among others.   legends : whether each has its legend.
+    """
+
+    title: str
+    small: bool = False
+    legends: bool = True
+    figure: Any = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        self.figure = Figure(figsize=(1, 1), dpi=72, facecolor="white", label=self.title)
+        FigureCanvasAgg(self.figure)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a plot."""
+        return (266.0, 158.0) if self.small else (403.0, 238.0)
+
+    def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> tuple[Any, float, float, float, float]:
+        """A new plot at a place."""
+        axes = self.figure.add_axes((left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}")
+        return axes, left, bottom, width, height
+
+    def head(self, block: Block, chart: Any, handles: Sequence[Any] = (), words: str = "") -> Block:
+        """Around a plot: what its upright axis shows, the legend, subtitle and title above, notes below."""
+        left, _, right, _ = block.extent()
+        room = right - left
+        block.above(words, TEXT, room)
+        if self.legends:
+            block.legend(handles, room)
+        block.above(chart.subtitle, TEXT, room, gap=8.0)
+        block.above(chart.title, SMALL_TITLE if self.small else TITLE, room, bold=True)
+        block.below(chart.notes)
+        return block
+
+    def finished(self, *blocks: Block) -> Any:
+        """The figure, as large as what is on it."""
+        ends = [block.extent() for block in blocks]
+        left, bottom = (min(end[i] for end in ends) - MARGIN for i in (0, 1))
+        width, height = (max(end[i] for end in ends) + MARGIN - start for i, start in ((2, left), (3, bottom)))
+        self.figure.set_size_inches(width / 72, height / 72)
+        for block in blocks:
+            for axes, x, y, w, h in block.plots:
+                axes.set_position(((x - left) / width, (y - bottom) / height, w / width, h / height))
+        return self.figure
+
+
+def wrapped(text: str, room: float, size: float) -> str:
+    """Lines of words of about ``room`` points."""
+    return "\n".join(textwrap.wrap(text, max(int(room / (0.56 * size)), 20)))
+
+
+def mark(axes: Any, x: float, y: float, number: int, words: str, size: float = 6.0) -> None:
+    """A mark in the colour and form of a series."""
+    (drawn,) = axes.plot([x], [y], series_form(number), color=series_colour(number), ms=size, mec="white", mew=0.7, zorder=4)
+    hint(drawn, words)
+
+
+def sample(label: str, number: int, look: str) -> Any:
+    """An entry of a legend: "dot", "line", "dashed" or "bar"."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    colour = series_colour(number)
+    if look == "bar":
+        return Patch(color=colour, label=label)
+    form = "" if look == "dashed" else series_form(number)
+    return Line2D([], [], color=colour, marker=form, ms=6, mec="white", mew=0.7, label=label, ls={"dot": "", "dashed": "--"}.get(look, "-"))
+
+
+def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int = 6) -> None:
+    """Linear or logarithmic, with round numbers at its ticks.  Raises DataError for values of 0 or less on a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+
+    here, round_steps = getattr(axes, f"{which}axis"), MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
+    here.set_major_locator(round_steps)
+    if not axis.log:
+        return
+    known = sorted(value for value in values if math.isfinite(value))
+    if known and known[0] <= 0:
+        raise DataError(f"a logarithmic axis shows numbers above 0, not {known[0]:g}: leave it out, or use a linear axis")
+    decades = math.log10(known[-1] / known[0]) if known else 0.0
+    axes.set(**{f"{which}scale": "log"})
+    here.set_minor_locator(LogLocator(subs=()))
+    here.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    here.set_major_locator(LogLocator(subs=(1,) if decades > 1.5 else (1, 2, 5), numticks=ticks + 2) if decades > 0.7 else round_steps)
+
+
+def _power(value: float) -> str:
+    """A number on a logarithmic axis: 0.01, 1, 2500, 10⁵."""
+    exponent = math.log10(value) if value > 0 else 0.5
+    far = not -3.5 <= exponent <= 4.5 and abs(exponent - round(exponent)) < 1e-9
+    return "10" + str(round(exponent)).translate(SUPERSCRIPTS) if far else f"{value:g}"
+
+
+def axis_words(axis: Axis) -> str:
+    """An axis' label with its direction."""
+    return axis.label if axis.higher_is_better is None else f"{axis.label} ({'higher' if axis.higher_is_better else 'lower'} is better)"
