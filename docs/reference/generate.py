@@ -42,7 +42,7 @@ Everything that is installed with Arboretum, by kind. This page is generated (`m
 A kind is a group on the command line, a component is one of its options, a field is a parameter:
 `arboretum run dataset=wine criterion=gain_ratio stopping.standard.max_depth=4`. Where one run may hold several components of a
 kind ({many}), a field is written with the component's name in between. A reproduction is no part of a run: its fields are
-options of [`arboretum reproduce`](reproductions.md).
+options of [`arboretum reproduce`](reproductions.md). Nor is an export, a form in which a tree [leaves](../how-to/export-a-tree.md).
 """
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from arboretum.api import hookimpl
 from arboretum_basics.costs import PerColumn, RandomIntegers, SetUp, TablePrices, Unit
+from arboretum_basics.exports import Graphviz, Json, Png, Sklearn, Sql, Svg, Text
 from arboretum_basics.methods import Exact, Greedy
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """Stopping rules, costs and the recipes ``greedy`` and ``exact``."""
+    """Stopping rules, costs, the recipes ``greedy`` and ``exact``, and the forms in which a tree leaves."""
     costs = [Unit, TablePrices, RandomIntegers, PerColumn, SetUp]
-    return [Standard, Pure, MassAtMost, ImpurityAtMost, *costs, Greedy, Exact]
+    return [Standard, Pure, MassAtMost, ImpurityAtMost, *costs, Greedy, Exact, Text, Svg, Png, Graphviz, Sql, Json, Sklearn]

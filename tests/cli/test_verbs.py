@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -332,8 +333,12 @@ def test_a_new_plugin_once_installed_runs_in_a_sweep(call, command, here):
 @pytest.mark.parametrize("kind", KINDS_WITH_TEMPLATE)
 def test_a_new_component_runs_at_once_by_the_command_that_is_printed(kind, call, here):
     command = call("new", f"quick-{kind}", "--kind", kind).out.splitlines()[-1].split()
-    assert command[:2] == ["arboretum", "run"]
+    assert command[:2] == ["arboretum", "export" if kind == "export" else "run"]
     words = [word.strip("'") for word in command[1:]]
+    if kind == "export":
+        assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0
+        assert "petal_width" in call(*(word.replace("RUN", "quick") for word in words)).out
+        return
     assert call(*words, "tracker=none", "hydra.run.dir=quick").status == 0
 
 
@@ -347,6 +352,28 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     assert "got 'class'" in call("new", "class").error
     assert "a Python package 'json' is installed already" in call("new", "json").error
     assert "there is none for the kind 'tracker' yet; begin with its contract" in call("new", "x", "--kind", "tracker").error
+
+
+# -- export -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_tree_leaves_in_every_installed_form_as_its_method_writes_it(call, here):
+    assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0
+    tree = read_run(here / "quick").tree
+    assert call("export", "quick", "--to", "json", "--out", "tree.out").status == 0
+    assert (here / "tree.out").read_text(encoding="utf-8") == tree.to_json()
+    assert call("export", "quick", "--to", "sql").out.rstrip("\n") == tree.to_sql().rstrip("\n")
+    assert call("export", "quick", "--to", "svg", "export.max_depth=1", "--out", "tree.out").status == 0
+    assert (here / "tree.out").read_text(encoding="utf-8") == tree.to_svg(max_depth=1)
+    assert call("export", "quick", "--to", "sklearn", "--out", "tree.out").status == 0
+    assert pickle.loads((here / "tree.out").read_bytes()).tree_.node_count == tree.n_nodes
+
+
+def test_a_form_that_is_not_installed_or_a_field_it_lacks_is_refused(call, here):
+    assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0
+    assert "unknown export 'sqll'; did you mean 'sql'" in call("export", "quick", "--to", "sqll").error
+    assert "export 'sql': unknown parameter 'max_depth'" in call("export", "quick", "--to", "sql", "export.max_depth=1").error
+    assert "cannot be written" in call("export", "quick", "--to", "sql", "--out", "no/tree.sql").error
 
 
 # -- ui and sync ------------------------------------------------------------------------------------------------------------------

@@ -38,9 +38,9 @@ def test_the_page_of_what_plugins_are_handed_is_up_to_date_and_names_every_field
 
 
 def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
-    shown = {b.file: b.text for p in reading.pages() if p.stem.startswith("write-a") for b in reading.blocks_of(p) if b.file}
+    shown = {b.file: b.text for p in reading.pages() if p.stem.startswith(("write-a", "export-a")) for b in reading.blocks_of(p) if b.file}
     kinds = [name.removeprefix("my_").removesuffix(".py") for name in shown]
-    assert sorted(kinds) == sorted(("impurity", "stopping", "cost", "complexity", "coverage", "solver", "encoder", "pruner"))
+    assert sorted(kinds) == sorted(("impurity", "stopping", "cost", "complexity", "coverage", "solver", "encoder", "pruner", "export"))
     for kind in kinds:
         assert shown[f"my_{kind}.py"] == plugin_files(f"my_{kind}", f"my_{kind}", kind)[f"my_{kind}/{kind}.py"], kind
 

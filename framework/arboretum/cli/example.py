@@ -22,7 +22,7 @@ def command(item: Entry | Preset, registry: Registry) -> str | None:
     A component's ``example`` says what it needs besides; words in capitals are for the reader to replace.
     """
     if item.kind in STUDIES:
-        return f"arboretum reproduce {item.name}"
+        return f"arboretum export RUN --to {item.name}" if item.kind == "export" else f"arboretum reproduce {item.name}"
     chosen = overrides(item, registry)
     file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
     words = (*file, *(f"{key}={value}" for key, value in (chosen or {}).items()))

@@ -65,7 +65,7 @@ def _preset(preset: Preset, registry: Registry) -> str:
 def _component(entry: Entry, registry: Registry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
     lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
-    prefix = "--" if entry.kind in STUDIES else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
+    prefix = "--" if entry.kind == "reproduction" else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
     rows = [(prefix + row[0], *row[1:]) for row in (_field(f, entry) for f in attrs.fields(entry.cls) if f.init)]
     lines += [_fields(rows) if rows else "no parameters", ""]
     declared = sorted(c.value for c in entry.capabilities)

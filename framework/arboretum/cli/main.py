@@ -43,6 +43,7 @@ VERBS: dict[str, Verb] = {
     "show": Verb("arboretum.cli.show", "a finished run: its numbers and its tree"),
     "why": Verb("arboretum.cli.why", "why this test at that node: every candidate's table, score and terms"),
     "predict": Verb("arboretum.cli.predict", "rows of a file through the tree of a run"),
+    "export": Verb("arboretum.cli.export", "the tree of a run in another form: text, picture, SQL, scikit-learn"),
     "new": Verb("arboretum.cli.new", "write a complete plugin that passes its own tests", light=True),
     "ui": Verb("arboretum.cli.ui", "open the tracker's user interface"),
     "sync": Verb("arboretum.cli.sync", "send runs to the tracker that never reached it"),

@@ -38,6 +38,7 @@ EXAMPLES = {
     "pruner": "arboretum run dataset=iris pruner=$option",
     "tuner": "arboretum run dataset=iris method=ec45 tuner=$option",
     "method": "arboretum run dataset=iris method=$option criterion=reduction",
+    "export": "arboretum export RUN --to $option",
 }
 """Kind → the command that uses a new one.  (A tracker and a reproduction begin with a study of theirs.)"""
 
@@ -64,7 +65,8 @@ def main(argv: list[str]) -> int:
     terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
     file = folder / option / f"{arguments.kind}.py"
     terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  {example}")
-    terminal.say(f"or at once, without installing:\n  {example.replace('run', f'run --plugin {shlex.quote(str(file))}', 1)}")
+    verb = example.split()[1]
+    terminal.say(f"or at once, without installing:\n  {example.replace(verb, f'{verb} --plugin {shlex.quote(str(file))}', 1)}")
     return 0
 
 

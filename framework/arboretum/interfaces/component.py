@@ -56,8 +56,9 @@ KINDS: dict[str, str] = {
 
 STUDIES: dict[str, str] = {
     "reproduction": "do the numbers that a paper reports come out?",
+    "export": "in which form does a tree leave?",
 }
-"""Kinds that are no part of a run but make many: registered and described like all others, and no Hydra groups."""
+"""Kinds that are no part of a run: they make many, or take its tree elsewhere.  Registered and described like all others, and no Hydra groups."""
 
 EVERY_KIND: dict[str, str] = {**KINDS, **STUDIES}
 """What a plugin may bring."""

@@ -14,12 +14,14 @@ from arboretum.interfaces.criterion import (
     CriterionColumns,
     CriterionKernel,
     CriterionNotes,
+    CriterionPromises,
     CriterionSeed,
     CriterionSettle,
     CriterionTerms,
 )
 from arboretum.interfaces.dataset import Dataset
 from arboretum.interfaces.encoder import Encoder
+from arboretum.interfaces.export import Export
 from arboretum.interfaces.impurity import Impurity, ImpurityForTask, ImpurityOfValues
 from arboretum.interfaces.method import Method, MethodWarmUp
 from arboretum.interfaces.objective import Objective
@@ -50,6 +52,7 @@ REQUIRED: Mapping[str, type] = {
     "method": Method,
     "tracker": Tracker,
     "reproduction": Reproduction,
+    "export": Export,
 }
 """Kind → the protocol whose methods a component has."""
 
@@ -65,6 +68,7 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
         CriterionKernel,
         CriterionBounds,
         CriterionSeed,
+        CriterionPromises,
         CriterionNotes,
     ),
     "coverage": (CoveragePrepared, CoverageMany),

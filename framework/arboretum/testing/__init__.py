@@ -36,6 +36,7 @@ SUITES: dict[str, str] = {
     "method": "MethodSuite",
     "tracker": "TrackerSuite",
     "reproduction": "ReproductionSuite",
+    "export": "ExportSuite",
 }
 """Kind → name of its suite; the suite of a kind lives in ``arboretum.testing.suites.<kind>``."""
 
