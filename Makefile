@@ -1,9 +1,9 @@
 # Two commands do everything, set-up included, on a machine with Python 3.11, 3.12 or 3.13:
 #
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
-#   make test    run every test
+#   make test    run the tests, but for the slow ones
 #
-# also: make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make clean
+# also: make test-all (every test), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is written: tests start the command some hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test explore setup lock docs clean
+.PHONY: demo test test-all explore setup lock docs clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -31,6 +31,9 @@ demo: $(STAMP)
 	@echo "Browse all runs:  $(BIN)/arboretum ui"
 
 test: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
+
+test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 explore: $(STAMP)
