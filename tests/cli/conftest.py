@@ -120,7 +120,7 @@ class Result:
     def error(self) -> str:
         """The one line of an error; fails the test when stderr holds anything else."""
         # a slow machine may have said what it was doing before
-        beside = ("checking configuration", "opening tracker", "asking tracker", "starting the user interface")
+        beside = ("checking configuration", "opening tracker", "asking tracker", "starting the user interface", "0 of ")
         lines = [line for line in self.err.splitlines() if not line.startswith(beside)]
         assert len(lines) == 1, self.err
         assert "Traceback" not in self.err

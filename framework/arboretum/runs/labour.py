@@ -5,10 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-import queue
-import subprocess
-import sys
-import threading
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +21,6 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.house import RegistryHouse
 from arboretum.plugin.registry import Registry
 from arboretum.runs.pieces import Done, Job, Pieces
-from arboretum.runs.worker import first_line
 
 LOOK_SECONDS = 0.5
 """Between two looks at the clock while no piece ends."""
@@ -145,89 +141,32 @@ def _in_processes(
     finished: Callable[[int, str, float, str], None],
     tick: Callable[[], None],
 ) -> None:
-    """Hand the pieces to processes in their order; on any way out the processes end.
+    """Hand the pieces to processes in their order; on any way out the processes end, in the middle of a piece if need be.
 
-    A thread per process waits for its answers; results are kept by this thread alone.
+    Processes of loky: unlike those of :mod:`multiprocessing` they do not import the user's main script again, and a killed
+    one is noticed.
     """
-    hands = [Hand(job) for _ in range(workers)]
-    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for i in waiting:
-        todo.put(i)
-    came: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-    threads = [threading.Thread(target=_serve, args=(hand, pieces, todo, came), daemon=True) for hand in hands]
+    from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor, wait
+
+    pool = ProcessPoolExecutor(workers, initializer=_begin)
     try:
-        for thread in threads:
-            thread.start()
-        left = len(waiting)
+        futures = {pool.submit(attempt, job, json.dumps(pieces[i].key)): i for i in waiting}
+        left = set(futures)
         while left:
-            try:
-                i, answer = came.get(timeout=LOOK_SECONDS)
-            except queue.Empty:
-                tick()
-                continue
-            if isinstance(answer, Exception):
-                raise answer
-            left -= 1
-            finished(i, *answer)
+            done, left = wait(left, LOOK_SECONDS, return_when="FIRST_COMPLETED")
+            for future in sorted(done, key=futures.get):
+                finished(futures[future], *future.result())
+            tick()
+    except BrokenProcessPool as error:
+        raise StoreError(DIED) from error
     finally:
-        for hand in hands:
-            hand.end()
+        pool.shutdown(wait=True, kill_workers=True)
 
 
-def _serve(hand: Hand, pieces: Sequence[Piece], todo: queue.SimpleQueue[int], came: queue.SimpleQueue[tuple[int, Any]]) -> None:
-    """Let one process do what is next until nothing is left."""
-    while True:
-        try:
-            i = todo.get_nowait()
-        except queue.Empty:
-            return
-        try:
-            came.put((i, hand.do(json.dumps(pieces[i].key))))
-        except StoreError as error:
-            came.put((i, error))
-            return
-
-
-class Hand:
-    """One worker process."""
-
-    def __init__(self, job: Job) -> None:
-        # a session of its own: Ctrl-C at the terminal is for the command, which then ends its workers
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "arboretum.runs.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,
-        )
-        self._ask(first_line(job))
-
-    def _ask(self, line: str) -> None:
-        try:
-            self._process.stdin.write(line)  # type: ignore[union-attr]
-            self._process.stdin.flush()  # type: ignore[union-attr]
-        except (OSError, ValueError) as error:
-            raise StoreError(DIED) from error
-
-    def do(self, key: str) -> tuple[str, float, str]:
-        """One piece, as :func:`attempt` returns it.  Raises StoreError when the process is gone."""
-        self._ask(key + "\n")
-        answer = self._process.stdout.readline()  # type: ignore[union-attr]
-        if not answer.endswith("\n"):
-            raise StoreError(DIED)
-        result, seconds, error = json.loads(answer)
-        return result, seconds, error
-
-    def end(self) -> None:
-        """End the process, in the middle of a piece if need be."""
-        self._process.terminate()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            try:
-                pipe.close()  # type: ignore[union-attr]
-            except OSError:
-                continue  # what was still to be written has no reader any more
+def _begin() -> None:
+    """In a new process: Ctrl-C is for the command, which then ends its workers; what a library prints is no result."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)
 
 
 @functools.lru_cache(maxsize=1)
