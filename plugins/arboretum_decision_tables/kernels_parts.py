@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
-from arboretum.kernels import jit as house
+from arboretum.kernels.jit import jit
 from arboretum_decision_tables.kernels_rows import MIXED, goes
-from arboretum_decision_tables.kernels_sets import STAMP
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
-
-OWN_STAMP = (STAMP, tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(Path(__file__).parent.glob("kernels_[acps]*.py"))))
-
-
-def jit(function: Callable | None = None, *, inline: bool = False) -> Any:
-    """The policy of the house; a cached kernel is stale, too, when a helper in a neighbouring file changes."""
-    return house.jit(function, inline=inline, stamp=OWN_STAMP) if function else lambda f: jit(f, inline=inline)
-
 
 LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, CUBES, SHARE, FEW = range(10)
 """Places in ``setting``: cheapest price; most outcomes of a test; greatest weight of a leaf of several classes (∞: not known); weight

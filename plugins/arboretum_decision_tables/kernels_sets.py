@@ -6,7 +6,6 @@ Part of :mod:`arboretum_decision_tables.kernels_rows`, which says what the array
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,10 @@ from arboretum.kernels import jit as house
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.pointers import impurity_at
 
-STAMP = (
-    house.house_stamp(),
-    tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in (Path(__file__), Path(__file__).with_name("kernels_rows.py"))),
-)
-
 
 def jit(function: Callable | None = None, *, inline: bool = False) -> Any:
-    """The policy of the house, without counting references; a cached kernel is stale, too, when a neighbouring file changes."""
-    return house.jit(function, inline=inline, borrow=True, stamp=STAMP) if function else lambda f: jit(f, inline=inline)
+    """The policy of the house, without counting references."""
+    return house.jit(function, inline=inline, borrow=True) if function else lambda f: jit(f, inline=inline)
 
 
 MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2

@@ -8,6 +8,7 @@ folder to a user-wide cache folder when the first is not writable; where neither
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,11 +20,27 @@ import numba
 from numba.core import event
 
 
-@lru_cache(maxsize=1)
-def house_stamp() -> tuple[tuple[str, int, int], ...]:
-    """Modification times and sizes of all kernel modules of the house."""
-    folder = Path(__file__).parent
-    return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(folder.glob("*.py")))
+IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
+"""An import statement, also one that goes on in parentheses."""
+
+
+def sources(file: Path) -> frozenset[Path]:
+    """What code compiled from a file may be made of: all kernel modules of the house, the file, and what it imports from
+    its own folder, and so on: a kernel keeps a copy of the helpers and constants that it uses."""
+    found, waiting = set(Path(__file__).parent.glob("*.py")), [file]
+    while waiting:
+        one = waiting.pop()
+        if one not in found and one.is_file():
+            found.add(one)
+            words = {word for line in IMPORT.findall(one.read_text(encoding="utf-8")) for word in re.findall(r"\w+", line)}
+            waiting += [one.with_name(f"{word}.py") for word in words]
+    return frozenset(found)
+
+
+@lru_cache(maxsize=None)
+def stamp_of(file: str) -> tuple[tuple[str, int, int], ...]:
+    """Modification times and sizes of the sources of a file."""
+    return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(sources(Path(file))))
 
 
 @lru_cache(maxsize=1)
@@ -50,7 +67,6 @@ def jit(
     inline: bool = False,
     borrow: bool = False,
     signature: Any = None,
-    stamp: Any = None,
 ) -> Any:
     """Decorate a kernel (see the module's docstring for the policy).
 
@@ -60,10 +76,9 @@ def jit(
         time of a kernel that does little with many arrays, and half of its compilation.  Such a kernel neither allocates
         nor returns arrays (also in tuples), and calls only such kernels; its caller keeps the arrays alive.
     signature : numba signature; with one, compilation happens now, so only :mod:`arboretum.kernels.pointers` gives it.
-    stamp : what else, besides the kernel's own file, makes a cached version stale; by default all files of this folder.
     """
     if function is None:
-        return lambda f: jit(f, inline=inline, borrow=borrow, signature=signature, stamp=stamp)
+        return lambda f: jit(f, inline=inline, borrow=borrow, signature=signature)
     options = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     if borrow:
         options["_nrt"] = False
@@ -73,7 +88,7 @@ def jit(
     except RuntimeError:  # no folder of the cache is writable (see cache_trouble), or the source is not in a file
         pass
     else:
-        _stamp(dispatcher, house_stamp() if stamp is None else stamp)
+        _stamp(dispatcher, stamp_of(function.__code__.co_filename))
     if signature is not None:
         dispatcher.compile(signature)
     return dispatcher

@@ -12,7 +12,6 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -21,7 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from arboretum.kernels.jit import house_stamp, jit, merged
+from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.marks import KernelNode, mark_of
 
 _F1 = types.Array(types.float64, 1, "C")
@@ -149,7 +148,7 @@ def compiled(
     # tokenize from the middle of a docstring
     above = "\n" * (python.__code__.co_firstlineno - 2)
     exec(compile(above + template.format(name=name), file, "exec"), scope)  # noqa: S102 — our own template
-    return jit(scope[name], signature=signature, stamp=(_folder_stamp(file), house_stamp()))
+    return jit(scope[name], signature=signature)
 
 
 def _inlined(python: Callable) -> Any:
@@ -168,14 +167,6 @@ def _with_parts(python: Callable, decorate: Callable[[Callable], Any]) -> Any:
     copy = FunctionType(python.__code__, scope, python.__name__, python.__defaults__, python.__closure__)
     copy.__qualname__, copy.__module__ = python.__qualname__, python.__module__
     return decorate(copy)
-
-
-def _folder_stamp(file: str) -> Any:
-    """Python files beside the plugin's kernel: a kernel may call helpers from them."""
-    path = Path(file)
-    if not path.is_file():
-        return None
-    return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(path.parent.glob("kernel*.py")))
 
 
 def _function_at(function_type: types.FunctionType) -> Callable:

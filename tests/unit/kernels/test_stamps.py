@@ -1,0 +1,49 @@
+"""What makes compiled code stale: every file that it may hold a copy of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import arboretum_decision_tables
+import pytest
+
+from arboretum.kernels import jit
+
+FILES = {
+    "kernels.py": "from plugin.helpers import half\nfrom plugin import (\n    limits,\n    other as o,\n)\n",
+    "helpers.py": "    from .deep import *\nX = 'import plugin.told'\n",
+    "deep.py": "import kernels\n",
+    "limits.py": "", "other.py": "", "told.py": "", "criteria.py": "from plugin.kernels import score\n",
+}  # fmt: skip
+
+
+def names(file: Path) -> set[str]:
+    return {path.name for path in jit.sources(file) if path.parent == file.parent}
+
+
+def test_the_sources_of_a_kernel_are_what_it_imports_from_its_folder_and_so_on(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    assert names(tmp_path / "kernels.py") == {"kernels.py", "helpers.py", "deep.py", "limits.py", "other.py"}
+    assert Path(jit.__file__) in jit.sources(tmp_path / "kernels.py")
+
+
+def test_helpers_of_kernels_in_a_plugin_are_among_them():
+    folder = Path(arboretum_decision_tables.__file__).parent
+    assert "kernels_values.py" in names(folder / "kernels_search.py")
+
+
+def test_a_changed_helper_changes_the_stamp(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    file = str(tmp_path / "kernels.py")
+    before = jit.stamp_of(file)
+    (tmp_path / "told.py").write_text("Y = 1\n")
+    assert jit.stamp_of.__wrapped__(file) == before
+    (tmp_path / "deep.py").write_text("import kernels\nY = 1\n")
+    assert jit.stamp_of.__wrapped__(file) != before
+
+
+@pytest.mark.parametrize("file", ["<unknown>", "/nowhere/at.py"])
+def test_code_without_a_file_depends_on_the_house(file):
+    assert {name for name, *_ in jit.stamp_of(file)} == {path.name for path in Path(jit.__file__).parent.glob("*.py")}
