@@ -17,7 +17,7 @@ class KernelNode(NamedTuple):
 
     mass, total_mass : weight in the node and at the root.   impurity : of the node, NaN without one.
     depth : tests on the path.   coverage : as :class:`arboretum.model.encoded.Node` says (0.0 unless a stopping rule looks).
-    params : float64[k], the component's numeric fields in the order of declaration.
+    params : float64[k], the component's fields that are declared as numbers, in that order; NaN where the value is None.
     impurity_of : the run's impurity, ``float64[classes] -> float64``; returns NaN where it has no kernel form.
     """
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import types
+import typing
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -259,11 +261,19 @@ def declares_concave(criterion: Any, impurity: Any) -> bool:
 
 
 def numeric_fields(component: Any) -> np.ndarray:
-    """float64[k]: the numeric fields of a component in the order of declaration."""
-    if not attrs.has(type(component)):
-        return np.zeros(0)
-    values = [getattr(component, field.name) for field in attrs.fields(type(component))]
-    return np.array([float(v) for v in values if isinstance(v, bool | int | float)], dtype=np.float64)
+    """float64[k]: the fields of a component that are declared as numbers, in that order; NaN where there is none (None)."""
+    values = [getattr(component, name) for name in _numeric_names(type(component))]
+    return np.array([float(v) if isinstance(v, int | float) else np.nan for v in values], dtype=np.float64)
+
+
+@lru_cache(maxsize=256)
+def _numeric_names(cls: type) -> tuple[str, ...]:
+    """By declared types, so that a field's place does not depend on the values of those before it."""
+    declared = typing.get_type_hints(cls) if attrs.has(cls) else {}
+    unions = (typing.Union, types.UnionType)
+    members = {name: typing.get_args(kind) if typing.get_origin(kind) in unions else (kind,) for name, kind in declared.items()}
+    numeric = {name for name, kinds in members.items() if any(isinstance(k, type) and issubclass(k, int | float) for k in kinds)}
+    return tuple(f.name for f in attrs.fields(cls) if f.name in numeric) if attrs.has(cls) else ()
 
 
 def component_name(component: Any) -> str:
