@@ -60,6 +60,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
         lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
     if not found.candidates:
         lines.append("no test divides its rows")
+    lines += ["", *found.plan]
     return "\n".join(lines)
 
 

@@ -42,11 +42,13 @@ class Judged:
 class Reasons:
     """A node as the search loop saw it.
 
+    plan : which way the whole tree was grown, and why not a faster one, a line each.
     stopped_by : why it is a leaf although tests compete ("" when it was divided).
     candidates : by score, highest first; equal scores in the order of the tests.
     """
 
     node: Node
+    plan: tuple[str, ...]
     stopped_by: str
     candidates: tuple[Judged, ...]
 
@@ -65,13 +67,15 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     if problem.parts.criterion is None:
         msg = f"method {problem.parts.method.name} has no criterion; why explains greedy growth only"
         raise CapabilityError(msg)
-    constant = bool(getattr(problem.parts.method, "allow_constant", False))
-    growth = _listing(Growth.of(problem, Context(seed=seed), constant))
+    method = problem.parts.method
+    order = getattr(method, "order", "depth")
+    constant = bool(getattr(method, "allow_constant", False))
+    growth = _listing(Growth.of(problem, Context(seed=seed), constant, getattr(order, "value", order)))
     item = growth.look(Cell(0, problem.objects.n_objects, 0))
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)
-    return Reasons(item.node, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
+    return Reasons(item.node, growth.plan.lines, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
 
 
 def _listing(growth: Growth) -> Growth:

@@ -77,12 +77,7 @@ class Parts:
         if not counting_objects and any(rule.min_objects for rule in rules):
             msg = "this solver knows no leaf rule that counts objects; count rows (stopping.standard.min_split) or leave it out"
             raise CapabilityError(msg)
-        return LeafRule(
-            min_split=max((rule.min_split for rule in rules), default=0),
-            theta=max((rule.theta for rule in rules), default=0.0),
-            delta=max((rule.delta for rule in rules if rule.delta is not None), default=None),
-            min_objects=max((rule.min_objects for rule in rules), default=0),
-        )
+        return LeafRule.tightest(rules)
 
 
 @attrs.frozen(eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 import attrs
@@ -75,6 +76,16 @@ class LeafRule:
     theta: float = 0.0
     delta: float | None = None
     min_objects: int = 0
+
+    @staticmethod
+    def tightest(rules: Sequence[LeafRule]) -> LeafRule:
+        """Several rules as one: a node is a leaf where one of them says so."""
+        return LeafRule(
+            min_split=max((rule.min_split for rule in rules), default=0),
+            theta=max((rule.theta for rule in rules), default=0.0),
+            delta=max((rule.delta for rule in rules if rule.delta is not None), default=None),
+            min_objects=max((rule.min_objects for rule in rules), default=0),
+        )
 
     def holds(
         self, mass: float, total_mass: float, count: int, impurity: float, n_objects: int | None = None

@@ -136,21 +136,3 @@ def _quantiles(n: int) -> np.ndarray:
     tail = [2**k - 1 for k in range(30) if 2 ** (k + 1) < n / 240]
     middle = np.linspace(tail[-1] if tail else 0, n - 1 - (tail[-1] if tail else 0), binning.LAST_BIN - 2 * len(tail))
     return np.unique(np.concatenate([tail, middle, n - 1 - np.array(tail, int)]).astype(np.int64))
-
-
-def serves(workspace: Workspace, judge: Judge) -> bool:
-    """Whether the bounds hold: classes, few of them, a criterion in kernel form that declares them, no own columns.
-
-    Many columns of few rows are sorted: 256 bins of a column would take more memory than its rows.
-    """
-    stats, (n, width) = workspace.statistics, workspace.objects.raw.shape
-    return (
-        judge.concave
-        and (width < MANY_COLUMNS or n > FEW_ROWS)
-        and not judge.listing
-        and not judge.has_columns
-        and not judge.prefix
-        and not stats.moments
-        and stats.n_classes <= MOST_CLASSES
-        and not workspace.allow_constant
-    )

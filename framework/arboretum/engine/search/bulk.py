@@ -16,8 +16,9 @@ import numpy as np
 
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.coded import FAMILY
-from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, hang, in_kernel_form, leaf_rule_of, rules_and_levels
+from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, hang, rules_and_levels
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
+from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.stopping import LeafRule, Limits
@@ -70,7 +71,7 @@ class Judges:
             if judge.by_class:
                 msg = f"bulk growth adds up one column: criterion {name!r} has one per class here; use method=greedy"
                 raise CapabilityError(msg)
-            if not in_kernel_form(judge):
+            if not judge.in_kernel_form:
                 msg = f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy"
                 raise CapabilityError(msg)
         counting = {bool(getattr(j.criterion, "counts_objects", False)) for j in judges}
@@ -197,7 +198,7 @@ def grow_many(
     if stopping:
         from arboretum.interfaces.method import Parts
 
-        limits, rule = Parts(None, stopping=tuple(stopping)).limits(), leaf_rule_of(tuple(stopping))
+        limits, rule = Parts(None, stopping=tuple(stopping)).limits(), leaf_rule_of(Parts(None, stopping=tuple(stopping)))
         if rule is None:
             msg = "bulk growth needs leaf rules that look at a node's objects alone; use method=greedy"
             raise CapabilityError(msg)

@@ -1,7 +1,7 @@
 """Small nodes of coded features: their whole subtree in one compiled call, instead of a turn of the loop per node.
 
 The same idea as :mod:`arboretum.engine.search.subtree`, which serves raw columns; the loop remains for what
-:meth:`CodedSubtrees.of` refuses, and for nodes so large that its histograms are worth their price.
+the plan refuses, and for nodes so large that its histograms are worth their price.
 """
 
 from __future__ import annotations
@@ -14,26 +14,23 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Grown
-from arboretum.engine.search.coded import FAMILY, WIDE
+from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.engine.search.subtree import MOST_ENTRIES, MOST_ENTRIES_IN_TIME
 from arboretum.engine.search.workspace import Workspace
-from arboretum.interfaces.method import Context, Problem
+from arboretum.interfaces.method import Problem
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels.coded_tree import FOUND_NAN, NO_ROOM
 from arboretum.kernels.forest import grow_forest
-from arboretum.model.encoded import Encoded, Node
+from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule
 
 NODE_COST, COUNT_COST = 80e3, 1.0
 """Nanoseconds: the loop per node; the kernel per value and level.  They decide which way is taken, never what is
 found."""
-
-MOST_BINS = 1 << 16
-"""Bins of all features beyond which their tables are too many to be cleared at every node."""
-
 
 NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
 """In place of the target that there is not."""
@@ -81,24 +78,6 @@ class Layout:
         )  # fmt: skip
 
 
-def leaf_rule_of(stopping: tuple[Any, ...]) -> LeafRule | None:
-    """The combination of leaf rules that look at a node's objects alone; None when one of them is of another sort."""
-    found = []
-    for rule in stopping:
-        if hasattr(rule, "leaf_rule"):
-            found.append(rule.leaf_rule())
-        elif (rows := getattr(rule, "min_split_only", lambda: None)()) is not None:
-            found.append(LeafRule(min_split=rows))
-        else:
-            return None
-    return LeafRule(
-        min_split=max((rule.min_split for rule in found), default=0),
-        theta=max((rule.theta for rule in found), default=0.0),
-        delta=max((rule.delta for rule in found if rule.delta is not None), default=None),
-        min_objects=max((rule.min_objects for rule in found), default=0),
-    )
-
-
 def rules_and_levels(
     limits: Limits, rule: LeafRule, min_weight: float, total: float, allow_constant: bool, once: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -128,26 +107,14 @@ class CodedSubtrees:
     _names: dict[tuple[int, int], TestRule] = attrs.field(factory=dict)
 
     @staticmethod
-    def of(
-        problem: Problem, space: Workspace, judge: Judge, limits: Limits, context: Context, order: str
-    ) -> CodedSubtrees | None:
-        """None where the kernel cannot do what the loop does."""
-        objects, late = problem.objects, context.deadline is not None
-        rule = leaf_rule_of(problem.parts.stopping)
-        if (
-            rule is None
-            or not space.prices.fixed
-            or not serves(objects, judge)
-            or limits.max_leaves is not None
-            or (late and order == "best")
-            or (rule.delta is not None and judge.impurity is None)
-        ):
-            return None
+    def of(problem: Problem, space: Workspace, judge: Judge, timed: bool) -> CodedSubtrees:
+        """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.   timed : there is a deadline."""
+        objects, limits, rule = problem.objects, problem.parts.limits(), leaf_rule_of(problem.parts)
         total = float(space.statistics.weight.sum())
         rules, levels = rules_and_levels(
             limits, rule, space.min_weight, total, space.allow_constant, space.prices.once_per_column
         )
-        most = MOST_ENTRIES_IN_TIME if late else MOST_ENTRIES
+        most = MOST_ENTRIES_IN_TIME if timed else MOST_ENTRIES
         layout = Layout.of(objects.features, space.prices.tests)
         addresses = (np.array([at], np.int64) for at in (judge.batch, judge.impurity_at, judge.column_at))
         batch, impurity, column = addresses
@@ -243,22 +210,3 @@ def hang(
             if side[above] < 0 and mass[v] > heaviest[above]:  # children come in the order of outcomes
                 heaviest[above], nodes[above].missing_child = mass[v], o
     return nodes[0], inner
-
-
-def serves(objects: Encoded, judge: Judge) -> bool:
-    """Whether the kernel can look at these features with this criterion."""
-    features = objects.features
-    return bool(
-        features
-        and not objects.raw_features
-        and in_kernel_form(judge)
-        and not hasattr(judge.impurity, "leaf_value")
-        and max(f.n_bins for f in features) <= WIDE
-        and sum(f.n_bins + f.has_missing for f in features) <= MOST_BINS
-    )
-
-
-def in_kernel_form(judge: Judge) -> bool:
-    """Whether criterion and impurity are kernels that look at one table at a time, with one column at most."""
-    listed = judge.listing or (judge.has_columns and not judge.column_at) or judge.prefix or judge.by_class
-    return not listed and (judge.impurity is None or judge.compiled_impurity)

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Grown, to_tree
-from arboretum.engine.search.bounded import BoundedEngine, serves
+from arboretum.engine.search.bounded import BoundedEngine
 from arboretum.engine.search.choose import choose
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.coded_subtree import CodedSubtrees
@@ -23,6 +23,7 @@ from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
 from arboretum.engine.search.judge import Judge, component_name
 from arboretum.engine.search.made import MadeEngine
 from arboretum.engine.search.memory import check_memory
+from arboretum.engine.search.plan import BINNED, CODED, MADE, SORTED, Plan
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
@@ -62,13 +63,13 @@ def grow(
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
-    growth = Growth.of(problem, context, allow_constant)
-    check_memory(growth.space, growth.judge, compiled, problem.parts.predicate is not None, context.memory_bytes)
+    growth = Growth.of(problem, context, allow_constant, order)
+    check_memory(growth.space, growth.judge, growth.plan, compiled, context.memory_bytes)
     if compiled:
-        growth.use_subtrees(order)
+        growth.use_subtrees()
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
-    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes(order))
+    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes(order, compiled))
 
 
 @attrs.define(eq=False)
@@ -89,6 +90,7 @@ class Growth:
     context: Context
     space: Workspace
     judge: Judge
+    plan: Plan
     limits: Any
     total_mass: float
     subtrees: Subtrees | CodedSubtrees | None = None
@@ -100,35 +102,33 @@ class Growth:
     spoke: float = attrs.field(factory=time.monotonic)
 
     @staticmethod
-    def of(problem: Problem, context: Context, allow_constant: bool) -> Growth:
-        """Prepare a growth: components checked and compiled."""
+    def of(problem: Problem, context: Context, allow_constant: bool, order: str = "depth") -> Growth:
+        """Prepare a growth: components checked and compiled, its way decided."""
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
         judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
         check_parts(problem, judge, statistics, allow_constant)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
-        growth = Growth(problem, context, space, judge, limits, float(statistics.weight.sum()))
+        plan = Plan.of(problem, space, judge, order, context.deadline is not None)
+        growth = Growth(problem, context, space, judge, plan, limits, float(statistics.weight.sum()))
         space.covering = Covering.of(parts.coverage, objects, growth.report)
         return growth
 
-    def use_subtrees(self, order: str) -> None:
-        """Grow small nodes by the kernel, if it can."""
-        given = (self.problem, self.space, self.judge, self.limits, self.context, order)
-        if self.problem.parts.predicate is None:
-            self.subtrees = Subtrees.of(*given) or CodedSubtrees.of(*given)
+    def use_subtrees(self) -> None:
+        """Grow small nodes by a kernel, where the plan has one."""
+        if self.plan.kernel:
+            kind = Subtrees if self.plan.kernel == "raw" else CodedSubtrees
+            self.subtrees = kind.of(self.problem, self.space, self.judge, self.context.deadline is not None)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """Opened when a node needs them: raw columns are sorted or binned then."""
-        objects, predicate, engines = self.problem.objects, self.problem.parts.predicate, []
-        if predicate is not None:
-            return (MadeEngine(self.space, predicate, self.context.seed, two_outcomes_only(self.judge)),)
-        if objects.features:
-            engines.append(CodedEngine(self.space))
-        if objects.raw_features:
-            engines.append(BoundedEngine(self.space) if serves(self.space, self.judge) else PresortedEngine(self.space))
-        return tuple(engines)
+        make = {
+            CODED: CodedEngine, BINNED: BoundedEngine, SORTED: PresortedEngine,
+            MADE: lambda space: MadeEngine(space, self.problem.parts.predicate, self.context.seed, two_outcomes_only(self.judge)),
+        }  # fmt: skip
+        return tuple(make[name](self.space) for name in self.plan.engines)
 
     def run(self, order: str) -> Grown:
         """Grow from the root; returns it with its descendants."""
@@ -277,7 +277,7 @@ class Growth:
             how = ", scoring by the definition of coverage, which has no kernel here" if self.judge.sums_gain else ""
             self.context.progress(self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}")
 
-    def notes(self, order: str) -> tuple[str, ...]:
+    def notes(self, order: str, compiled: bool) -> tuple[str, ...]:
         """What the reader of the result should know."""
         found = []
         if self.stopped:
@@ -293,6 +293,8 @@ class Growth:
                 f"criterion {component_name(parts.criterion)} has no kernel for coverage={coverage} with impurity={impurity}: "
                 "scored by its definition, object by object"
             )
+        elif compiled and self.plan.note:
+            found.append(self.plan.note)
         return tuple(found)
 
 

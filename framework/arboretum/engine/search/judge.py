@@ -109,6 +109,12 @@ class Judge:
         return mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
 
     @property
+    def in_kernel_form(self) -> bool:
+        """Whether criterion and impurity are kernels that look at one table at a time, with one column at most."""
+        listed = self.listing or (self.has_columns and not self.column_at) or self.prefix or self.by_class
+        return not listed and (self.impurity is None or self.compiled_impurity)
+
+    @property
     def sums_gain(self) -> bool:
         """Whether ``tables.gain`` is summed up at every node, by the definition of the run's coverages."""
         return self.wants_gain and self.listing

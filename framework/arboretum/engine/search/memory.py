@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from arboretum.engine.search import raw, subtree
-from arboretum.engine.search.bounded import serves
 from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.histograms import KEEP_BYTES
 from arboretum.engine.search.judge import Judge
 from arboretum.engine.search.made import OUTCOMES_AT_ONCE
+from arboretum.engine.search.plan import BINNED, MADE, Plan
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
 
@@ -22,12 +22,12 @@ TESTS = 1024
 """Tests that a predicate is taken to make at a node."""
 
 
-def check_memory(space: Workspace, judge: Judge, compiled: bool, made: bool, memory_bytes: int | None) -> None:
+def check_memory(space: Workspace, judge: Judge, plan: Plan, compiled: bool, memory_bytes: int | None) -> None:
     """Raise BudgetError, naming need, budget and the way out, where the budget (bytes; None: none) is too small.
 
-    compiled : subtrees may be grown inside a kernel.   made : a predicate makes the tests.
+    compiled : subtrees may be grown inside a kernel.
     """
-    if memory_bytes is None or (need := growth_bytes(space, judge, compiled, made)) <= memory_bytes:
+    if memory_bytes is None or (need := growth_bytes(space, judge, plan, compiled)) <= memory_bytes:
         return
     msg = (
         f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than budget.memory_mb={memory_bytes / 1e6:g};"
@@ -36,12 +36,12 @@ def check_memory(space: Workspace, judge: Judge, compiled: bool, made: bool, mem
     raise BudgetError(msg)
 
 
-def growth_bytes(space: Workspace, judge: Judge, compiled: bool, made: bool = False) -> int:
+def growth_bytes(space: Workspace, judge: Judge, plan: Plan, compiled: bool) -> int:
     """Bytes of the largest arrays; the encoded table and the tree are not among them, the tables of a NumPy criterion are."""
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
     need = n * (4 + 4 + 8 + 4) + space.extra.nbytes  # permutation, scratch, target, outcomes
-    if made:
+    if MADE in plan.engines:
         return need + 4 * min(OUTCOMES_AT_ONCE, TESTS * n)
     if objects.features:
         bins = [feature.n_bins + feature.has_missing for feature in objects.features]
@@ -50,13 +50,13 @@ def growth_bytes(space: Workspace, judge: Judge, compiled: bool, made: bool = Fa
         need += _copied(objects.codes)
     if objects.raw_features:
         columns, size = objects.raw.shape[1], objects.raw.itemsize
-        if serves(space, judge):
+        if BINNED in plan.engines:
             # a code, and where bins are divided another two bytes; scratch of a node; scores and bounds
             need += n * columns * 3 + n * (4 + size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
             need += _copied(objects.raw)
         else:
             need += n * columns * (4 + size) + n * (4 + 8)  # sorted columns; owners, and what sorting one returns
-        if compiled:
+        if compiled and plan.kernel:
             entries = min(n * columns, subtree.MOST_ENTRIES)
             need += entries * (size + 4) + 2 * min(n, entries // columns) * (110 + entry + 2 * size)
     if judge.listing:

@@ -1,7 +1,7 @@
 """Small nodes: their whole subtree in one compiled call, instead of a turn of the loop per node.
 
 The loop costs some 200 µs per node whatever its size; a subtree costs a sort of its columns and then a few µs per node.
-Both give the same tree; the loop remains for everything that :meth:`Subtrees.of` refuses.
+Both give the same tree; the loop remains for everything that the plan refuses.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.histograms import flat_memory
 from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.raw import gap_of, midpoints, raw_prices
 from arboretum.engine.search.workspace import Workspace
-from arboretum.interfaces.method import Context, Problem
+from arboretum.interfaces.method import Problem
 from arboretum.interfaces.stopping import Limits
 from arboretum.kernels.subtree import FOUND_NAN, grow_subtree
 from arboretum.model.encoded import Node
@@ -54,32 +55,13 @@ class Subtrees:
     _strides: tuple[int, int]
 
     @staticmethod
-    def of(problem: Problem, space: Workspace, judge: Judge, limits: Limits, context: Context, order: str) -> Subtrees | None:
-        """None where the kernel cannot do what the loop does."""
-        objects, late = problem.objects, context.deadline is not None
-        splits = [getattr(rule, "min_split_only", lambda: None)() for rule in problem.parts.stopping]
-        names = [feature.column for feature in objects.raw_features]
-        if (
-            objects.features
-            or not space.prices.fixed
-            or not names
-            or judge.listing
-            or judge.has_columns
-            or len(space.statistics.n_rows)
-            or judge.prefix
-            or hasattr(judge.impurity, "leaf_value")
-            or not (judge.impurity is None or judge.compiled_impurity)
-            or space.allow_constant
-            or limits.max_leaves is not None
-            or None in splits
-            or (late and order == "best")
-            or (space.prices.once_per_column and len(set(names)) < len(names))
-        ):
-            return None
+    def of(problem: Problem, space: Workspace, judge: Judge, timed: bool) -> Subtrees:
+        """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.   timed : there is a deadline."""
+        objects, limits, rule = problem.objects, problem.parts.limits(), leaf_rule_of(problem.parts)
         flat, *strides = flat_memory(objects.raw)
-        most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if late else (MOST_ENTRIES, MOST_WORK)
+        most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
         total = float(space.statistics.weight.sum())
-        return Subtrees(space, judge, limits, max([0, *splits]), total, most, work, flat, (strides[0], strides[1]))
+        return Subtrees(space, judge, limits, rule.min_split, total, most, work, flat, (strides[0], strides[1]))
 
     def takes(self, cell: Cell, node: Node) -> bool:
         """Whether the kernel is allowed, and expected to be faster."""

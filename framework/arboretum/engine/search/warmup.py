@@ -57,8 +57,8 @@ def in_one_call(problem: Problem) -> bool:
     method = problem.parts.method
     order = getattr(method, "order", "depth")
     constant = bool(getattr(method, "allow_constant", False))
-    growth = Growth.of(problem, Context(deadline=math.inf), constant)
-    growth.use_subtrees(getattr(order, "value", order))
+    growth = Growth.of(problem, Context(deadline=math.inf), constant, getattr(order, "value", order))
+    growth.use_subtrees()
     root = growth.look(Cell(0, problem.objects.n_objects, 0))
     return growth.subtrees is not None and growth.subtrees.takes(root.cell, root.node)
 

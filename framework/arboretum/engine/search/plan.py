@@ -1,0 +1,140 @@
+"""Which way a growth takes, and why not a faster one: decided here alone, and told by the run.
+
+The loop asks engines node by node; a kernel grows whole subtrees, with the same tree, in a tenth of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from arboretum.engine.search import bounded
+from arboretum.engine.search.coded import WIDE
+from arboretum.engine.search.judge import Judge, component_name
+from arboretum.engine.search.workspace import Workspace
+from arboretum.interfaces.method import Parts, Problem
+from arboretum.interfaces.stopping import LeafRule
+
+MOST_BINS = 1 << 16
+"""Bins of all features beyond which their tables are too many to be cleared at every node."""
+
+CODED, BINNED, SORTED, MADE = (
+    "histograms of coded columns", "exact thresholds within bins of raw columns", "exact thresholds along sorted raw columns",
+    "tests made at the node",
+)  # fmt: skip
+"""The engines."""
+
+
+@attrs.frozen
+class Plan:
+    """How trees of a problem are grown.
+
+    engines : of the nodes that the loop looks at.   kernel : grows subtrees of "raw" or "coded" columns; "" without one.
+    no_kernel : why there is none.   no_bins : why raw columns are sorted.
+    """
+
+    engines: tuple[str, ...]
+    kernel: str
+    no_kernel: tuple[str, ...]
+    no_bins: tuple[str, ...]
+
+    @staticmethod
+    def of(problem: Problem, space: Workspace, judge: Judge, order: str, timed: bool) -> Plan:
+        """Decide.   timed : there is a deadline."""
+        objects, parts = problem.objects, problem.parts
+        if parts.predicate is not None:
+            return Plan((MADE,), "", (f"predicate {component_name(parts.predicate)} makes its tests at each node",), ())
+        no_bins = tuple(_no_bins(space, judge)) if objects.raw_features else ()
+        raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
+        engines = ([CODED] if objects.features else []) + raw
+        no_kernel = tuple(_no_kernel(problem, space, judge, order, timed))
+        return Plan(tuple(engines), "" if no_kernel else "coded" if objects.features else "raw", no_kernel, no_bins)
+
+    @property
+    def note(self) -> str:
+        """What a reader of the result should know: nothing where kernels grow."""
+        return "" if self.kernel else f"grown node by node, for want of a kernel: {'; '.join(self.no_kernel)}"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The way taken, and a line per reason why not the faster one."""
+        way = "kernels grow subtrees of small nodes; larger nodes by " if self.kernel else "grown node by node, by "
+        slower = [f"no kernel for subtrees: {reason}" for reason in self.no_kernel]
+        return (way + " and ".join(self.engines), *slower, *(f"no bins: {reason}" for reason in self.no_bins))
+
+
+def _no_kernel(problem: Problem, space: Workspace, judge: Judge, order: str, timed: bool) -> Iterator[str]:
+    """Why no kernel grows subtrees."""
+    objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
+    criterion, impurity = f"criterion {component_name(judge.criterion)}", f"impurity {component_name(judge.impurity)}"
+    if objects.features and objects.raw_features:
+        yield "the table has coded and raw columns (encoder=midpoints codes all of them)"
+    if judge.kernel is None:
+        yield f"{criterion} has no kernel"
+    elif judge.listing:
+        yield f"{criterion} settles a score by those of all candidates"
+    elif judge.has_columns and (objects.raw_features or not judge.column_at or judge.by_class):
+        yield f"{criterion} adds up columns of its own"
+    if judge.prefix or hasattr(judge.impurity, "leaf_value"):
+        yield f"{impurity} is computed from the values of a node"
+    elif judge.impurity is not None and not judge.compiled_impurity:
+        yield f"{impurity} has no kernel"
+    if not space.prices.fixed:
+        yield "prices depend on the path or on the outcome"
+    if limits.max_leaves is not None:
+        yield "stopping.standard.max_leaves counts leaves over the whole tree"
+    if timed and order == "best":
+        yield "budget.seconds with method.order=best"
+    if (rule := leaf_rule_of(parts)) is None:
+        foreign = [component_name(one) for one in parts.stopping if _objects_alone(one) is None]
+        yield f"stopping rule {foreign[0]} has no leaf_rule()"
+    elif rule.delta is not None and judge.impurity is None:
+        yield "a leaf rule asks for an impurity, and the run has none"
+    if objects.raw_features:
+        names = [feature.column for feature in objects.raw_features]
+        if len(space.statistics.n_rows):
+            yield f"{criterion} counts objects"
+        if space.allow_constant:
+            yield "method.allow_constant"
+        if rule is not None and rule != LeafRule(min_split=rule.min_split):
+            yield "a leaf rule looks at more than the number of rows"
+        if space.prices.once_per_column and len(set(names)) < len(names):
+            yield "a raw column has two features, and is paid once"
+    if objects.features:
+        if max(f.n_bins for f in objects.features) > WIDE:
+            yield f"a column has more than {WIDE} codes"
+        if sum(f.n_bins + f.has_missing for f in objects.features) > MOST_BINS:
+            yield f"the columns have more than {MOST_BINS} codes together"
+
+
+def _no_bins(space: Workspace, judge: Judge) -> Iterator[str]:
+    """Why the best threshold cannot be bounded bin by bin, or why sorting is cheaper."""
+    stats, (n, width) = space.statistics, space.objects.raw.shape
+    criterion = f"criterion {component_name(judge.criterion)}"
+    if stats.moments:
+        yield "bounds are known for classes, and the target is a number"
+    elif not judge.concave:
+        yield f"{criterion} does not declare bounded_by_corners for impurity {component_name(judge.impurity)}"
+    if stats.n_classes > bounded.MOST_CLASSES:
+        yield f"{stats.n_classes} classes give a bin too many corners"
+    if width >= bounded.MANY_COLUMNS and n <= bounded.FEW_ROWS:  # 256 bins of a column would take more memory than its rows
+        yield "many columns of few rows are cheaper to sort"
+    if judge.listing or judge.has_columns or judge.prefix:
+        yield f"{criterion} needs more than the tables of classes"
+    if space.allow_constant:
+        yield "method.allow_constant"
+
+
+def leaf_rule_of(parts: Parts) -> LeafRule | None:
+    """The combination of leaf rules that look at a node's objects alone; None when one of them is of another sort."""
+    found = [_objects_alone(rule) for rule in parts.stopping]
+    return None if None in found else LeafRule.tightest(found)
+
+
+def _objects_alone(rule: Any) -> LeafRule | None:
+    if hasattr(rule, "leaf_rule"):
+        return rule.leaf_rule()
+    rows = getattr(rule, "min_split_only", lambda: None)()
+    return None if rows is None else LeafRule(min_split=rows)
