@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import math
+import os
 import signal
 import sqlite3
 import subprocess
@@ -287,6 +288,32 @@ def test_a_worker_that_dies_is_reported_in_one_line(command):
     found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2", "--sides", "14,2")
     assert found.status == 1
     assert "a worker process ended before its piece was done" in found.error
+
+
+def test_workers_end_when_the_command_is_killed(command):
+    source = COINS.replace("    def work(self", "    def warm_up(self, house):\n        import os\n        open(f'worker-{os.getpid()}', 'w').close()\n\n    def work(self")
+    (command.cwd / "coins.py").write_text(source)
+    argv = ("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2", "--seconds", "600")
+    process = command.start(*argv)
+    until = time.monotonic() + 60
+    while len(workers := list(command.cwd.glob("worker-*"))) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(workers) == 2
+    process.kill()
+    command.finish(process)
+    alive = {int(path.name.removeprefix("worker-")) for path in workers}
+    while alive and time.monotonic() < until:
+        alive = {number for number in alive if _runs(number)}
+        time.sleep(0.05)
+    assert not alive
+
+
+def _runs(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

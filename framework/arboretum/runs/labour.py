@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -148,7 +149,7 @@ def _in_processes(
     """
     from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor, wait
 
-    pool = ProcessPoolExecutor(workers, initializer=_begin)
+    pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
     try:
         futures = {pool.submit(attempt, job, json.dumps(pieces[i].key)): i for i in waiting}
         left = set(futures)
@@ -163,10 +164,18 @@ def _in_processes(
         pool.shutdown(wait=True, kill_workers=True)
 
 
-def _begin() -> None:
+def _begin(parent: int) -> None:
     """In a new process: Ctrl-C is for the command, which then ends its workers; what a library prints is no result."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the command is gone, however it ended; loky would wait for more work for ever."""
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)
 
 
 @functools.lru_cache(maxsize=1)
