@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Capability, Node, Tables, param
-from arboretum_regularized.criteria import CLASSES, PAPER, kernel_named, paid
+from arboretum_regularized.criteria import CLASSES, PAPER, paid
 
 
 class Weighting(enum.IntEnum):
@@ -33,7 +33,9 @@ class Balance:
     capabilities: ClassVar[tuple] = (*CLASSES, Capability.additive)
 
     def kernel(self, impurity: Any) -> Callable:
-        return kernel_named("balance")
+        from arboretum_regularized.kernels import balance
+
+        return balance
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests], ≤ 0; see the class."""
@@ -69,7 +71,9 @@ class ImpurePairs:
         return self.per_price
 
     def kernel(self, impurity: Any) -> Callable:
-        return kernel_named("impure_pairs")
+        from arboretum_regularized.kernels import impure_pairs
+
+        return impure_pairs
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""

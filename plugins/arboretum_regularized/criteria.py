@@ -27,6 +27,7 @@ import numpy as np
 
 from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Problem, Tables, param
 from arboretum.kernels import known_impurity
+from arboretum_regularized.coverages import COVERAGES
 from arboretum_regularized.guarantee import Guarantee, guarantee_of
 from arboretum_regularized.kernels_column import heavy_objects
 from arboretum_regularized.premises import broken
@@ -45,20 +46,12 @@ class Discrimination(enum.IntEnum):
     authors = 1
 
 
-def written_out(impurity: Any) -> str | None:
-    """The word in a kernel's name: "entropy", "gini", "mean" or "total" (any other with a kernel); None without a kernel."""
+def form_of(impurity: Any) -> str | None:
+    """How kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel); None without a kernel."""
     kernel = getattr(impurity, "kernel", None)
     if kernel is None:
         return None
     return known_impurity(getattr(impurity, "name", ""), kernel) or impurity.scale
-
-
-def kernel_named(*words: str) -> Callable | None:
-    """The kernel whose name is made of these words; None without one.  Loading kernels loads numba."""
-    from arboretum_regularized import kernels, kernels_excluded
-
-    name = "_".join(words)
-    return next((vars(module)[name] for module in (kernels, kernels_excluded) if name in vars(module)), None)
 
 
 def paid(tables: Tables, name: str) -> np.ndarray:
@@ -142,16 +135,15 @@ class Regularized:
                 raise ConfigError(msg)
         if self.d_term is Discrimination.authors and getattr(impurity, "scale", "") == "total" and self.lam > 0:
             raise CapabilityError(_no_authors_form(self.name))
-        form = written_out(impurity)
+        from arboretum_regularized import kernels
+
+        form, names = form_of(impurity), _own_names(coverage)
         if self.lam == math.inf:
             known = form is not None and self.d_term is Discrimination.paper
-            return kernel_named("cost_benefit", form) if known else None
-        family = _family(coverage)
-        if family is None:
+            return kernels.kernel_of(kernels.cost_benefit, form) if known else None
+        if names is None or (form is None and self.lam > 0.0):
             return None
-        if self.lam == 0.0:
-            return kernel_named("submodular", family)
-        return None if form is None else kernel_named("regularized", form, family)
+        return kernels.kernel_of(*(kernels.regularized, form) if self.lam > 0.0 else (kernels.submodular,), coverages=names)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
@@ -194,19 +186,10 @@ class Regularized:
         return "the theorem is proved for criterion.d_term=paper" if authors else ""
 
 
-def _family(coverage: Sequence[Any]) -> str | None:
-    """The word in a kernel's name for these coverages; None where there is no such kernel."""
-    own = {"probability", "pairs", "excluded"}
-    if any(type(each).__module__ != "arboretum_regularized.coverages" or each.name not in own for each in coverage):
-        return None
-    names = frozenset(each.name for each in coverage)
-    known = {
-        frozenset(): "none", frozenset({"probability"}): "probability", frozenset({"pairs"}): "pairs",
-        frozenset({"probability", "pairs"}): "both", frozenset({"excluded"}): "excluded",
-        frozenset({"probability", "excluded"}): "probability_excluded", frozenset({"pairs", "excluded"}): "pairs_excluded",
-        frozenset(own): "all",
-    }  # fmt: skip
-    return known.get(names) if len(names) == len(coverage) else None
+def _own_names(coverage: Sequence[Any]) -> frozenset[str] | None:
+    """The names of these coverages; None where one has no compiled form, or stands twice."""
+    names = frozenset(each.name for each in coverage if type(each) in COVERAGES)
+    return names if len(names) == len(coverage) else None
 
 
 @attrs.frozen
@@ -259,8 +242,10 @@ class CostBenefit:
 
     def kernel(self, impurity: Any) -> Callable | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
-        form = written_out(impurity)
-        return None if form is None else kernel_named("cost_benefit", form)
+        from arboretum_regularized import kernels
+
+        form = form_of(impurity)
+        return None if form is None else kernels.kernel_of(kernels.cost_benefit, form)
 
     def bounded_by_corners(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""

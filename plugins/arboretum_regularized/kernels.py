@@ -1,186 +1,81 @@
-"""Scalar kernels; loaded and compiled at first use.  The same names in ``reference.py`` are the slow, obvious twins.
+"""Scalar kernels; loaded and compiled at first use.  ``reference.py`` has their slow, obvious twins.
 
-``submodular_COVERAGE`` is Z without impurity (λ = 0), ``regularized_IMPURITY_COVERAGE`` is Z, ``cost_benefit_IMPURITY`` is D / c;
-entropy and Gini's index are written out, which spares a call through a pointer per outcome.
+Those of Z, of Z without impurity (λ = 0) and of D / c are three families, one source each.  The names in capitals are constants of
+a kernel: which impurity, which coverages.  Entropy and Gini's index are written out, which spares a call through a pointer per
+outcome.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 import numpy as np
 
-from arboretum.kernels import criterion_kernel
+from arboretum.kernels import baked, criterion_kernel
 from arboretum.kernels.parts import entropy_after, gini_after
 from arboretum_regularized.kernels_parts import (
     balance_term,
     efficiency_term,
+    excluded_term,
+    exclusive_term,
     joined,
     joined_total,
     mean_after,
-    reduction_term,
+    reduced,
+    reduced_total,
     total_after,
     unlike_pairs,
     unlike_pairs_together,
 )
 
-
-@criterion_kernel
-def submodular_none(weights, counts, price, extra, node):
-    """(B + E) / c: no coverage."""
-    return (balance_term(weights, counts, node)) / price
-
-
-@criterion_kernel
-def submodular_probability(weights, counts, price, extra, node):
-    """(B + E) / c: f^p."""
-    return (balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, False)) / price
+COVERAGES = ("probability", "pairs", "excluded")
+"""In the order of a kernel's name."""
+AFTER = {"entropy": entropy_after, "gini": gini_after, "mean": mean_after, "total": total_after}
+"""Form of the impurity → Σ_v of it; mean and total stand for any impurity of that scale that has a kernel."""
+COVERED = BY_PROBABILITY = BY_PAIRS = WRITTEN_OUT = True
+efficiency, impurity_after = efficiency_term, entropy_after
 
 
-@criterion_kernel
-def submodular_pairs(weights, counts, price, extra, node):
-    """(B + E) / c: f^φ."""
-    return (balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, False, True)) / price
-
-
-@criterion_kernel
-def submodular_both(weights, counts, price, extra, node):
-    """(B + E) / c: f^p or f^φ."""
-    return (balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)) / price
-
-
-@criterion_kernel
-def regularized_entropy_none(weights, counts, price, extra, node):
-    """Z: entropy in bits; no coverage."""
+def submodular(weights, counts, price, extra, node):
+    """(B + E) / c."""
     regular = balance_term(weights, counts, node)
-    return joined(regular, entropy_after(weights), price, node)
+    if COVERED:
+        regular += efficiency(weights, counts, extra, node, BY_PROBABILITY, BY_PAIRS)
+    return regular / price
 
 
-@criterion_kernel
-def regularized_entropy_probability(weights, counts, price, extra, node):
-    """Z: entropy in bits; f^p."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, False)
-    return joined(regular, entropy_after(weights), price, node)
-
-
-@criterion_kernel
-def regularized_entropy_pairs(weights, counts, price, extra, node):
-    """Z: entropy in bits; f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, False, True)
-    return joined(regular, entropy_after(weights), price, node)
-
-
-@criterion_kernel
-def regularized_entropy_both(weights, counts, price, extra, node):
-    """Z: entropy in bits; f^p or f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined(regular, entropy_after(weights), price, node)
-
-
-@criterion_kernel
-def regularized_gini_none(weights, counts, price, extra, node):
-    """Z: Gini's index; no coverage."""
+def regularized(weights, counts, price, extra, node):
+    """Z."""
     regular = balance_term(weights, counts, node)
-    return joined(regular, gini_after(weights), price, node)
+    if COVERED:
+        regular += efficiency(weights, counts, extra, node, BY_PROBABILITY, BY_PAIRS)
+    after = impurity_after(weights) if WRITTEN_OUT else impurity_after(weights, node.impurity_of)
+    return joined(regular, after, price, node)
 
 
-@criterion_kernel
-def regularized_gini_probability(weights, counts, price, extra, node):
-    """Z: Gini's index; f^p."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, False)
-    return joined(regular, gini_after(weights), price, node)
+def cost_benefit(weights, counts, price, extra, node):
+    """D / c."""
+    after = impurity_after(weights) if WRITTEN_OUT else impurity_after(weights, node.impurity_of)
+    return reduced(after, price, node)
 
 
-@criterion_kernel
-def regularized_gini_pairs(weights, counts, price, extra, node):
-    """Z: Gini's index; f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, False, True)
-    return joined(regular, gini_after(weights), price, node)
+@lru_cache(maxsize=None)
+def kernel_of(family: Callable, impurity: str = "", coverages: frozenset[str] = frozenset()) -> Callable:
+    """The kernel of a family, one of the three functions above.
 
-
-@criterion_kernel
-def regularized_gini_both(weights, counts, price, extra, node):
-    """Z: Gini's index; f^p or f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined(regular, gini_after(weights), price, node)
-
-
-@criterion_kernel
-def regularized_mean_none(weights, counts, price, extra, node):
-    """Z: any mean impurity that has a kernel; no coverage."""
-    regular = balance_term(weights, counts, node)
-    return joined(regular, mean_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def regularized_mean_probability(weights, counts, price, extra, node):
-    """Z: any mean impurity that has a kernel; f^p."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, False)
-    return joined(regular, mean_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def regularized_mean_pairs(weights, counts, price, extra, node):
-    """Z: any mean impurity that has a kernel; f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, False, True)
-    return joined(regular, mean_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def regularized_mean_both(weights, counts, price, extra, node):
-    """Z: any mean impurity that has a kernel; f^p or f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined(regular, mean_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def regularized_total_none(weights, counts, price, extra, node):
-    """Z: any total impurity that has a kernel; no coverage."""
-    regular = balance_term(weights, counts, node)
-    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def regularized_total_probability(weights, counts, price, extra, node):
-    """Z: any total impurity that has a kernel; f^p."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, False)
-    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def regularized_total_pairs(weights, counts, price, extra, node):
-    """Z: any total impurity that has a kernel; f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, False, True)
-    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def regularized_total_both(weights, counts, price, extra, node):
-    """Z: any total impurity that has a kernel; f^p or f^φ."""
-    regular = balance_term(weights, counts, node) + efficiency_term(weights, counts, extra, node, True, True)
-    return joined_total(regular, total_after(weights, node.impurity_of), price, node)
-
-
-@criterion_kernel
-def cost_benefit_entropy(weights, counts, price, extra, node):
-    """D / c: entropy in bits."""
-    return reduction_term(entropy_after(weights), node) / price
-
-
-@criterion_kernel
-def cost_benefit_gini(weights, counts, price, extra, node):
-    """D / c: Gini's index."""
-    return reduction_term(gini_after(weights), node) / price
-
-
-@criterion_kernel
-def cost_benefit_mean(weights, counts, price, extra, node):
-    """D / c: any mean impurity that has a kernel."""
-    return reduction_term(mean_after(weights, node.impurity_of), node) / price
-
-
-@criterion_kernel
-def cost_benefit_total(weights, counts, price, extra, node):
-    """D / c: any total impurity that has a kernel."""
-    return (node.impurity - total_after(weights, node.impurity_of)) / node.total_mass / price
+    impurity : a key of :data:`AFTER`; "" for the family without.   coverages : those of the disjunction, of :data:`COVERAGES`.
+    """
+    excluded = "excluded" in coverages
+    name = "_".join((family.__name__, *filter(None, [impurity]), *(each for each in COVERAGES if each in coverages)))
+    names = {"joined": joined_total, "reduced": reduced_total} if impurity == "total" else {}
+    kernel = baked(
+        family, name, **names,
+        COVERED=bool(coverages), BY_PROBABILITY="probability" in coverages, BY_PAIRS="pairs" in coverages,
+        efficiency=excluded_term if coverages == {"excluded"} else exclusive_term if excluded else efficiency_term,
+        impurity_after=AFTER.get(impurity), WRITTEN_OUT=impurity in ("entropy", "gini"),
+    )  # fmt: skip
+    return criterion_kernel(kernel, column_by_class=excluded and "probability" in coverages)
 
 
 @criterion_kernel

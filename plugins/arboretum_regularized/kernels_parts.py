@@ -111,8 +111,8 @@ def efficiency_term(weights, counts, extra, node, by_probability, by_pairs):
 
 
 @jit(inline=True)
-def excluded_term(weights, counts, node):
-    """E with the coverage "objects of other classes excluded": Σ_v Σ_ℓ p_ℓ(S_v) (1 − g_ℓ(S_v)/g_ℓ(S))."""
+def excluded_term(weights, counts, extra, node, by_probability, by_pairs):
+    """E with the coverage "objects of other classes excluded" alone: Σ_v Σ_ℓ p_ℓ(S_v) (1 − g_ℓ(S_v)/g_ℓ(S))."""
     everyone = 0.0
     for o in range(counts.shape[0]):
         for k in range(counts.shape[1]):
@@ -172,9 +172,15 @@ def exclusive_term(weights, counts, extra, node, by_probability, by_pairs):
 
 
 @jit(inline=True)
-def reduction_term(after, node):
-    """D = p(S) (h(S) − h(S|d)), from Σ_v m(S_v) h(S_v)."""
-    return (node.mass * node.impurity - after) / node.total_mass
+def reduced(after, price, node):
+    """D / c, D = p(S) (h(S) − h(S|d)), from Σ_v m(S_v) h(S_v)."""
+    return (node.mass * node.impurity - after) / node.total_mass / price
+
+
+@jit(inline=True)
+def reduced_total(after, price, node):
+    """D / c with an impurity that is a total: D = (I(S) − Σ_v I(S_v)) / M."""
+    return (node.impurity - after) / node.total_mass / price
 
 
 @jit(inline=True)
@@ -190,5 +196,5 @@ def joined(regular, after, price, node):
 
 @jit(inline=True)
 def joined_total(regular, after, price, node):
-    """Z with an impurity that is a total: D = (I(S) − Σ_v I(S_v)) / M."""
+    """Z with an impurity that is a total."""
     return (regular + node.params[0] * (node.impurity - after) / node.total_mass) / price

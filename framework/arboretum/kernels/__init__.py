@@ -4,6 +4,7 @@ from arboretum.kernels.known import known_impurity
 from arboretum.kernels.marks import (
     KernelNode,
     adds_by_class,
+    baked,
     column_kernel,
     complexity_kernel,
     criterion_kernel,
@@ -16,6 +17,7 @@ from arboretum.kernels.marks import (
 __all__ = [
     "KernelNode",
     "adds_by_class",
+    "baked",
     "column_kernel",
     "complexity_kernel",
     "criterion_kernel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -86,6 +87,18 @@ def kernel_part(function: F) -> F:
     """
     setattr(function, MARK, "part")
     return function
+
+
+def baked(kernel: F, name: str, **names: Any) -> F:
+    """A copy of a kernel called ``name``, in which these global names have these values.
+
+    So a family of kernels has one source: numba takes the values for constants and leaves out the branches that they exclude, and a
+    name may stand for a helper.  The name tells the copies apart in numba's disk cache.  Marks go along.
+    """
+    copy = FunctionType(kernel.__code__, {**kernel.__globals__, **names}, name, kernel.__defaults__, kernel.__closure__)
+    copy.__qualname__, copy.__module__, copy.__doc__ = name, kernel.__module__, kernel.__doc__
+    vars(copy).update(vars(kernel))
+    return copy
 
 
 def adds_by_class(kernel: object) -> bool:

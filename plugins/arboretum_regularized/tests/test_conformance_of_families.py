@@ -86,22 +86,22 @@ def test_kernels_find_lambda_theta_and_the_form_in_this_order():
 def test_each_family_has_the_kernel_of_its_name():
     both = BOTH
     name = lambda criterion, impurity, coverage: criterion.kernel(impurity, coverage).__name__  # noqa: E731
-    assert name(Regularized(), Entropy(), both) == "regularized_entropy_both"
-    assert name(Regularized(), Entropy(), both[::-1]) == "regularized_entropy_both"
+    assert name(Regularized(), Entropy(), both) == "regularized_entropy_probability_pairs"
+    assert name(Regularized(), Entropy(), both[::-1]) == "regularized_entropy_probability_pairs"
     assert name(Regularized(), Misclassification(), both[:1]) == "regularized_mean_probability"
-    assert name(Regularized(), TotalPairs(), ()) == "regularized_total_none"
+    assert name(Regularized(), TotalPairs(), ()) == "regularized_total"
     assert name(Regularized(), Gini(), (OthersExcluded(),)) == "regularized_gini_excluded"
-    assert name(Regularized(lam=0), Tsallis(), both) == "submodular_both"
+    assert name(Regularized(lam=0), Tsallis(), both) == "submodular_probability_pairs"
     assert name(SubmodularRanking(), None, both[1:]) == "submodular_pairs"
     assert name(Regularized(lam=float("inf")), Gini(), both) == "cost_benefit_gini"
     assert Regularized().kernel(Tsallis(), both) is None
-    assert name(Regularized(), Entropy(), (*both, OthersExcluded())) == "regularized_entropy_all"
+    assert name(Regularized(), Entropy(), (*both, OthersExcluded())) == "regularized_entropy_probability_pairs_excluded"
     assert Regularized().kernel(Entropy(), (Probability(), Probability())) is None
 
 
 def test_an_impurity_that_only_has_the_name_is_not_taken_for_entropy():
     pretender = type("Pretender", (ToyGini,), {"name": "entropy"})()
-    assert Regularized().kernel(pretender, ()).__name__ == "regularized_mean_none"
+    assert Regularized().kernel(pretender, ()).__name__ == "regularized_mean"
 
 
 def test_a_coverage_of_the_same_name_by_somebody_else_is_scored_by_its_definition():

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from arboretum.kernels import KernelNode
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
-from arboretum_regularized import kernels, kernels_excluded, literal, reference
+from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
+from arboretum_regularized import kernels, literal, reference
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Discrimination, Regularized
 from arboretum_regularized.impurities import Tsallis
@@ -106,10 +108,9 @@ def test_a_kernel_and_its_twin_give_the_score_of_the_terms(case, family, lam, fo
         expected = float(criterion.score(tables, node)[0])
         seen = kernel_node(criterion, node, impurity)
         given_ = (tables.weights[0], tables.counts[0], tables.price[0], tables.extra[0], seen)
-        assert (vars(kernels) | vars(kernels_excluded))[kernel.__name__] is kernel
         plain = slow(kernel)(*given_)
         assert plain == pytest.approx(expected, abs=10 * CLOSE)
-        assert getattr(reference, kernel.__name__)(*given_) == pytest.approx(plain, abs=10 * CLOSE)
+        assert reference.score_of(kernel.__name__, *given_) == pytest.approx(plain, abs=10 * CLOSE)
 
 
 def slow(kernel):
@@ -119,13 +120,30 @@ def slow(kernel):
     return slow_form(kernel)
 
 
-def test_every_kernel_has_a_twin_of_the_same_name():
-    from arboretum.kernels import mark_of
-    from arboretum_regularized import kernels_column
+@settings(deadline=None, max_examples=50)
+@given(nodes(), st.sampled_from(FAMILIES))
+def test_the_kernels_of_all_families_have_names_of_their_own_and_twins(case, family):
+    x, _, part, test = case
+    objects, coverage, names = encoded(x), coverages(family, x.theta), []
+    for lam, impurity in itertools.product((0.0, 2.0, math.inf), (Entropy(), Gini(), Misclassification(), TotalPairs())):
+        criterion = Regularized(lam=lam, theta=float(x.theta))
+        kernel = criterion.kernel(impurity, coverage)
+        assert criterion.kernel(impurity, coverage[::-1]) is kernel
+        tables, node = contingency(x, objects, part, test, criterion, impurity, coverage)
+        given_ = (tables.weights[0], tables.counts[0], tables.price[0], tables.extra[0], kernel_node(criterion, node, impurity))
+        size = max(1.0, float(node.impurity))  # a total is of the size of φ(S)
+        assert reference.score_of(kernel.__name__, *given_) == pytest.approx(slow(kernel)(*given_), abs=10 * CLOSE * size)
+        names.append(kernel.__name__)
+    assert len(set(names)) == 1 + 4 + 4
 
-    marked = [name for module in (kernels, kernels_excluded, kernels_column) for name, f in vars(module).items() if mark_of(f) not in (None, "part")]
-    assert len(marked) == 8 + 32 + 4 + 2 + 1
-    assert [name for name in marked if not hasattr(reference, name)] == []
+
+def test_baselines_have_twins_of_the_same_names():
+    for kernel in (kernels.balance, kernels.impure_pairs):
+        weights, counts = np.array([[3.0, 1.0], [2.0, 2.0], [0.0, 1.0]]), np.array([[2, 1], [2, 2], [0, 1]])
+        for params in itertools.product((0.0, 1.0), repeat=2):
+            node = KernelNode(9.0, 18.0, math.nan, 1, 0.0, np.array(params), lambda weights: math.nan)
+            given_ = (weights, counts, 1.5, np.zeros((3, 1)), node)
+            assert getattr(reference, kernel.__name__)(*given_) == pytest.approx(slow(kernel)(*given_), rel=1e-14)
 
 
 @settings(deadline=None)

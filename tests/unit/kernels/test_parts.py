@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arboretum.kernels import criterion_kernel, kernel_part, known_impurity, parts, pointers
+from arboretum.kernels import baked, criterion_kernel, kernel_part, known_impurity, mark_of, parts, pointers
 from arboretum.kernels.scoring import score_tables
 from arboretum_classic.impurities import Entropy, Gini
 
@@ -44,12 +44,43 @@ def made_of_parts(weights, counts, price, extra, node):
 
 
 def test_a_kernel_may_call_parts_and_these_other_parts():
-    weights, out = np.array([[[1.0, 3.0], [0.5, 0.25]]]), np.empty(1)
-    scalars = np.array([4.75, 4.75, 0.5, 0.0, 0.0, 2.0])
-    arguments = weights.astype(np.int64), np.ones(1), np.zeros((1, 2, 0))
+    assert compiled_score(made_of_parts) == made_of_parts(WEIGHTS[0], None, 1.0, None, None) == 6.0 - 2.0
+
+
+WEIGHTS = np.array([[[1.0, 3.0], [0.5, 0.25]]])
+
+
+def compiled_score(kernel):
+    out, scalars = np.empty(1), np.array([4.75, 4.75, 0.5, 0.0, 0.0, 2.0])
+    arguments = WEIGHTS.astype(np.int64), np.ones(1), np.zeros((1, 2, 0))
     impurity = pointers.impurity_address(Gini.kernel)
-    score_tables(weights, *arguments, pointers.batch_address(made_of_parts), scalars, np.zeros(0), impurity, out)
-    assert out[0] == made_of_parts(weights[0], None, 1.0, None, None) == 6.0 - 2.0
+    score_tables(WEIGHTS, *arguments, pointers.batch_address(kernel), scalars, np.zeros(0), impurity, out)
+    return out[0]
+
+
+ROW, measured, WRONG = 0, heaviest, False
+
+
+@criterion_kernel
+def of_a_family(weights, counts, price, extra, node):
+    return measured(weights, ROW, "an argument too many") if WRONG else measured(weights, ROW)
+
+
+@kernel_part
+def lightest(weights, o):
+    return min(weights[o, 0], weights[o, 1])
+
+
+def test_a_family_has_one_source_and_a_name_and_constants_per_kernel():
+    found = {}
+    for name, part in (("heaviest", heaviest), ("lightest", lightest)):
+        for row in (0, 1):
+            kernel = baked(of_a_family, f"of_a_family_{name}_{row}", ROW=row, measured=part)
+            assert mark_of(kernel) == "criterion" and kernel.__name__ == f"of_a_family_{name}_{row}"
+            found[name, row] = compiled_score(kernel)
+            assert found[name, row] == kernel(WEIGHTS[0], None, 1.0, None, None)
+    assert found == {("heaviest", 0): 6.0, ("heaviest", 1): 1.0, ("lightest", 0): 1.0, ("lightest", 1): 0.25}
+    assert of_a_family(WEIGHTS[0], None, 1.0, None, None) == 6.0
 
 
 def test_an_impurity_is_known_by_its_name_and_its_values():
