@@ -27,7 +27,7 @@ from arboretum.interfaces.component import param
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony
-from arboretum.interfaces.reproduction import Cell, Chapter, Claim, House, Judgement, Known, Piece, Verdict
+from arboretum.interfaces.reproduction import House, Piece
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
@@ -36,6 +36,7 @@ from arboretum.model.charts import Axis, BarChart, DotChart, Line, LineChart, Pa
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.grid import Grid
+from arboretum.model.judgement import Cell, Chapter, Claim, Judgement, Known, Verdict
 from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores

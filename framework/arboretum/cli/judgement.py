@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from arboretum.cli import terminal
-from arboretum.interfaces.reproduction import Cell, Claim, Judgement, Verdict
+from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.runs.verdict import Told
 
 MOST_CELLS = 15

@@ -23,9 +23,9 @@ from arboretum.cli.terminal import Parser, duration
 from arboretum.config.execute import tracker_fields
 from arboretum.config.resolve import component_values
 from arboretum.errors import ConfigError, TrackerError, unknown
-from arboretum.interfaces.reproduction import Verdict
 from arboretum.model.charts import Chart
 from arboretum.model.grid import Grid
+from arboretum.model.judgement import Verdict
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Registry

@@ -14,8 +14,8 @@ from typing import Any
 import attrs
 
 from arboretum.errors import StoreError, TrackerError
-from arboretum.interfaces.reproduction import Chapter, Judgement, Verdict
 from arboretum.interfaces.tracker import RunInfo
+from arboretum.model.judgement import Chapter, Judgement, Verdict
 from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.runs.folder import write_files
