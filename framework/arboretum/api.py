@@ -32,11 +32,13 @@ from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.certificate import Certificate, Certified
+from arboretum.model.chapters import Chaptered
 from arboretum.model.charts import Axis, BarChart, DotChart, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.grid import Grid
-from arboretum.model.judgement import Cell, Chapter, Claim, Judgement, Known, Verdict
+from arboretum.model.judgement import Cell, Chapter, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
+from arboretum.model.observed import Observed
 from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
@@ -66,6 +68,7 @@ __all__ = [
     "Certified",
     "Cell",
     "Chapter",
+    "Chaptered",
     "Claim",
     "Column",
     "ColumnKind",
@@ -93,6 +96,7 @@ __all__ = [
     "LineChart",
     "Monotony",
     "Node",
+    "Observed",
     "OrdinalThreshold",
     "Pairwise",
     "Panels",
@@ -126,6 +130,8 @@ __all__ = [
     "VerificationError",
     "closest",
     "counterexample_to_monotony",
+    "csv_text",
+    "fared",
     "form_of",
     "grow",
     "hookimpl",
@@ -133,6 +139,7 @@ __all__ = [
     "param",
     "read_dates",
     "roc_auc",
+    "standard_error",
     "unknown",
     "value_of",
     "warm_up",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,11 +9,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Cell, Chapter, Claim, Grid, Judgement, Verdict
+from arboretum.api import Cell, Claim, Grid, Judgement, csv_text
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS, GROUPS, TABLES_PER_GROUP, TYPES, published
 
-LIMIT = 4.0
-"""Standard errors within which a cell passes, and within which two algorithms may change places in Table 5."""
 TIED = 2.0
 """Two algorithms whose means differ by less, in standard errors of their paired difference, are called tied."""
 MEANS = "means of Tables 1–4"
@@ -89,22 +85,24 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     spread, tables = everything.deviation, published().tables
     parts = {f"Table {g}": (sample, tables[g - 1], TABLES_PER_GROUP) for g, sample in groups.items()}
     parts[MEANS] = everything, tables.mean(axis=0), GROUPS * TABLES_PER_GROUP
-    cells = {name: _cells(name, *part, spread) for name, part in parts.items()}
-    pictures = {_file(name): _picture(name, sample, cells[name], everything) for name, (sample, _, _) in parts.items()}
-    files = {f"{_file(name)}.csv": _table(cells[name]) for name in parts} | {"table_5.csv": _table_5(everything)}
-    chapters = [
-        Chapter(
-            name=f"group {name[-1]}" if name != MEANS else "all groups",
-            settings={"group": name[-1] if name != MEANS else "all", "tables": sample.n},
-            metrics=_metrics(sample, cells[name]),
-            files={f"{_file(name)}.csv": _table(cells[name])} | ({"table_5.csv": _table_5(everything)} if name == MEANS else {}),
-            pictures=(_file(name),),
-        )
-        for name, (sample, _, _) in parts.items()
-    ]
-    flat = [cell for found in cells.values() for cell in found]
+    chapters = {name: _chapter(name, *part, everything) for name, part in parts.items()}
     claims = [_best_two(everything, cost) for cost in range(len(COSTS))]
-    return Judgement(flat, claims, files, pictures, chapters, _notes(everything, cells, spread))
+    told = Judgement(claims=claims, notes=_notes(everything, {name: chapter.cells for name, chapter in chapters.items()}, spread))
+    return Judgement.joined([*chapters.values(), told])
+
+
+def _chapter(name: str, sample: Sample, paper: np.ndarray, behind: int, everything: Sample) -> Judgement:
+    """One of Tables 1 to 4, or their means with Table 5."""
+    cells, group = _cells(name, sample, paper, behind, everything.deviation), "all" if name == MEANS else name[-1]
+    tables = {f"{_file(name)}.csv": _table(cells)} | ({"table_5.csv": _table_5(everything)} if name == MEANS else {})
+    return Judgement.of_chapter(
+        f"group {group}" if name != MEANS else "all groups",
+        {"group": group, "tables": sample.n},
+        _metrics(sample),
+        cells=cells,
+        tables=tables,
+        pictures={_file(name): _picture(name, sample, cells, everything)},
+    )
 
 
 def _file(name: str) -> str:
@@ -119,7 +117,7 @@ def _cells(name: str, sample: Sample, paper: np.ndarray, behind: int, spread: np
     return [
         Cell.judged(
             name, algorithm, cost, float(paper[i, j]), float(sample.mean[i, j]),
-            float(spread[i, j]) * math.sqrt(1 / sample.n + 1 / behind), n=sample.n, limit=LIMIT,
+            float(spread[i, j]) * math.sqrt(1 / sample.n + 1 / behind), n=sample.n,
         )
         for i, algorithm in enumerate(ALGORITHMS)
         for j, cost in enumerate(COSTS)
@@ -127,7 +125,7 @@ def _cells(name: str, sample: Sample, paper: np.ndarray, behind: int, spread: np
     ]  # fmt: skip
 
 
-def _metrics(sample: Sample, cells: Sequence[Cell]) -> dict[str, float]:
+def _metrics(sample: Sample) -> dict[str, float]:
     """``h_av/max_ent`` is a mean relative difference."""
     means = {
         f"{cost}/{algorithm.replace('/', '_')}": float(sample.mean[i, j])
@@ -135,9 +133,7 @@ def _metrics(sample: Sample, cells: Sequence[Cell]) -> dict[str, float]:
         for i, algorithm in enumerate(ALGORITHMS)
     }
     counts = {"tables": float(sample.n), "tables_left_out": float(sample.single)}
-    failing = {"cells_failing": float(sum(cell.verdict is Verdict.FAIL for cell in cells))}
-    far = {"largest_deviation": max(abs(cell.deviation) for cell in cells)} if cells else {}
-    return {**means, **counts, **failing, **far}
+    return {**means, **counts}
 
 
 def ranked(sample: Sample, cost: int) -> list[int]:
@@ -146,25 +142,24 @@ def ranked(sample: Sample, cost: int) -> list[int]:
 
 
 def _best_two(sample: Sample, cost: int) -> Claim:
-    """Table 5: the set of the best two.  Another set passes where the published one is within LIMIT paired errors of ours."""
+    """Table 5: the set of the best two.  Another set passes where the published one is within ``Cell.LIMIT`` paired errors of ours."""
     name = list(COSTS)[cost]
     order = ranked(sample, cost)
     ours, wanted = set(order[:2]), {ALGORITHMS.index(algorithm) for algorithm in published().best[name]}
     worst = []
     for missing in sorted(wanted - ours):
         difference, error = sample.paired(cost, missing, order[1])
-        worst.append(difference <= LIMIT * error)
+        worst.append(difference <= Cell.LIMIT * error)
     words = [f"ours: {_named(sample, cost, order[0])}, {_named(sample, cost, order[1])}, then {_named(sample, cost, order[2])}"]
     words += [_difference(sample, cost, a, b) for a, b in ((order[0], order[1]), (order[1], order[2]))]
     words += [
         f"{ALGORITHMS[a]} of the paper's two is {_named(sample, cost, a).split()[1]} here, "
-        + ("within" if good else "beyond") + f" {LIMIT:g} standard errors of our second"
+        + ("within" if good else "beyond") + f" {Cell.LIMIT:g} standard errors of our second"
         for a, good in zip(sorted(wanted - ours), worst, strict=True)
     ]  # fmt: skip
     words.append(_in_the_paper(sample, cost, *sorted(wanted)))
     pair = " and ".join(ALGORITHMS[a] for a in sorted(wanted))
-    verdict = Verdict.PASS if all(worst) else Verdict.FAIL
-    return Claim(f"Table 5, {name} ({COST_NAMES[cost]}): the best two are {pair}", verdict, "; ".join(words))
+    return Claim.judged(f"Table 5, {name} ({COST_NAMES[cost]}): the best two are {pair}", all(worst), "; ".join(words))
 
 
 def _named(sample: Sample, cost: int, a: int) -> str:
@@ -197,7 +192,7 @@ def _table(cells: Sequence[Cell]) -> str:
             cell = at.get((algorithm, cost))
             row += ["", "", ""] if cell is None else [f"{cell.ours:.6f}", f"{cell.published:.6f}", f"{cell.deviation:.2f}"]
         rows.append(row)
-    return _csv([header, *rows])
+    return csv_text([header, *rows])
 
 
 def _table_5(sample: Sample) -> str:
@@ -214,13 +209,7 @@ def _table_5(sample: Sample) -> str:
             best = "yes" if ALGORITHMS[a] in published().best[name] else "no"
             share = f"{sample.optimal[cost, a] / sample.n:.4f}"
             rows.append([name, rank + 1, ALGORITHMS[a], f"{sample.mean[a, cost]:.6f}", share, best, *before])
-    return _csv([header, *rows])
-
-
-def _csv(rows: Sequence[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    return csv_text([header, *rows])
 
 
 def _picture(name: str, sample: Sample, cells: Sequence[Cell], everything: Sample) -> Grid:

@@ -11,11 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arboretum.api import Chapter, Claim, Context, House, Judgement, Piece, Problem, Status, Verdict, VerificationError
+from arboretum.api import Chapter, Claim, Context, House, Judgement, Piece, Problem, Status, VerificationError, csv_text
 from arboretum_regularized.measuring import Measured
 from arboretum_regularized.protocol import lesson, price_list
 from arboretum_regularized.published import PRICES, RANDOM, UNIT
-from arboretum_regularized.results import as_csv
 from arboretum_regularized.study import recipe
 
 TABLES = {"monk1": PRICES, "monk2": PRICES, "monk3": PRICES, "iris": PRICES, "breast-w": PRICES, "house-votes": (UNIT,)}
@@ -27,13 +26,13 @@ MEGABYTES = 1500
 COST = 200.0
 
 
-def pieces(prices: Sequence[str], variants: Sequence[str], names: Sequence[str]) -> list[Piece]:
-    """One per table, price setting and reading; ``names``: of data sets, none: all."""
+def pieces(paper: Any) -> list[Piece]:
+    """One per table, price setting and reading."""
     return [
         Piece({"chapter": "certified", "dataset": name, "prices": p, "variant": v}, COST)
-        for name, proven in TABLES.items() if not names or name in names
-        for p in proven if p in prices
-        for v in variants
+        for name, proven in TABLES.items() if paper.wants(name)
+        for p in proven if p in paper.prices
+        for v in paper.variants
     ]  # fmt: skip
 
 
@@ -87,7 +86,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
             f"ratio to the least, {variant} variant, {prices} prices",
             {"prices": prices, "variant": variant},
             {f"{what}/{method}": number for method, own in by_method.items() for what, number in _summary(own).items()},
-            {"certified.csv": as_csv(rows)},
+            {"certified.csv": csv_text(rows)},
         )
         for (prices, variant), by_method in ratios.items()
     ]
@@ -98,7 +97,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
         + "."
         for (prices, variant), own in ratios.items()
     ]
-    return Judgement((), [_theorem(promised)] if promised else (), {"certified.csv": as_csv(rows)}, {}, chapters, notes)
+    return Judgement((), [_theorem(promised)] if promised else (), {"certified.csv": csv_text(rows)}, {}, chapters, notes)
 
 
 def _summary(ratios: Sequence[float]) -> dict[str, float]:
@@ -112,4 +111,4 @@ def _theorem(promised: Mapping[str, Sequence[tuple[float, float]]]) -> Claim:
         f"{method} at most {max(ratio for ratio, _ in pairs):.3f} ({len(pairs)} proven), promised {min(most for _, most in pairs):,.0f} or more"
         for method, pairs in promised.items()
     )
-    return Claim("Theorem 1: expected cost is at most 20γ times the least", Verdict.PASS if holds else Verdict.FAIL, ", ".join(words))
+    return Claim.judged("Theorem 1: expected cost is at most 20γ times the least", holds, ", ".join(words))

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Claim, Verdict
+from arboretum.api import Claim
 from arboretum_regularized.known_differences import DRIFT
 from arboretum_regularized.published import AUTHORS, BASES, PAPER, PRICES, RANDOM, UNIT, called, published
 from arboretum_regularized.results import FAMILY, WORDS, Part, Results, as_published
@@ -58,8 +58,7 @@ def claims(found: Results) -> list[Claim]:
             continue
         evidence = "; ".join(f"{variant} variant: {'no, ' if a.holds is False else ''}{a.words}" for variant, a in known.items())
         reason = _reason(prices, base, question, known) if judged.holds is False else ""
-        verdict = {None: Verdict.OPEN, True: Verdict.PASS, False: Verdict.KNOWN if reason else Verdict.FAIL}[judged.holds]
-        made.append(Claim(f"{prices.capitalize()} prices: {sentence}", verdict, evidence, reason))
+        made.append(Claim.judged(f"{prices.capitalize()} prices: {sentence}", judged.holds, evidence, reason))
     return made
 
 

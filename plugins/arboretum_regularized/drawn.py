@@ -5,15 +5,13 @@ No branch below 1 % of the data set (the paper's "minimum leaf size"), unit pric
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Cell, Chapter, House, Judgement, Piece, Verdict
-from arboretum_regularized.published import published
-from arboretum_regularized.results import LIMIT, as_csv
+from arboretum.api import Cell, House, Judgement, Piece, csv_text
+from arboretum_regularized.published import UNIT, published
 
 DATASETS = {"breast-w": 20.0, "obesity": 50.0, "shoppers": 150.0, "spambase": 150.0, "speed-dating": 300.0}
 """The data sets drawn, and what a piece costs."""
@@ -24,12 +22,12 @@ LEAF, TAUGHT = 0.01, 0.7
 """Least branch as a share of the data set, and the share of it that teaches."""
 
 
-def pieces(names: Sequence[str]) -> list[Piece]:
-    """One per data set and split, one split where no caption has numbers; ``names``: of data sets, none: all."""
+def pieces(paper: Any) -> list[Piece]:
+    """One per data set and split, one split where no caption has numbers; none without unit prices."""
     captioned = {name for name, _ in published().captions}
     return [
         Piece({"chapter": "drawn", "dataset": name, "seed": seed}, cost)
-        for name, cost in DATASETS.items() if not names or name in names
+        for name, cost in DATASETS.items() if UNIT in paper.prices and paper.wants(name)
         for seed in range(published().runs if name in captioned else 1)
     ]  # fmt: skip
 
@@ -62,14 +60,10 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
             rows.append([dataset, preset, len(own), f"{auc.mean():.4g}", spread[0], f"{height.mean():.4g}", spread[1], f"{leaves.mean():.4g}"])
             if len(own) >= published().runs and (dataset, preset) in published().captions:
                 printed = zip(published().captions[dataset, preset], (auc, height), PRINTED.items(), strict=True)
-                cells += [_cell(dataset, preset, word, value, values, digit) for value, values, (word, digit) in printed]
+                cells += [
+                    Cell.of_runs(f"captions of drawn trees: {word}", dataset, preset, value, values, 1, rounding=digit)
+                    for value, values, (word, digit) in printed
+                ]  # a caption is of one tree
     cells.sort(key=lambda cell: cell.table)
-    tables = {"drawn_trees.csv": as_csv(rows)}
-    metrics = {"trees": float(len(pictures)), **{f"cells_{v.value}": float(sum(c.verdict is v for c in cells)) for v in Verdict}}
-    return Judgement(cells, (), tables, pictures, [Chapter("drawn trees (Figures 1, 16 to 30)", {}, metrics, tables, tuple(pictures))])
-
-
-def _cell(dataset: str, preset: str, word: str, value: float, values: np.ndarray, digit: float) -> Cell:
-    """A caption is of one tree, printed to so many digits: s √(1/r + 1), and what rounding may hide."""
-    error = math.hypot(float(values.std(ddof=1)) * math.sqrt(1.0 / len(values) + 1.0), digit / math.sqrt(12.0))
-    return Cell.judged(f"captions of drawn trees: {word}", dataset, preset, value, float(values.mean()), error, n=len(values), limit=LIMIT)
+    told = {"metrics": {"trees": float(len(pictures))}, "tables": {"drawn_trees.csv": csv_text(rows)}, "pictures": pictures}
+    return Judgement.of_chapter("drawn trees (Figures 1, 16 to 30)", {}, cells=cells, **told)

@@ -14,12 +14,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Chapter, Claim, Context, House, Judgement, Piece, Problem, Scores, Verdict
+from arboretum.api import Claim, Context, House, Judgement, Piece, Problem, Scores, csv_text
 from arboretum_regularized.claims import MEASURABLE
 from arboretum_regularized.measuring import Measured
 from arboretum_regularized.protocol import Lesson, lesson, price_list, taught
 from arboretum_regularized.published import PAPER, UNIT
-from arboretum_regularized.results import as_csv
 from arboretum_regularized.study import recipe
 
 DATASETS = {"covertype": 900.0, "bioresponse": 700.0}
@@ -30,11 +29,11 @@ SPLITS = 5
 OVER = ("seconds over objects", "seconds over tests", "depth over the logarithm of objects")
 
 
-def pieces(names: Sequence[str]) -> list[Piece]:
-    """One per data set and split; ``names``: of data sets, none: all."""
+def pieces(paper: Any) -> list[Piece]:
+    """One per data set and split; none where no times are asked for."""
     return [
         Piece({"chapter": "growth", "dataset": name, "seed": seed}, cost)
-        for name, cost in DATASETS.items() if not names or name in names
+        for name, cost in DATASETS.items() if paper.times and paper.wants(name)
         for seed in range(SPLITS)
     ]  # fmt: skip
 
@@ -93,11 +92,11 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
         _claim(height, laws, OVER[2:], both, lambda log_n: log_n.low <= 1.0 <= log_n.high),
     ]
     rows = [[name, *line[:2], *(f"{x:.6g}" for x in line[2:])] for name, own in found.items() for line in own]
-    tables = {"growth.csv": as_csv([["dataset", "method", "cut", "objects", "tests", "seconds", "average_depth"], *rows])}
+    tables = {"growth.csv": csv_text([["dataset", "method", "cut", "objects", "tests", "seconds", "average_depth"], *rows])}
     pictures = {f"growth_{name}_{kind}": _chart(name, own, kind) for name, own in found.items() for kind in ("objects", "tests")}
     metrics = {f"{name}/{method}/{over}": law.middle for (name, method), own in laws.items() for over, law in zip(OVER, own, strict=True)}
-    chapter = Chapter("growing time (Figure 15)", {"datasets": ",".join(found)}, metrics, tables, tuple(pictures))
-    return Judgement((), claims, tables, pictures, [chapter])
+    told = {"claims": claims, "tables": tables, "pictures": pictures}
+    return Judgement.of_chapter("growing time (Figure 15)", {"datasets": ",".join(found)}, metrics, **told)
 
 
 def _means(splits: Sequence[Sequence[Sequence[Any]]]) -> list[list[Any]]:
@@ -148,8 +147,8 @@ def _claim(sentence: str, laws: Mapping[tuple[str, str], Sequence[Exponent]], ov
     answers = [holds(*own) for own in shown.values()]
     undecided = not ready or (None in answers and False not in answers)
     words = (f"{name}, {method}: " + ", ".join(f"{w} {law}" for w, law in zip(over, own, strict=True)) for (name, method), own in shown.items())
-    verdict = Verdict.OPEN if undecided else Verdict.PASS if all(answers) else Verdict.FAIL
-    return Claim(f"Figure 15 (two data sets, unit prices): {sentence}", verdict, "exponents of " + "; ".join(words))
+    told = f"Figure 15 (two data sets, unit prices): {sentence}"
+    return Claim.judged(told, None if undecided else all(answers), "exponents of " + "; ".join(words))
 
 
 def _chart(name: str, own: Sequence[Sequence[Any]], kind: str) -> Any:

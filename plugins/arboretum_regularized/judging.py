@@ -1,4 +1,4 @@
-"""What the results say of the paper's numbers: cells, tables, chapters; claims, pictures and chapters have modules of their own."""
+"""The chapter of the twenty data sets: its pieces, and what their results say of the paper's numbers."""
 
 from __future__ import annotations
 
@@ -8,42 +8,38 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Cell, Chapter, Claim, Judgement, Verdict
-from arboretum_regularized import certified, drawn, growth, sweep
+from arboretum.api import Cell, Chapter, Claim, House, Judgement, Piece, Verdict, csv_text, fared, standard_error
+from arboretum_regularized import sweep
 from arboretum_regularized.claims import claims
 from arboretum_regularized.known_differences import known
-from arboretum_regularized.published import ALGORITHMS, AUTHORS, MEASURES, PAPER, UNIT, called, published
-from arboretum_regularized.results import LIMIT, WORDS, Part, Results, as_csv, error_of
+from arboretum_regularized.published import ALGORITHMS, AUTHORS, MEASURES, PAPER, PRICES, UNIT, VARIANTS, called, published
+from arboretum_regularized.results import WORDS, Part, Results
 from arboretum_regularized.showing import pictures_of, rank_tables
 
-CHAPTERS = {"certified": certified, "drawn": drawn, "growth": growth}
-"""What a piece may be of but the twenty data sets: name → module with ``pieces``, ``work`` and ``judge``."""
+def pieces(paper: Any) -> list[Piece]:
+    """One per data set, price setting, reading and split; those of one data set side by side."""
+    return [
+        Piece({"dataset": name, "seed": seed, "prices": prices, "variant": variant, "times": paper.times}, paper.cost(name))
+        for name in sorted(filter(paper.wants, published().datasets), key=paper.cost)
+        for seed in range(max(paper.seeds, paper.seeds_small, paper.seeds_judged))
+        for prices in PRICES if prices in paper.prices
+        for variant in VARIANTS if variant in paper.variants and seed < paper.splits(name, prices, variant)
+    ]  # fmt: skip
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """All algorithms on one split."""
+    from arboretum_regularized.study import study
+
+    return study(house, key, seed)
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
-    """See :class:`~arboretum_regularized.reproduction.Regularized`."""
-    by_chapter: dict[str, list[tuple[Mapping[str, Any], Any]]] = {}
-    for key, result in results:
-        by_chapter.setdefault(key.get("chapter", ""), []).append((key, result))
-    found, parts = Results.of(by_chapter.pop("", [])), []
-    if found.found:
-        parts = [_study(found), sweep.judge(found)]
-    parts += [module.judge(by_chapter[name]) for name, module in CHAPTERS.items() if name in by_chapter]
-    return _joined(parts)
-
-
-def _joined(parts: Sequence[Judgement]) -> Judgement:
-    """One after the other."""
-    listed = {name: [one for part in parts for one in getattr(part, name)] for name in ("cells", "claims", "chapters", "notes")}
-    mapped = {name: {key: v for part in parts for key, v in getattr(part, name).items()} for name in ("tables", "pictures")}
-    return Judgement(**listed, **mapped) if parts else Judgement()
-
-
-def _study(found: Results) -> Judgement:
-    """The twenty data sets."""
+    """The twenty data sets: cells, sentences, tables and pictures, one chapter per part; and Figure 2."""
+    found = Results.of(results)
     found_cells, pictures = cells(found), pictures_of(found)
     tables = {"results.csv": results_table(found)} | rank_tables(found)
-    return Judgement(
+    whole = Judgement(
         cells=found_cells,
         claims=[*claims(found), *one_sided(found, found_cells)],
         tables=tables,
@@ -51,13 +47,13 @@ def _study(found: Results) -> Judgement:
         chapters=[chapter(found, part, found_cells, tables, pictures) for part in found.parts],
         notes=notes(found, found_cells),
     )
+    return Judgement.joined([whole, sweep.judge(found)])
 
 
 def cells(found: Results) -> list[Cell]:
     """One per published mean of five runs, with the results of the paper's reading in words.
 
-    No cell where fewer splits than the paper's five (``fraction`` may cut a data set off after two), or splits that all
-    agree, say nothing of the error.
+    No cell where fewer splits than the paper's five (``fraction`` may cut a data set off after two) say nothing of the error.
     """
     ours, printed, runs = Part(UNIT, AUTHORS), Part(UNIT, PAPER), published().runs
     made = []
@@ -65,19 +61,14 @@ def cells(found: Results) -> list[Cell]:
         for dataset in found.datasets(ours):
             for algorithm in ALGORITHMS:
                 value = published().results.get((dataset, algorithm, measure))
-                values = found.values(ours, dataset, algorithm, measure)
-                error = error_of(values) if len(values) >= runs else 0.0
-                if value is None or error <= 0.0:
+                if value is None:
                     continue
                 other = found.mean(printed, dataset, algorithm, measure)
                 aside = "" if math.isnan(other) else f"paper variant {other:.4g} ± {found.error(printed, dataset, algorithm, measure):.2g}"
-                made.append(
-                    Cell.judged(
-                        WORDS[measure][0], dataset, algorithm, value, float(values.mean()), error, n=len(values), limit=LIMIT,
-                        known=known(found, dataset, algorithm, measure, value), aside=aside,
-                    )
-                )  # fmt: skip
-    return made
+                reason = known(found, dataset, algorithm, measure, value)
+                values = found.values(ours, dataset, algorithm, measure)
+                made.append(Cell.of_runs(WORDS[measure][0], dataset, algorithm, value, values, runs, known=reason, aside=aside))
+    return [cell for cell in made if cell]
 
 
 def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
@@ -94,14 +85,14 @@ def one_sided(found: Results, made: Sequence[Cell]) -> list[Claim]:
         for name, row in rows.items():
             values = [found.values(Part(UNIT, AUTHORS), name, cell.column, measure) for cell in row]
             together = np.mean([(v - cell.published) / v.std(ddof=1) for v, cell in zip(values, row, strict=True)], axis=0)
-            deviation, above = float(together.mean()) / error_of(together), sum(cell.deviation > 0 for cell in row)
-            beyond |= abs(deviation) > LIMIT
+            deviation, above = float(together.mean()) / standard_error(together, published().runs), sum(cell.deviation > 0 for cell in row)
+            beyond |= abs(deviation) > Cell.LIMIT
             if abs(deviation) > 2.0:
                 far.append((-abs(deviation), f"{name} {deviation:+.2f} ({above} of {len(row)} above)"))
         if rows:
             words = f"standard errors of the mean over the algorithms, beyond two: {', '.join(text for _, text in sorted(far)) or 'none'}"
             sentence = f"Unit prices: taken together the algorithms of every data set ({len(rows)}) have the published {table}"
-            told.append(Claim(sentence, Verdict.FAIL if beyond else Verdict.PASS, words))
+            told.append(Claim.judged(sentence, not beyond, words))
     return told
 
 
@@ -117,7 +108,7 @@ def results_table(found: Results) -> str:
                 n = len(found.found[part, dataset, algorithm])
                 row = [part.prices, part.variant, dataset, called(algorithm, part.prices), n]
                 rows.append([*row, *("" if math.isnan(x) else f"{x:.6g}" for x in numbers)])
-    return as_csv(rows)
+    return csv_text(rows)
 
 
 def chapter(
@@ -132,7 +123,7 @@ def chapter(
             if not np.isnan(means).all():
                 metrics[f"{measure}/{called(algorithm, part.prices)}"] = float(np.nanmean(means))
     if part == Part(UNIT, AUTHORS):
-        metrics |= {f"cells_{verdict.value}": float(sum(c.verdict is verdict for c in made)) for verdict in Verdict}
+        metrics |= fared(made)
     mine = {name: text for name, text in tables.items() if part.slug in name or name == "results.csv"}
     shown = tuple(name for name in pictures if part.slug in name)
     return Chapter(f"{part.variant} variant, {part.prices} prices", {"prices": part.prices, "variant": part.variant}, metrics, mine, shown)

@@ -1,7 +1,7 @@
 """Reasons why a published number does not come out here, each with what it predicts that number to be.
 
 A prediction is computed from our own runs.  A cell is explained only where the published number lies inside it, within
-:data:`REACH` standard errors of a cell: half of what a cell itself is allowed, for these reasons were looked for afterwards.
+two standard errors of a cell: half of what a cell itself is allowed, for these reasons were looked for afterwards.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import numpy as np
 from arboretum.api import Known
 from arboretum_regularized.published import AUTHORS, UNIT
 from arboretum_regularized.published import published as printed
-from arboretum_regularized.results import Part, Results, error_of
+from arboretum_regularized.results import Part, Results
 
-REACH = 2.0
-"""Standard errors by which a prediction is widened."""
 NO_DROP = 0.01
 """What the paper's own rule calls no drop of a validation AUC."""
 DRIFT = (
@@ -52,9 +50,10 @@ def _of_ties(found: Results, dataset: str, measure: str) -> Known | None:
     if not shifts:
         return None
     by_order, values = [0.0, *np.mean(shifts, axis=0).tolist()], found.values(JUDGED, dataset, "BAL", measure)
-    low, high = (float(values.mean()) + side(by_order) for side in (min, max))
+    means = float(values.mean()) + min(by_order), float(values.mean()) + max(by_order)
     source = f"{len(by_order)} orders of the columns on {len(shifts)} splits"
-    return _widened("many tests are equally balanced, and which comes first depends on the order", low, high, values, values, source)
+    reason = "many tests are equally balanced, and which comes first depends on the order"
+    return Known.widened(reason, means, (values, values), printed().runs, source)
 
 
 def _place(measure: str) -> int:
@@ -85,10 +84,6 @@ def _of_choice(found: Results, dataset: str, algorithm: str, noted: str, what: s
         return None
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     reason = f"{what} is chosen on few rows and changes with the split: {low:g} gives {means[low]:.4g} here, {high:g} {means[high]:.4g}"
-    source = f"{max(map(len, by_value.values()))} splits, ± {REACH:g} standard errors"
-    ends = (np.array(by_value[value]) for value in (low, high))
-    return _widened(reason, means[low], means[high], *ends, source)
-
-
-def _widened(reason: str, low: float, high: float, at_low: np.ndarray, at_high: np.ndarray, source: str) -> Known:
-    return Known(reason, low - REACH * error_of(at_low), high + REACH * error_of(at_high), source)
+    source = f"{max(map(len, by_value.values()))} splits, ± {Known.REACH:g} standard errors"
+    ends = np.array(by_value[low]), np.array(by_value[high])
+    return Known.widened(reason, (means[low], means[high]), ends, printed().runs, source)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import ConfigError, House, Judgement, Piece, param, unknown
+from arboretum.api import Chaptered, ConfigError, House, Piece, param, unknown
 from arboretum_regularized.published import AUTHORS, PRICES, UNIT, VARIANTS, published
 
 COST = {
@@ -29,7 +29,7 @@ def _chosen(values: Any) -> tuple[str, ...]:
 
 
 @attrs.frozen
-class Regularized:
+class Regularized(Chaptered):
     """Test AUC, expected cost and size of eleven algorithms on twenty data sets, with unit and with random prices.
 
     Per data set and split (70/10/20, stratified, seeds 0, 1, …): five k-means bins, one-hot tests, identical rows merged,
@@ -39,13 +39,10 @@ class Regularized:
     from run to run.
     """
 
-    kind: ClassVar[str] = "reproduction"
     name: ClassVar[str] = "regularized"
     paper: ClassVar[str] = (
         "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with complexity guarantees"
     )
-    capabilities: ClassVar[tuple] = ()
-
     datasets: tuple[str, ...] = param((), "of the twenty, those to study; none named: all", converter=_chosen)
     seeds: int = param(5, "splits per data set, as in the paper", ge=1)
     seeds_small: int = param(
@@ -75,27 +72,19 @@ class Regularized:
             if field != "datasets" and not getattr(self, field):
                 raise ConfigError(f"reproduction.{field} must name at least one of {', '.join(values)}")
 
-    def pieces(self, fraction: float) -> Sequence[Piece]:
-        """A piece per data set, price setting, reading and split, those of one data set side by side; ``fraction`` of them,
-        those of the quickest data sets.  With them the pieces of the other chapters, but for Figure 15 where no times are asked for."""
-        from arboretum_regularized import certified, drawn, growth
+    def wants(self, dataset: str) -> bool:
+        """Whether it is one of those to study."""
+        return not self.datasets or dataset in self.datasets
 
-        names = [name for name in published().datasets if not self.datasets or name in self.datasets]
-        found = [
-            Piece({"dataset": name, "seed": seed, "prices": prices, "variant": variant, "times": self.times}, float(COST[name]))
-            for name in sorted(names, key=COST.__getitem__)
-            for seed in range(max(self.seeds, self.seeds_small, self.seeds_judged))
-            for prices in PRICES if prices in self.prices
-            for variant in VARIANTS if variant in self.variants and seed < self.splits(name, prices, variant)
-        ]  # fmt: skip
-        found = found if "study" in self.chapters else []
-        found += certified.pieces(self.prices, self.variants, self.datasets) if "certified" in self.chapters else []
-        found += drawn.pieces(self.datasets) if "drawn" in self.chapters and UNIT in self.prices else []
-        found += growth.pieces(self.datasets) if "growth" in self.chapters and self.times else []
-        if not found:
-            raise ConfigError(f"nothing to do: {', '.join(self.chapters)} of these data sets, prices and times have no piece; name others")
-        found.sort(key=lambda piece: piece.cost)  # stable: pieces of a data set stay together
-        return found[: max(1, round(fraction * len(found)))]
+    def parts(self) -> Mapping[str, Any]:
+        from arboretum_regularized import certified, drawn, growth, judging
+
+        parts = dict(zip(CHAPTERS, (judging, certified, drawn, growth), strict=True))
+        return {name: part for name, part in parts.items() if name in self.chapters}
+
+    def cost(self, dataset: str) -> float:
+        """Of each of its pieces."""
+        return float(COST[dataset])
 
     def splits(self, name: str, prices: str, variant: str) -> int:
         """How many splits of a data set there are in a part."""
@@ -110,16 +99,3 @@ class Regularized:
         for prices in self.prices:
             for variant in self.variants:
                 study(house, {"dataset": "iris", "seed": 0, "prices": prices, "variant": variant, "times": self.times}, 0)
-
-    def work(self, key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
-        """All algorithms on one split, or a piece of another chapter."""
-        from arboretum_regularized.judging import CHAPTERS as others
-        from arboretum_regularized.study import study
-
-        return others[key["chapter"]].work(key, seed, house) if "chapter" in key else study(house, key, seed)
-
-    def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
-        """Published means beside ours, claims, ranks with tests, pictures; one chapter per price setting and reading."""
-        from arboretum_regularized.judging import judge
-
-        return judge(results)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Scores
+from arboretum.api import Observed, Scores
 from arboretum_regularized.published import AUTHORS, PRICES, UNIT, VARIANTS, called, published
 
 WORDS = {
@@ -31,10 +28,6 @@ FAMILY = {
     "CART": ("CART", "ECART", "ASR", "IP", "BAL", "pCART", "pECART"),
 }
 """Plain algorithm → the seven that the paper ranks together."""
-
-
-LIMIT = 4.0
-"""Standard errors within which a cell passes."""
 
 
 @attrs.frozen
@@ -59,10 +52,9 @@ PARTS = tuple(Part(prices, variant) for prices in PRICES for variant in VARIANTS
 
 
 @attrs.frozen(eq=False)
-class Results:
+class Results(Observed):
     """found : (part, data set, algorithm) → what was noted of each split.   facts : data set → rows, objects, tests."""
 
-    found: Mapping[tuple[Part, str, str], Sequence[Mapping[str, Any]]]
     facts: Mapping[str, Mapping[str, Any]]
 
     @staticmethod
@@ -88,21 +80,6 @@ class Results:
         known = {part for part, _, _ in self.found}
         return tuple(part for part in PARTS if part in known)
 
-    def values(self, part: Part, dataset: str, algorithm: str, measure: str) -> np.ndarray:
-        """float64[splits]: what each split gave; those without a value left out."""
-        noted = self.found.get((part, dataset, algorithm), ())
-        return np.array([one[measure] for one in noted if one.get(measure) is not None], np.float64)
-
-    def mean(self, part: Part, dataset: str, algorithm: str, measure: str) -> float:
-        """The mean over splits; NaN without results."""
-        values = self.values(part, dataset, algorithm, measure)
-        return float(values.mean()) if len(values) else float("nan")
-
-    def error(self, part: Part, dataset: str, algorithm: str, measure: str) -> float:
-        """The standard error of that mean; NaN for fewer than two splits."""
-        values = self.values(part, dataset, algorithm, measure)
-        return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-
     def scores(self, part: Part, measure: str, algorithms: Sequence[str]) -> Scores:
         """Means per data set, with their standard errors; seconds without the pruned trees' cutting."""
         names, (words, higher) = self.datasets(part), WORDS[measure]
@@ -110,14 +87,6 @@ class Results:
         both = np.array([table[name] for name in names]).reshape(len(names), 2, len(algorithms))
         shown = [called(a, part.prices) for a in algorithms]
         return Scores(words, shown, names, both[:, 0], higher, both[:, 1])
-
-
-def error_of(values: np.ndarray) -> float:
-    """s·√(1/r + 1/5): standard error of the difference between a mean of our r splits and one of the paper's five.
-
-    s is the standard deviation of our splits; 0 where one split has a value.
-    """
-    return float(values.std(ddof=1)) * math.sqrt(1.0 / len(values) + 1.0 / published().runs) if len(values) > 1 else 0.0
 
 
 @lru_cache(maxsize=1)
@@ -129,10 +98,3 @@ def as_published() -> Results:
     for (dataset, algorithm), value in paper.seconds.items():
         found[Part(UNIT, AUTHORS), dataset, algorithm][0]["seconds"] = value
     return Results(found, {})
-
-
-def as_csv(rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as text."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()

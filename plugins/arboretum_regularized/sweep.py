@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arboretum.api import Axis, Cell, Chapter, Judgement, Line, LineChart, Panels, Verdict
+from arboretum.api import Axis, Cell, Judgement, Line, LineChart, Panels, csv_text
 from arboretum_regularized.published import AUTHORS, UNIT, published
-from arboretum_regularized.results import LIMIT, Part, Results, as_csv, error_of
+from arboretum_regularized.results import Part, Results
 
 NAME = "lambda_sweep"
 MEASURES = {"valid_roc_auc": 1, "roc_auc": 2, "expected_cost": 3, "n_nodes": 4}
@@ -28,29 +28,25 @@ def judge(found: Results) -> Judgement:
                 swept[algorithm, dataset, lam] = {measure: numbers[:, place] for measure, place in MEASURES.items()}
     if not swept:
         return Judgement()
-    cells = _cells(swept)
     head = ["algorithm", "dataset", "lambda", "splits", *(m + e for m in MEASURES for e in ("", "_sd"))]
     rows = [
         [*place, len(own["n_nodes"]), *(f"{x:.6g}" for v in own.values() for x in (v.mean(), v.std(ddof=1) if len(v) > 1 else 0.0))]
         for place, own in swept.items()
     ]
-    metrics = {f"cells_{verdict.value}": float(sum(c.verdict is verdict for c in cells)) for verdict in Verdict}
-    tables, shown = {f"{NAME}.csv": as_csv([head, *rows])}, {NAME: _panels(swept)}
-    chapter = Chapter("trade-off λ (Figure 2)", {"prices": UNIT, "variant": AUTHORS}, metrics, tables, tuple(shown))
-    return Judgement(cells=cells, tables=tables, pictures=shown, chapters=[chapter])
+    settings = {"prices": UNIT, "variant": AUTHORS}
+    tables, shown = {f"{NAME}.csv": csv_text([head, *rows])}, {NAME: _panels(swept)}
+    return Judgement.of_chapter("trade-off λ (Figure 2)", settings, {}, cells=_cells(swept), tables=tables, pictures=shown)
 
 
 def _cells(swept: dict[tuple[str, str, float], dict[str, np.ndarray]]) -> list[Cell]:
     """One per published mean; none where splits are too few or all agree."""
-    made = []
-    for measure, (title, printed) in JUDGED.items():
-        for (algorithm, dataset, lam), own in swept.items():
-            values = own[measure][~np.isnan(own[measure])]
-            error = error_of(values) if len(values) >= published().runs else 0.0
-            if algorithm == "EC4.5" and error > 0.0:
-                value = published().sweep[dataset, lam, printed]
-                made.append(Cell.judged(title, dataset, f"{lam:g}", value, float(values.mean()), error, n=len(values), limit=LIMIT))
-    return made
+    runs, printed = published().runs, published().sweep
+    made = [
+        Cell.of_runs(title, dataset, f"{lam:g}", printed[dataset, lam, name], own[measure][~np.isnan(own[measure])], runs)
+        for measure, (title, name) in JUDGED.items()
+        for (algorithm, dataset, lam), own in swept.items() if algorithm == "EC4.5"
+    ]  # fmt: skip
+    return [cell for cell in made if cell]
 
 
 def _panels(swept: dict[tuple[str, str, float], dict[str, np.ndarray]]) -> Panels:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import enum
+import io
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import attrs
+import numpy as np
 
 from arboretum.errors import ContractError
 from arboretum.model.charts import Chart
 from arboretum.model.grid import Grid
-
-LIMIT = 4.0
-"""A cell passes within so many standard errors of the difference, unless its paper's page says otherwise."""
 
 
 class Verdict(enum.Enum):
@@ -25,6 +25,26 @@ class Verdict(enum.Enum):
     KNOWN = "KNOWN"
     OPEN = "OPEN"
 
+    @staticmethod
+    def of(holds: bool | None, reason: str = "") -> Verdict:
+        """Of a sentence that holds, does not, or (None) is not shown.   reason : why it does not."""
+        return {None: Verdict.OPEN, True: Verdict.PASS, False: Verdict.KNOWN if reason else Verdict.FAIL}[holds]
+
+
+def standard_error(values: np.ndarray, behind: int) -> float:
+    """s·√(1/n + 1/N): standard error of the difference between the mean of our n values and a published one of N.
+
+    values : float64[n], s their standard deviation; 0 where they are fewer than two.   behind : N.
+    """
+    return float(values.std(ddof=1)) * math.sqrt(1.0 / len(values) + 1.0 / behind) if len(values) > 1 else 0.0
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows, the headings first, as CSV text (RFC 4180, newline "\\n")."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
 
 @attrs.frozen
 class Known:
@@ -32,6 +52,9 @@ class Known:
 
     source : what these are computed from, runs of ours or a text.   Raises ContractError for a reason that could not be wrong.
     """
+
+    REACH: ClassVar[float] = 2.0
+    """Standard errors by which :meth:`widened` widens: half of what a cell itself is allowed, for reasons are looked for afterwards."""
 
     reason: str
     low: float
@@ -41,6 +64,15 @@ class Known:
     def __attrs_post_init__(self) -> None:
         if not (self.reason and self.source and -math.inf < self.low <= self.high < math.inf):
             raise ContractError(f"a known difference needs a reason, a source, and finite low ≤ high that it predicts; got {self}")
+
+    @staticmethod
+    def widened(reason: str, means: tuple[float, float], at: tuple[np.ndarray, np.ndarray], behind: int, source: str) -> Known:
+        """Predict what lies between two of our means, each widened by :attr:`REACH` standard errors.
+
+        at : float64[n] each, the values behind these means.   behind : as for :func:`standard_error`.
+        """
+        low, high = (standard_error(values, behind) for values in at)
+        return Known(reason, means[0] - Known.REACH * low, means[1] + Known.REACH * high, source)
 
     def explains(self, published: float) -> bool:
         """Whether the prediction holds."""
@@ -57,6 +89,9 @@ class Cell:
     table, row, column : where the paper has it.   error : standard error of ours − published.   n : what ours is a mean of.
     reason : of a KNOWN difference, or one that was looked into in vain.   aside : words beside the verdict.
     """
+
+    LIMIT: ClassVar[float] = 4.0
+    """A cell passes within so many standard errors of the difference, unless its paper's page says otherwise."""
 
     table: str
     row: str
@@ -76,6 +111,21 @@ class Cell:
         if difference == 0.0:
             return 0.0
         return difference / self.error if self.error > 0.0 else math.copysign(math.inf, difference)
+
+    @staticmethod
+    def of_runs(
+        table: str, row: str, column: str, published: float, values: np.ndarray, behind: int,
+        *, rounding: float = 0.0, known: Known | None = None, aside: str = "",
+    ) -> Cell | None:  # fmt: skip
+        """Judge the mean of our runs; None where they are fewer than the paper's, or all agree: they say nothing of the error.
+
+        values : float64[n], one per run.   behind : runs behind the published mean.   rounding : unit of its last digit.
+        """
+        error = math.hypot(standard_error(values, behind), rounding / math.sqrt(12.0))
+        if len(values) < max(behind, 2) or error <= 0.0:
+            return None
+        ours, n = float(values.mean()), len(values)
+        return Cell.judged(table, row, column, published, ours, error, n=n, known=known, aside=aside)
 
     @staticmethod
     def judged(
@@ -100,6 +150,11 @@ class Claim:
     evidence: str
     reason: str = ""
 
+    @staticmethod
+    def judged(sentence: str, holds: bool | None, evidence: str, reason: str = "") -> Claim:
+        """With the verdict of :meth:`Verdict.of`; a reason is kept where the sentence does not hold."""
+        return Claim(sentence, Verdict.of(holds, reason), evidence, reason if holds is False else "")
+
 
 @attrs.frozen
 class Chapter:
@@ -116,6 +171,12 @@ class Chapter:
     pictures: Sequence[str] = ()
 
 
+def fared(cells: Sequence[Cell]) -> dict[str, float]:
+    """Metrics: the number of cells by verdict, and the largest deviation; none without cells."""
+    counts = {f"cells_{verdict.value}": float(sum(cell.verdict is verdict for cell in cells)) for verdict in Verdict}
+    return {**counts, "largest_deviation": max(abs(cell.deviation) for cell in cells)} if cells else {}
+
+
 @attrs.frozen
 class Judgement:
     """Everything that is known after the work; cells and claims in the order of the paper.
@@ -130,6 +191,23 @@ class Judgement:
     pictures: Mapping[str, Grid | Chart | str] = attrs.field(factory=dict)
     chapters: Sequence[Chapter] = ()
     notes: Sequence[str] = ()
+
+    @staticmethod
+    def of_chapter(
+        name: str, settings: Mapping[str, Any], metrics: Mapping[str, float], *, cells: Sequence[Cell] = (),
+        claims: Sequence[Claim] = (), tables: Mapping[str, str] | None = None,
+        pictures: Mapping[str, Grid | Chart | str] | None = None, notes: Sequence[str] = (),
+    ) -> Judgement:  # fmt: skip
+        """One chapter with what belongs to it; how its cells fare is added to the metrics."""
+        chapter = Chapter(name, settings, {**metrics, **fared(cells)}, tables or {}, tuple(pictures or ()))
+        return Judgement(cells, claims, tables or {}, pictures or {}, [chapter], notes)
+
+    @staticmethod
+    def joined(parts: Sequence[Judgement]) -> Judgement:
+        """One after the other."""
+        listed = {name: [one for part in parts for one in getattr(part, name)] for name in ("cells", "claims", "chapters", "notes")}
+        mapped = {name: {key: v for part in parts for key, v in getattr(part, name).items()} for name in ("tables", "pictures")}
+        return Judgement(**listed, **mapped) if parts else Judgement()
 
     def count(self, verdict: Verdict) -> int:
         """How many cells and claims have this verdict."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import attrs
 
 from arboretum.errors import StoreError, TrackerError
 from arboretum.interfaces.tracker import RunInfo
-from arboretum.model.judgement import Chapter, Judgement, Verdict
+from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.runs.folder import write_files
@@ -56,19 +54,12 @@ class Told:
         counts = {verdict.value: judged.count(verdict) for verdict in Verdict}
         summary = {**self.facts, "verdict": judged.verdict.value, "counts": counts, "notes": list(judged.notes)}
         return {
-            CELLS: csv_text(header, cells),
-            CLAIMS: csv_text(("claim", "verdict", "evidence", "reason"), claims),
+            CELLS: csv_text([header, *cells]),
+            CLAIMS: csv_text([("claim", "verdict", "evidence", "reason"), *claims]),
             SUMMARY: json.dumps(summary, indent=2, ensure_ascii=False) + "\n",
             **judged.tables,
             **{f"{name}.svg": text for name, text in self.pictures.items()},
         }
-
-
-def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table as CSV text (RFC 4180, newline "\\n")."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return text.getvalue()
 
 
 def _exact(value: float) -> str:

@@ -309,7 +309,7 @@ def test_few_data_sets_judge_no_sentence_about_twenty(results):
     found = judge(results)
     assert found.cells and not any("Figures 3 and 4" in claim.sentence for claim in found.claims)
     assert all(claim.verdict is not Verdict.FAIL for claim in found.claims)
-    assert judge([]) == Judgement()
+    assert SMALL.judge([]) == Judgement()
 
 
 def test_chapters_hold_the_means_tables_and_pictures_of_their_part(results):

@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from arboretum.api import ConfigError, Verdict, VerificationError
+from arboretum.api import ConfigError, Verdict, VerificationError, standard_error
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.house import RegistryHouse
 from arboretum_regularized import certified, drawn, growth, sweep
 from arboretum_regularized.claims import claims
-from arboretum_regularized.judging import cells, judge, one_sided
+from arboretum_regularized.judging import cells, one_sided
 from arboretum_regularized.published import ALGORITHMS, AUTHORS, GROWN, PAPER, UNIT, published
 from arboretum_regularized.reproduction import Regularized
-from arboretum_regularized.results import FAMILY, Part, Results, as_published, error_of
+from arboretum_regularized.results import FAMILY, Part, Results, as_published
 from arboretum_regularized.study import study
 
 OURS = Part(UNIT, AUTHORS)
@@ -276,13 +276,13 @@ def test_chapters_can_be_asked_for_and_are_judged_together(house):
     assert {key["chapter"] for key in more} == {"certified"} and len(more) == 4
     assert {key["chapter"] for key in (p.key for p in Regularized(chapters=("drawn", "growth")).pieces(1.0))} == {"drawn", "growth"}
     assert not [p for p in Regularized(datasets=("covertype",), times=False).pieces(1.0) if "chapter" in p.key]
-    with pytest.raises(ConfigError, match="nothing to do: growth of these data sets"):
+    with pytest.raises(ConfigError, match="nothing to do: these fields leave no piece of growth"):
         Regularized(chapters=("growth",), times=False).pieces(1.0)
     results = [(key, all_of_it.work(key, 0, house)) for key in more if key["variant"] == PAPER]
-    assert [claim.sentence for claim in judge(results).claims] == ["Theorem 1: expected cost is at most 20γ times the least"]
+    assert [claim.sentence for claim in all_of_it.judge(results).claims] == ["Theorem 1: expected cost is at most 20γ times the least"]
 
 
 def test_the_error_of_a_cell_is_that_of_two_means():
-    assert error_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0])) == pytest.approx(np.sqrt(2.5) * np.sqrt(1 / 5 + 1 / 5))
-    assert error_of(np.array([1.0])) == 0.0
+    assert standard_error(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), published().runs) == pytest.approx(np.sqrt(2.5) * np.sqrt(1 / 5 + 1 / 5))
+    assert standard_error(np.array([1.0]), 5) == 0.0
     assert len(FAMILY["C4.5"]) == 7 and set(FAMILY["CART"]) <= set(ALGORITHMS)
