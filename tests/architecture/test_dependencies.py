@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 
 EVERYONE_MAY = {"errors", "blame"}
@@ -151,3 +152,34 @@ def test_what_is_for_testing_is_the_only_room_that_imports_pytest_or_hypothesis(
         if found.target.split(".")[0] in ("pytest", "hypothesis") and module.room != "testing"
     ]
     assert not wrong, "\n".join(wrong)
+
+
+CIRCLES = {
+    "arboretum.report": "Tree.to_text and its siblings, and what a notebook shows of a record, are one-liners over their forms, imported when called",
+}
+"""Room in which a circle of imports may close → why; every other circle is a fault."""
+
+
+def _imports_of(house) -> dict[str, set[str]]:
+    """Module → modules of the house that it imports, at whatever time; what is imported for type checking only left out."""
+    names = {module.name for module in house.modules}
+    found: dict[str, set[str]] = {}
+    for module in house.modules:
+        counted, targets = {(found.target, found.line) for found in module.imports}, set()
+        for node in ast.walk(module.tree):
+            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+                base = getattr(node, "module", None) or alias.name
+                inside = f"{base}.{alias.name}"  # "from package import module" names the module
+                if (base, node.lineno) in counted or (inside, node.lineno) in counted:
+                    targets.add(inside if inside in names else base)
+        found[module.name] = (targets & names) - {module.name}
+    return found
+
+
+def test_no_modules_import_each_other_in_a_circle(house):
+    imports = _imports_of(house)
+    excused = {name for name in imports if name.startswith(tuple(CIRCLES))}
+    left = {name: targets - excused for name, targets in imports.items() if name not in excused}
+    while free := {name for name, targets in left.items() if not targets & left.keys()}:
+        left = {name: targets for name, targets in left.items() if name not in free}
+    assert sorted(left) == [], "these modules, or those that they import, lie in a circle"
