@@ -46,7 +46,7 @@ from arboretum.model.selection import Selection
 from arboretum.model.shown import masked
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.model.tree import ColumnSpec, Tree
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 
 if TYPE_CHECKING:
     from arboretum.engine.search import bulk
@@ -94,6 +94,8 @@ __all__ = [
     "Limits",
     "Line",
     "LineChart",
+    "MISSING_SPLITS",
+    "MISSING_STOPS",
     "Monotony",
     "Node",
     "Observed",
@@ -116,6 +118,7 @@ __all__ = [
     "Solution",
     "Status",
     "StoreError",
+    "Surrogate",
     "Table",
     "Tables",
     "Target",

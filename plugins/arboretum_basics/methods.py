@@ -27,6 +27,7 @@ class Greedy:
     capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway",
                     "thresholds", "anytime")  # fmt: skip
     needs = ("criterion",)
+    asks_missing = True
 
     order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
     allow_constant: bool = param(False, "let tests compete that send every object the same way")

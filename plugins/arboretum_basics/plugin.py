@@ -6,11 +6,13 @@ from arboretum.api import hookimpl
 from arboretum_basics.costs import PerColumn, RandomIntegers, SetUp, TablePrices, Unit
 from arboretum_basics.exports import Graphviz, Json, Png, Sklearn, Sql, Svg, Text
 from arboretum_basics.methods import Exact, Greedy
+from arboretum_basics.missing import BetterSide
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """Stopping rules, costs, the recipes ``greedy`` and ``exact``, and the forms in which a tree leaves."""
+    """Stopping rules, costs, what becomes of missing values, the recipes ``greedy`` and ``exact``, the forms in which a tree leaves."""
     costs = [Unit, TablePrices, RandomIntegers, PerColumn, SetUp]
-    return [Standard, Pure, MassAtMost, ImpurityAtMost, *costs, Greedy, Exact, Text, Svg, Png, Graphviz, Sql, Json, Sklearn]
+    exports = [Text, Svg, Png, Graphviz, Sql, Json, Sklearn]
+    return [Standard, Pure, MassAtMost, ImpurityAtMost, *costs, BetterSide, Greedy, Exact, *exports]

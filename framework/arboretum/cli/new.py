@@ -25,6 +25,7 @@ EXAMPLES = {
     "criterion": "arboretum run dataset=iris criterion=$option",
     "impurity": "arboretum run dataset=iris impurity=$option",
     "stopping": "arboretum run dataset=iris 'stopping=[$option]'",
+    "missing": "arboretum run dataset=iris missing=$option",
     "cost": "arboretum run dataset=iris cost=$option",
     "dataset": "arboretum run dataset=$option",
     "split": "arboretum run dataset=iris split=$option",

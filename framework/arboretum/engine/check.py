@@ -76,6 +76,7 @@ def check_parts(parts: Parts) -> None:
             _demand(parts, group, label(part))
     for group in ALWAYS:
         _demand(parts, group, "a run")
+    check_missing(parts)
     if parts.predicate is not None and "criterion" not in getattr(parts.method, "needs", ()):
         msg = f"{label(parts.method)} asks no predicate: it does not grow by a criterion; leave {label(parts.predicate)} out, or use method=greedy"
         raise CapabilityError(msg)
@@ -84,6 +85,19 @@ def check_parts(parts: Parts) -> None:
         if getattr(parts.impurity, "scale", "mean") == "total":
             msg = f"{label(parts.pruner)} weighs impurities by mass, but {label(parts.impurity)} grows with the mass already"
             raise CapabilityError(f"{msg}; choose an impurity per object (gini, entropy)")
+
+
+def check_missing(parts: Parts) -> None:
+    """Refuse a choice for missing values that the method does not ask, or that the encoder has made already."""
+    if not parts.by_shares:
+        return
+    coded = next((field for field in attrs.fields(type(parts.encoder)) if field.name == "missing"), None)
+    if coded is not None and (value := getattr(parts.encoder, "missing")) != coded.default:
+        msg = f"missing={parts.missing.name} and encoder.missing={getattr(value, 'name', value)} both say what a missing value is; choose one of them"
+        raise ConfigError(msg)
+    if not getattr(parts.method, "asks_missing", False):
+        msg = f"{label(parts.method)} does not ask missing={parts.missing.name}; use missing=better_side, or encoder.missing=category (or drop_rows)"
+        raise CapabilityError(msg)
 
 
 def _demand(parts: Parts, group: str, who: str) -> None:

@@ -107,9 +107,11 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     floor, asked = 1e-12 * float(np.abs(tree.score[inner]).max(initial=0.0)), 0
     for v in _some(inner, arrived.sizes()):
         who, share = arrived.at(v)
-        if (share != 1.0).any():  # how a criterion sees a part of an object is not laid down
+        if tree.rule(v).fuzzy or (share != 1.0).any():  # how a criterion sees a part of an object is not laid down
             continue
         outcome = tree.rule(v).outcomes(train, row[who])
+        if (outcome < 0).any() and parts.by_shares:  # which table competed, only ``missing`` knows
+            continue
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)
         node, own = _asked_again(tree, v, problem, who, outcome, statistics, judge, covering)
         level = abs(node.impurity) if np.isfinite(node.impurity) else 0.0

@@ -67,6 +67,9 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     if problem.parts.criterion is None:
         msg = f"method {problem.parts.method.name} has no criterion; why explains greedy growth only"
         raise CapabilityError(msg)
+    if problem.parts.by_shares:
+        msg = f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only"
+        raise CapabilityError(msg)
     method = problem.parts.method
     order = getattr(method, "order", "depth")
     constant = bool(getattr(method, "allow_constant", False))

@@ -43,6 +43,7 @@ KINDS: dict[str, str] = {
     "coverage": "how close is an object to being identified?",
     "criterion": "how good is this test here?",
     "stopping": "is this node a leaf?",
+    "missing": "what becomes of a row without a value?",
     "cost": "what does asking a test cost?",
     "complexity": "what does a whole tree cost?",
     "objective": "what does an exact solver minimise?",

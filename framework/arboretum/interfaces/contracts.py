@@ -24,6 +24,7 @@ from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.export import Export
 from arboretum.interfaces.impurity import Impurity, ImpurityForTask, ImpurityOfValues
 from arboretum.interfaces.method import Method, MethodWarmUp
+from arboretum.interfaces.missing import Missing, MissingSurrogates
 from arboretum.interfaces.objective import Objective
 from arboretum.interfaces.predicate import Predicate
 from arboretum.interfaces.pruner import Pruner, PrunerChooses
@@ -43,6 +44,7 @@ REQUIRED: Mapping[str, type] = {
     "coverage": Coverage,
     "criterion": Criterion,
     "stopping": Stopping,
+    "missing": Missing,
     "cost": Cost,
     "complexity": Complexity,
     "objective": Objective,
@@ -73,6 +75,7 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
     ),
     "coverage": (CoveragePrepared, CoverageMany),
     "impurity": INSTEAD["impurity"],
+    "missing": (MissingSurrogates,),
     "method": (MethodWarmUp,),
     "stopping": (StoppingByRows, StoppingByObjects),
     "complexity": (ComplexityForm,),

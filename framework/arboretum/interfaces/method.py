@@ -13,6 +13,7 @@ import attrs
 
 from arboretum.errors import CapabilityError
 from arboretum.interfaces.component import Component
+from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.solution import Solution
@@ -32,6 +33,7 @@ class Parts:
     coverage: tuple[Any, ...] = ()
     criterion: Any = None
     stopping: tuple[Any, ...] = ()
+    missing: Any = None
     cost: Any = None
     complexity: Any = None
     objective: Any = None
@@ -39,6 +41,11 @@ class Parts:
     pruner: Any = None
     tuner: Any = None
     tracker: Any = None
+
+    @property
+    def by_shares(self) -> bool:
+        """Whether ``missing`` is another rule than that of the growth kernels, so that trees grow by shares."""
+        return self.missing is not None and self.missing.kernel != BETTER_SIDE
 
     def limits(self) -> Limits:
         """The tightest combination of what the stopping rules limit."""
@@ -108,7 +115,11 @@ class Context:
 
 
 class Method(Component, Protocol):
-    """A recipe.  The open ones are ``greedy`` and ``exact``; presets select their parts."""
+    """A recipe.  The open ones are ``greedy`` and ``exact``; presets select their parts.
+
+    One that states ``asks_missing = True`` heeds ``parts.missing``, as :func:`arboretum.api.grow` does; with others a run that asks
+    for more than ``missing=better_side`` is refused.
+    """
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         """Grow or solve.  Called once per run, inside the fit clock."""

@@ -82,6 +82,10 @@ class TestRule:
         """The test as a sentence: "age ≤ 26.5"."""
         return f"{self.column} {self.outcome_label(0)}"  # type: ignore[attr-defined]
 
+    def with_missing(self) -> TestRule | None:
+        """The same test with an outcome more, the last, for missing values; None where it has no such form."""
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object with ``type`` and the fields."""
         fields = {key: value for key, value in attrs.asdict(self).items() if key != "unit" or value}
@@ -186,6 +190,9 @@ class Threshold(TestRule):
     def outcome_label(self, outcome):
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit)}"
 
+    def with_missing(self):
+        return Bins(self.column, (self.threshold,), missing_outcome=True, unit=self.unit)
+
 
 @attrs.frozen
 class OrdinalThreshold(TestRule):
@@ -274,6 +281,9 @@ class Values(TestRule):
             return len(self.categories) if self.missing_outcome else NO_OUTCOME
         return self.categories.index(value) if value in self.categories else NO_OUTCOME
 
+    def with_missing(self):
+        return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
+
     def outcome_label(self, outcome):
         return f"= {'missing' if outcome == len(self.categories) else self.categories[outcome]}"
 
@@ -309,6 +319,9 @@ class Bins(TestRule):
         if _is_missing(value):
             return len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
         return sum(edge < value for edge in self.edges)
+
+    def with_missing(self):
+        return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def outcome_label(self, outcome):
         if outcome > len(self.edges):

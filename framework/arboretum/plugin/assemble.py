@@ -25,6 +25,7 @@ DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
     "coverage": (),
     "criterion": "reduction",
     "stopping": ("standard",),
+    "missing": "better_side",
     "cost": "unit",
     "complexity": NONE,
     "objective": NONE,

@@ -27,6 +27,7 @@ SUITES: dict[str, str] = {
     "coverage": "CoverageSuite",
     "criterion": "CriterionSuite",
     "stopping": "StoppingSuite",
+    "missing": "MissingSuite",
     "cost": "CostSuite",
     "complexity": "ComplexitySuite",
     "objective": "ObjectiveSuite",

@@ -8,7 +8,7 @@ import numpy as np
 from arboretum.engine.search.statistics import Statistics
 from arboretum.model.encoded import Encoded
 from arboretum.model.rules import TestRule
-from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Tree
+from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Surrogate, Tree
 
 
 @attrs.define(eq=False)
@@ -16,7 +16,7 @@ class Grown:
     """A node while the tree grows.   children : one per outcome, None where no object went."""
 
     weights: np.ndarray
-    count: int
+    count: float
     value: float
     impurity: float
     rule: TestRule | None = None
@@ -24,6 +24,7 @@ class Grown:
     missing_child: int = MISSING_STOPS
     price: float = 0.0
     branch_price: list[float] = attrs.field(factory=list)
+    surrogates: list[tuple[TestRule, tuple[int, ...]]] = attrs.field(factory=list)
     score: float = float("nan")
 
 
@@ -40,6 +41,8 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     for node in nodes:
         if node.rule is not None:
             rules.setdefault(node.rule, len(rules))
+        for rule, _ in node.surrogates:
+            rules.setdefault(rule, len(rules))
     weights = np.array([statistics.plain_moments(node.weights) for node in nodes])
     classes = not statistics.moments
     return Tree(
@@ -58,5 +61,6 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
         price=[node.price for node in nodes],
         impurity=[node.impurity for node in nodes],
         score=[node.score for node in nodes],
+        surrogates=tuple(Surrogate(i, rules[rule], to) for i, node in enumerate(nodes) for rule, to in node.surrogates),
         branch_price=[p for node in nodes for p in node.branch_price] if any(set(node.branch_price) - {node.price} for node in nodes) else None,
     )

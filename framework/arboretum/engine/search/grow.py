@@ -25,6 +25,7 @@ from arboretum.engine.search.made import MadeEngine
 from arboretum.engine.search.memory import check_memory
 from arboretum.engine.search.plan import BINNED, CODED, MADE, SORTED, Plan
 from arboretum.engine.search.raw import PresortedEngine
+from arboretum.engine.search.shares import grow_by_shares
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
 from arboretum.engine.search.workspace import Workspace
@@ -53,8 +54,8 @@ def grow(
     (by more than the tolerance of ties).  When the
     deadline passes, open nodes become leaves; the solution then is not ``finished`` and says so in a note.
 
-    Missing values: a two-outcome test is scored with the node's missing rows in outcome 0 and in outcome 1, and the
-    better one is kept (ties: outcome 0); a multiway test sends them to its heaviest outcome.  A node without missing
+    Missing values, unless the run's ``missing`` says otherwise (then growth goes by shares): a two-outcome test is scored
+    with the node's missing rows in outcome 0 and in outcome 1, and the better one is kept (ties: outcome 0); a multiway test sends them to its heaviest outcome.  A node without missing
     rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test is constant is judged on known values.
 
     Returns a Solution with status feasible and value NaN: what matters is its tree.
@@ -63,6 +64,8 @@ def grow(
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
+    if problem.parts.by_shares:
+        return grow_by_shares(problem, context, order, allow_constant)
     growth = Growth.of(problem, context, allow_constant, order)
     check_memory(growth.space, growth.judge, growth.plan, compiled, context.memory_bytes)
     if compiled:
