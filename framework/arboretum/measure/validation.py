@@ -118,15 +118,14 @@ class _Cuts:
         return metrics.roc_auc_of_groups(np.concatenate([share[used], self._shares(nodes)]), np.concatenate([mass[used], alone]))
 
     def accuracy(self, nodes: Sequence[int] | np.ndarray) -> float:
-        predicted = np.zeros(self.table.n_rows, np.int64)
-        predicted[self.whole] = self.tree.label[self.tree.heirs(nodes)[self.at]]
-        if len(self.parted):
-            predicted[self.parted] = self.tree.cut(nodes).predict(self.table.take(self.parted))
-        return metrics.accuracy(self.table.target.codes, predicted, self.table.row_weights())
+        return metrics.accuracy(self.table.target.codes, self._predicted(nodes, self.tree.label), self.table.row_weights())
 
     def r2(self, nodes: Sequence[int] | np.ndarray) -> float:
-        predicted = np.zeros(self.table.n_rows)
-        predicted[self.whole] = self.tree.value[self.tree.heirs(nodes)[self.at]]
+        return metrics.r2(self.table.target.values, self._predicted(nodes, self.tree.value), self.table.row_weights())
+
+    def _predicted(self, nodes: Sequence[int] | np.ndarray, of_node: np.ndarray) -> np.ndarray:
+        predicted = np.zeros(self.table.n_rows, of_node.dtype)
+        predicted[self.whole] = of_node[self.tree.heirs(nodes)[self.at]]
         if len(self.parted):
             predicted[self.parted] = self.tree.cut(nodes).predict(self.table.take(self.parted))
-        return metrics.r2(self.table.target.values, predicted, self.table.row_weights())
+        return predicted

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -249,16 +249,11 @@ class Tree:
         mass = self.mass[:, None]
         return np.divide(self.weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
 
-    def flow(self, table: Table, rows: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield (node, rows, shares) where ``rows`` of ``table`` (int64; all unless given) come to rest.
-
-        rows : int64[k]; shares : float64[k], 1 unless missing values are split over branches.  A row rests at a leaf,
-        or at an inner node whose test has no branch for it.
-        """
-        return walk.flow(self, table, rows)
-
     def places(self, table: Table) -> Places:
-        """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so that rows walk once."""
+        """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so that rows walk once.
+
+        A row rests at a leaf, or at an inner node whose test has no branch for it.
+        """
         return walk.places(self, table)
 
     def rest(self, table: Table) -> np.ndarray:

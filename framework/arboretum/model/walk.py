@@ -27,7 +27,6 @@ BLOCK_CELLS = 1 << 18
 LOOKUP_LIMIT = 1 << 22
 """Most entries that the outcome tables of categorical tests may have together (16 MiB)."""
 
-Resting = tuple[int, np.ndarray, np.ndarray]
 NUMERIC, CODED, OTHER = 0, 1, 2
 
 
@@ -77,20 +76,6 @@ def policies(tree: Tree) -> np.ndarray:
 def _heavy(tree: Tree) -> np.ndarray:
     """float64[n_edges]: the weight of the training rows in each branch, 0 where there is none."""
     return np.where(tree.child >= 0, tree.mass[tree.child], 0.0)
-
-
-def flow(tree: Tree, table: Table, rows: np.ndarray | None = None) -> Iterator[Resting]:
-    """Yield (node, rows, shares) where ``rows`` of the table (all, unless given: int64) come to rest.
-
-    A row rests at a leaf, or at an inner node whose test has no branch for it.  A node is yielded at most once, with
-    its rows in ascending order if they were given so.
-    """
-    node, row, share = places(tree, table if rows is None else table.take(rows)).all()
-    order = np.lexsort((row, node))
-    node, row, share = node[order], row[order] if rows is None else rows[row[order]], share[order]
-    first = np.flatnonzero(np.diff(node, prepend=-1))
-    for low, high in zip(first, [*first[1:], len(node)], strict=True):
-        yield int(node[low]), row[low:high], share[low:high]
 
 
 def places(tree: Tree, table: Table) -> Places:
@@ -182,9 +167,9 @@ class _Plan:
             lookup=np.concatenate(pieces) if pieces else np.zeros(0, np.int32),
             base=np.array([*base, 0])[of_node],
             portion=_portions(tree, policy),
-            there=np.where(tree.child < 0, tree.owner, tree.child),
+            there=np.where(tree.child < 0, tree.owner, tree.child).astype(np.int64),
             goes_on=(of_node[tree.child] >= 0) & (tree.child >= 0),
-            fuzzy=frozenset(np.flatnonzero(np.isin(of_node, fuzzy)).tolist()),
+            fuzzy=frozenset(np.flatnonzero(np.isin(of_node, fuzzy)).tolist() if fuzzy else ()),
             surrogates=surrogates,
             asks_other=OTHER in kind,
         )
@@ -299,7 +284,7 @@ class _Block:
             part[first[here[known], None] + np.arange(degrees.shape[1])] = degrees[known]
         kept = part > 0.0
         which, edge = which[kept], edge[kept]
-        return plan.there[edge].astype(np.int64), row[which], share[which] * part[kept], plan.goes_on[edge]
+        return plan.there[edge], row[which], share[which] * part[kept], plan.goes_on[edge]
 
     def _outcomes(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
         """int64[len(row)]: outcome of the test of each row's node; ``at`` : a number where they are all at one."""

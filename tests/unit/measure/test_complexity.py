@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 @given(st.data())
 def test_complexities_are_sums_over_the_training_objects(data):
     table = data.draw(tables())
-    tree = data.draw(trees(table))
+    tree = data.draw(trees(table, shares=True))
     weight = table.row_weights()
     length, paid = np.zeros(table.n_rows), np.zeros(table.n_rows)
-    for node, rows, share in tree.flow(table):
-        asked = [v for v, _ in tree.path(node)] + ([] if tree.is_leaf[node] else [node])
-        length[rows] += share * len(asked)
-        paid[rows] += share * sum(tree.price[v] for v in asked)
+    for node, row, share in zip(*tree.places(table).all(), strict=True):
+        stops = not tree.is_leaf[node]
+        length[row] += share * (len(tree.path(node)) + stops)
+        paid[row] += share * (sum(tree.edge_price[tree.child_offset[v] + k] for v, k in tree.path(node)) + stops * tree.price[node])
     found = complexities(tree)
     assert found["total_path_length"] == pytest.approx((weight * length).sum())
     assert found["average_depth"] == pytest.approx((weight * length).sum() / weight.sum())
@@ -40,7 +40,7 @@ def test_depth_and_largest_cost_are_those_of_the_longest_and_dearest_path(data):
 @given(st.data())
 def test_over_the_training_rows_both_ways_agree(data):
     table = data.draw(tables())
-    tree = data.draw(trees(table))
+    tree = data.draw(trees(table, shares=True))
     over_objects, over_rows = complexities(tree), costs_of_rows(tree, table)
     for name in ("average_depth", "total_path_length", "expected_cost"):
         assert over_rows[name] == pytest.approx(over_objects[name])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 @st.composite
 def cuts(draw):
     table = draw(tables())
-    tree = draw(trees(table))
+    tree = draw(trees(table, shares=True))
     nodes = draw(st.lists(st.integers(0, tree.n_nodes - 1), max_size=4))
     return tree, nodes, draw(rows_like(table))
 
@@ -29,11 +29,11 @@ def test_every_row_rests_at_the_first_cut_on_its_way(case):
     tree, nodes, rows = case
     left = standing(tree, nodes)
     expected, found = np.zeros((2, rows.n_rows, tree.n_nodes))
-    for node, where, shares in tree.flow(rows):
+    for node, row, share in zip(*tree.places(rows).all(), strict=True):
         way = [above for above, _ in tree.path(node)]
-        expected[where, next((v for v in way if v in nodes), node)] += shares
-    for node, where, shares in tree.cut(nodes).flow(rows):
-        found[where, left[node]] += shares
+        expected[row, next((v for v in way if v in nodes), node)] += share
+    for node, row, share in zip(*tree.cut(nodes).places(rows).all(), strict=True):
+        found[row, left[node]] += share
     assert found == pytest.approx(expected)
 
 
@@ -62,7 +62,10 @@ def test_what_stands_says_what_it_said_and_new_leaves_ask_nothing(case):
             assert cut.test[new] == LEAF and len(cut.children(new)) == 0
         if tree.test[old] != LEAF and old in nodes:
             assert (cut.price[new], cut.missing_child[new]) == (0.0, MISSING_STOPS) and np.isnan(cut.score[new])
-    asked = {cut.test[v] for v in range(cut.n_nodes)} - {LEAF}
+    asked = {cut.test[v] for v in range(cut.n_nodes)} - {LEAF} | {one.rule for one in cut.surrogates}
+    kept = [(left[one.node], cut.rules[one.rule], one.to) for one in cut.surrogates]
+    stand = [one for one in tree.surrogates if one.node in left and one.node not in nodes]
+    assert kept == [(one.node, tree.rules[one.rule], one.to) for one in stand]
     assert asked == set(range(len(cut.rules))), "rules that nobody asks are dropped"
 
 

@@ -60,10 +60,9 @@ def places(tree, rows):
 def test_rows_come_to_rest_where_the_slow_walker_puts_them(case):
     tree, rows = case
     found = [dict() for _ in range(rows.n_rows)]
-    for node, where, shares in tree.flow(rows):
-        for r, share in zip(where, shares, strict=True):
-            assert node not in found[r]
-            found[r][node] = share
+    for node, r, share in zip(*tree.places(rows).all(), strict=True):
+        assert node not in found[r]
+        found[r][node] = share
     for got, expected in zip(found, places(tree, rows), strict=True):
         together = dict.fromkeys((node for node, _ in expected), 0.0)
         for node, share in expected:
@@ -266,7 +265,7 @@ def test_a_threshold_between_neighbouring_float32_values_separates_them():
     column = Column("age", ColumnKind.continuous, np.array([low, high], np.float32))
     rows = Table("", (column,), Target("", Task.classification, np.zeros(2), ("no", "yes")))
     assert tree.apply(rows).tolist() == [1, 2]
-    assert [node for node, _, _ in tree.flow(rows)] in ([1, 2], [2, 1])
+    assert tree.places(rows).all()[2].tolist() == [1.0, 1.0]
 
 
 def test_apply_refuses_a_row_that_is_split_over_leaves():
