@@ -135,6 +135,8 @@ def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: 
         edge = "otherwise" if lacks else "missing"
         children.append(Item(node, edge, np.where(stays > 0, rest, 0.0), max(without, 0), stays=True))
     note = "missing → every branch, by weight" if lost == MISSING_SPLITS else ""
+    if asked := [tree.rules[one.rule].describe() for one in tree.surrogates if one.node == node]:
+        note = f"missing → asks {', then '.join(asked)}" + note.replace("missing → ", "; else ")
     return Item(node, "", weights, count, tuple(children), note=note)
 
 
@@ -145,7 +147,7 @@ def missing_outcome(tree: Tree, node: int) -> int:
     worth a word: MISSING_STOPS, unless the test itself has an outcome for such rows.
     """
     rule = tree.rule(node)
-    own = rule.outcome_of(dict.fromkeys(rule.columns))
+    own = NO_OUTCOME if rule.fuzzy else rule.outcome_of(dict.fromkeys(rule.columns))
     if own != NO_OUTCOME:
         return own
     seen = any(column.missing for column in tree.columns if column.name in rule.columns)

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from arboretum.engine.verify import verify
-from arboretum.errors import ContractError, VerificationError
+from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.measure import complexities, costs_of_rows, evaluate
 from arboretum.model.encoded import Encoded, Prices, RawFeature
@@ -139,6 +139,16 @@ def test_rows_go_and_pay_as_the_tree_says():
     assert fuzzy().predict_proba(TABLE)[2].tolist() == pytest.approx([0.5 * 0.6 + 0.5 * 1 / 7, 0.5 * 0.4 + 0.5 * 6 / 7])
     assert priced().prices_paid(TABLE).tolist() == [1.0, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0]
     assert complexities(priced())["expected_cost"] == costs_of_rows(priced(), TABLE)["expected_cost"] == 23 / 8
+
+
+def test_pictures_and_exports_know_them():
+    assert "asks work = yes" in with_surrogate().to_text() and "about 40" in fuzzy().to_text()
+    assert "6.2 rows" in fuzzy().to_svg()
+    for tree in (with_surrogate(), fuzzy()):
+        with pytest.raises(CapabilityError):
+            tree.to_sql()
+        with pytest.raises(CapabilityError):
+            tree.to_sklearn()
 
 
 def test_a_price_may_depend_on_what_the_path_has_paid():
