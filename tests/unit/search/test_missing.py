@@ -114,6 +114,27 @@ def test_what_only_whole_rows_know_is_refused_with_the_way_out():
         by(Fractional(), 1, coverage=(ToyExcluded(),))
 
 
+def test_prices_by_outcome_know_no_outcome_of_its_own():
+    _, problem = by(Fractional(), 1)
+    objects = problem.objects
+    rows = np.array([[1.0 + k for k in range(f.arity)] + [np.nan] * (3 - f.arity) for f in objects.features for _ in range(f.n_tests)])
+    problem = attrs.evolve(problem, prices=Prices.by_outcome(rows))
+    solution = grow(problem, Context())
+    verify_solution(solution, problem)
+    assert solution.tree.branch_price is not None
+    with pytest.raises(CapabilityError, match="outcome of their own.*cost=table"):
+        grow(attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=Category())), Context())
+
+
+@pytest.mark.parametrize("least", [1, 4])
+def test_limits_hold_for_rows_in_shares(least):
+    from arboretum_basics.stopping import Standard
+
+    for seed in SEEDS:
+        tree, _ = by(Fractional(), seed, stopping=(Standard(min_leaf=least, max_depth=3, max_leaves=5),))
+        assert tree.counts.min() >= least - 1e-9 and tree.depth_of.max() <= 3 and 1 < tree.n_leaves <= 5
+
+
 def test_a_run_asks_for_one_of_encoder_and_growth():
     parts = Parts(method=Greedy(), encoder=TestsEncoder(), missing=Fractional())
     check_missing(parts)

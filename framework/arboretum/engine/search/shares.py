@@ -22,10 +22,14 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.stopping import Limits
-from arboretum.model.encoded import Family, Node, Prices
+from arboretum.model.encoded import Family, Node
 from arboretum.model.rules import TestRule
 from arboretum.model.solution import Solution, Status
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
+
+
+ROUNDED = 1e-9
+"""What sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of that."""
 
 
 @attrs.define(eq=False)
@@ -104,6 +108,8 @@ def grow_by_shares(problem: Problem, context: Context, order: str = "depth", all
 
 @attrs.define(eq=False)
 class _Growth:
+    """sums, rows : float64[n_objects, width], [n_objects, count_width], what each object adds to tables of weights and counts."""
+
     problem: Problem
     missing: Any
     judge: Judge
@@ -111,6 +117,7 @@ class _Growth:
     limits: Limits
     least: float
     sums: np.ndarray
+    rows: np.ndarray
     leaves: int = 1
 
     @staticmethod
@@ -129,12 +136,12 @@ class _Growth:
                 msg = f"missing {parts.missing.name} grows by shares, which knows no {what}; leave it out, or use missing=better_side"
                 raise CapabilityError(msg)
         if statistics.moments:
-            per_object = np.stack([objects.weight * statistics.y**k for k in range(3)], axis=1)
+            sums, rows = np.stack([objects.weight * statistics.y**k for k in range(3)], axis=1), statistics.count[:, None]
         else:
-            per_object = objects.weight[:, None] * np.eye(statistics.width)[objects.label]
+            sums, rows = (part[:, None] * np.eye(statistics.width)[objects.label] for part in (objects.weight, statistics.count))
         limits = parts.limits()
         least = limits.min_weight(float(objects.weight.sum()), objects.n_objects)
-        return _Growth(problem, parts.missing, judge, statistics, limits, least, per_object)
+        return _Growth(problem, parts.missing, judge, statistics, limits, least, sums, rows)
 
     def look(self, who: np.ndarray, share: np.ndarray, depth: int, asked: frozenset[str] = frozenset(), paid: float = 0.0) -> Open:
         """Describe a node."""
@@ -142,15 +149,10 @@ class _Growth:
         weights = (self.sums[who] * share[:, None]).sum(axis=0)
         count, mass = float((objects.count[who] * share).sum()), float(weights[0] if statistics.moments else weights.sum())
         level = self.judge.node_impurity(weights, statistics, who)
-        counts = np.rint(self._rows(who, share).sum(axis=0)).astype(np.int64)
+        counts = np.rint((self.rows[who] * share[:, None]).sum(axis=0)).astype(np.int64)
         node = Node(weights, counts, mass, float(statistics.weight.sum()), level, depth, 0.0, round(count), len(who))
         value = float(weights[1] / weights[0]) + statistics.shift if statistics.moments else math.nan
         return Open(who, share, node, Grown(weights, count, value, level), asked, paid)
-
-    def _rows(self, who: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """float64[k, count_width]: the rows of each entry, by class."""
-        rows = (self.statistics.count[who] * share)[:, None]
-        return rows if self.statistics.moments else rows * (self.statistics.label[who][:, None] == np.arange(self.statistics.n_classes))
 
     @staticmethod
     def _added(code: np.ndarray, what: np.ndarray, n: int) -> np.ndarray:
@@ -163,7 +165,7 @@ class _Growth:
         return (
             self.statistics.is_pure(item.who, node.weights)
             or (limits.max_depth is not None and node.depth >= limits.max_depth)
-            or item.grown.count < 2 * limits.min_leaf
+            or item.grown.count < 2 * limits.min_leaf - ROUNDED
             or node.mass < 2.0 * self.least
             or any(rule.is_leaf(node) for rule in self.problem.parts.stopping)
         )
@@ -172,7 +174,6 @@ class _Growth:
         """The features, in the order of the raw table."""
         objects, prices = self.problem.objects, self.problem.prices.at(item.asked, item.paid)
         offset, n_fixed = objects.test_offset, len(prices.tests)
-        free = prices.once_per_column
         features = [(raw, f, feature) for raw, some in enumerate((objects.features, objects.raw_features)) for f, feature in enumerate(some)]
         for raw, f, feature in sorted(features, key=lambda one: (one[2].position, *one[:2])):
             if raw:
@@ -187,7 +188,7 @@ class _Growth:
                 code = objects.codes[item.who, f].astype(np.int64)
                 code, rule, family, n = np.where(code == feature.n_bins, -1, code), feature.rule, feature.family, feature.n_bins
                 own = prices.tests[offset[f] : offset[f + 1]]
-            own = own * 0.0 if free and feature.column in item.asked else own
+            own = own * 0.0 if prices.once_per_column and feature.column in item.asked else own
             yield Column(feature.column, code, n, family, rule, own, n_fixed + f if raw else int(offset[f]), 1 - raw)
 
     def choose(self, item: Open) -> Choice | None:
@@ -201,7 +202,7 @@ class _Growth:
         return best if best is not None and (least is None or best.score > least + floor) else None
 
     def _best_of(self, column: Column, item: Open, floor: float) -> Choice | None:
-        sums, rows = self.sums[item.who] * item.share[:, None], self._rows(item.who, item.share)
+        sums, rows = (what[item.who] * item.share[:, None] for what in (self.sums, self.rows))
         weights, counts = (column.tables(self._added(column.code, what, column.n_bins)) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
         divides = np.flatnonzero(((counts.sum(axis=2) > 0).sum(axis=1) > 1) if len(counts) else [])
@@ -248,7 +249,7 @@ class _Growth:
     def _allowed(self, weights: np.ndarray, counts: np.ndarray) -> bool:
         rows = counts.sum(axis=1)
         mass = (weights[:, 0] if self.statistics.moments else weights.sum(axis=1))[rows > 0]
-        return bool((rows[rows > 0] >= self.limits.min_leaf).all() and (mass >= self.least).all())
+        return bool((rows[rows > 0] >= self.limits.min_leaf - ROUNDED).all() and (mass >= self.least).all())
 
     def divide(self, item: Open, choice: Choice) -> list[Open]:
         """Ask the chosen test; returns the children, none where the leaf budget does not allow them."""
@@ -263,7 +264,10 @@ class _Growth:
         if self.limits.max_leaves is not None and self.leaves - 1 + sum(len(part) > 0 for part in parts) > self.limits.max_leaves:
             return []
         total, lost = weight[outcome >= 0].sum(), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
-        prices: Prices = self.problem.prices.at(item.asked, item.paid)
+        prices = self.problem.prices.at(item.asked, item.paid)
+        if own_outcome and prices.outcomes is not None:
+            msg = f"missing {self.missing.name} gives rows an outcome of their own, which prices by outcome do not know; choose cost=table"
+            raise CapabilityError(msg)
         own = prices.of(column.number + column.step * choice.index) if choice.price > 0 else ()
         grown.branch_price = list(own) if len(own) == rule.arity else [choice.price] * rule.arity
         grown.rule, grown.price, grown.score, grown.surrogates = rule, choice.price, choice.score, surrogates
