@@ -25,7 +25,7 @@ from arboretum.engine.search.covering import COVERED
 from arboretum.errors import ContractError, VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model import walk
-from arboretum.model.arrivals import Arrivals, summed
+from arboretum.model.arrivals import Arrivals
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.invariants import check_numbers
 from arboretum.model.rules import NO_OUTCOME

@@ -19,17 +19,15 @@ class Arrivals:
     """Where the objects of a tree come to rest, ordered by node.
 
     node, who, share : int64[m], int64[m], float64[m]: one entry per whole object (share 1), several for one that is split.
-    places : the same of the rows.   depth : int64[n_nodes].   end : int64[n_nodes], ``tree.subtree_end``.
+    places : the same of the rows.   start : int64[n_nodes + 1], where the entries of each node begin.
     """
 
+    tree: Tree
     places: Places
     node: np.ndarray
     who: np.ndarray
     share: np.ndarray
     start: np.ndarray
-    depth: np.ndarray
-    end: np.ndarray
-    parent: np.ndarray
 
     @staticmethod
     def of(tree: Tree, object_of_row: np.ndarray, n_objects: int, places: Places) -> Arrivals:
@@ -50,7 +48,7 @@ class Arrivals:
         share = np.concatenate([np.ones(len(whole)), places.share[chosen]])
         order = np.lexsort((who, node))
         start = np.searchsorted(node[order], np.arange(tree.n_nodes + 1))
-        return Arrivals(places, node[order], who[order], share[order], start, tree.depth_of, tree.subtree_end, tree.parent)
+        return Arrivals(tree, places, node[order], who[order], share[order], start)
 
     @property
     def split(self) -> bool:
@@ -59,7 +57,7 @@ class Arrivals:
 
     def at(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """(int64[k] objects in ascending order, float64[k] shares) that come by a node."""
-        part = slice(self.start[node], self.start[self.end[node]])
+        part = slice(self.start[node], self.start[self.tree.subtree_end[node]])
         if not self.split:
             return np.sort(self.who[part]), self.share[part]
         who, place = np.unique(self.who[part], return_inverse=True)
@@ -67,23 +65,22 @@ class Arrivals:
 
     def sizes(self) -> np.ndarray:
         """int64[n_nodes]: how many entries lie in the subtree of each node; the number of objects unless some are split."""
-        return self.start[self.end] - self.start[:-1]
+        return self.start[self.tree.subtree_end] - self.start[:-1]
 
     def totals(self, objects: Encoded, shift: float = 0.0) -> np.ndarray:
         """float64[n_nodes, classes]: class weights of the objects at each node; for numbers their moments about ``shift``."""
-        n, mass = len(self.depth), objects.weight[self.who] * self.share
+        n, mass = self.tree.n_nodes, objects.weight[self.who] * self.share
         if objects.task is Task.classification:
             width = objects.n_classes
             own = np.bincount(self.node * width + objects.label[self.who], mass, n * width).reshape(n, width)
         else:
             y = objects.y[self.who] - shift
             own = np.stack([np.bincount(self.node, mass * y**k, n) for k in range(3)], axis=1)
-        return summed(own, self.parent, self.depth)
+        return summed(own, self.tree)
 
     def counts(self, count: np.ndarray) -> np.ndarray:
         """float64[n_nodes]: how many rows (``count`` per object) come by each node, by their shares."""
-        own = np.bincount(self.node, count[self.who] * self.share, len(self.depth))
-        return summed(own, self.parent, self.depth)
+        return summed(np.bincount(self.node, count[self.who] * self.share, self.tree.n_nodes), self.tree)
 
     def rounding(self, objects: Encoded) -> float:
         """How far two orders of adding up a node's weights may lie apart, over the sum of their absolute values.
@@ -91,12 +88,12 @@ class Arrivals:
         Twice m·ε for m terms; a share is a product of as many quotients as its path is long, each of sums that are as far off.
         """
         terms = 2 * max(len(self.node), objects.n_objects) * EPS
-        return terms * (1 + 2 * int(self.depth.max())) if self.split else terms
+        return terms * (1 + 2 * int(self.tree.depth_of.max())) if self.split else terms
 
 
-def summed(own: np.ndarray, parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
+def summed(own: np.ndarray, tree: Tree) -> np.ndarray:
     """Sums over subtrees of what each node has itself; own : float64[n_nodes] or [n_nodes, k]."""
-    total = own.astype(np.float64)
+    total, parent, depth = own.astype(np.float64), tree.parent, tree.depth_of
     order = np.argsort(-depth, kind="stable")
     level = np.flatnonzero(np.diff(depth[order], prepend=-1))
     for low, high in zip(level, [*level[1:], len(order)], strict=True):

@@ -32,7 +32,7 @@ def heirs(tree: Tree, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
 
 
 def cut(tree: Tree, nodes: Sequence[int] | np.ndarray) -> Tree:
-    """The tree with ``nodes`` made leaves, the given one itself where all of them are.
+    """The tree with ``nodes`` (int[k], any; one below another has no effect) made leaves, the given one itself where all of them are.
 
     What stands keeps its weights, counts, label, value and impurity; a new leaf asks nothing, so its price is 0 and its
     score NaN.  Rules that nobody asks any more are dropped.  Raises ContractError for a number that is no node.

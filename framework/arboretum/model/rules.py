@@ -126,12 +126,16 @@ def _subclasses(cls: type) -> list[type]:
     return direct + [sub for child in direct for sub in _subclasses(child)]
 
 
+def _demand(instance: TestRule, attribute: attrs.Attribute, holds: bool, rule: str, value: Any) -> None:
+    """Refuse the value of a field that does not obey; None stands for an open side where the field allows it."""
+    if not holds:
+        msg = f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}"
+        raise DataError(msg)
+
+
 def _finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
-    """Validate the bounds of a test; None stands for an open side where the field allows it."""
     for number in value if isinstance(value, tuple) else (value,):
-        if number is not None and not math.isfinite(number):
-            msg = f"{type(instance).__name__}.{attribute.name} must be finite; got {number!r}"
-            raise DataError(msg)
+        _demand(instance, attribute, number is None or math.isfinite(number), "be finite", number)
 
 
 def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
@@ -141,21 +145,16 @@ def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
 
 
 def _position(instance: OrdinalThreshold, attribute: attrs.Attribute, value: int) -> None:
-    if not 0 <= value < len(instance.categories):
-        msg = f"{type(instance).__name__}.index must be a position in categories, 0 … {len(instance.categories) - 1}; got {value}"
-        raise DataError(msg)
+    last = len(instance.categories) - 1
+    _demand(instance, attribute, 0 <= value <= last, f"be a position in categories, 0 … {last}", value)
 
 
 def _distinct(instance: TestRule, attribute: attrs.Attribute, value: tuple[str, ...]) -> None:
-    if len(set(value)) < len(value):
-        msg = f"{type(instance).__name__}.{attribute.name} must be distinct; got {value!r}"
-        raise DataError(msg)
+    _demand(instance, attribute, len(set(value)) == len(value), "be distinct", value)
 
 
 def _rising(instance: TestRule, attribute: attrs.Attribute, value: tuple[float, ...]) -> None:
-    if any(high <= low for low, high in zip(value, value[1:])):
-        msg = f"{type(instance).__name__}.{attribute.name} must rise; got {value!r}"
-        raise DataError(msg)
+    _demand(instance, attribute, all(high > low for low, high in zip(value, value[1:])), "rise", value)
 
 
 def _floats(values: Sequence[float]) -> tuple[float, ...]:

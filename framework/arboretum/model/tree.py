@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -231,16 +231,7 @@ class Tree:
             steps.append((node, edge - int(self.child_offset[node])))
         return steps[::-1]
 
-    def cut(self, nodes: Sequence[int] | np.ndarray) -> Tree:
-        """The tree with ``nodes`` made leaves (itself where they all are); see :func:`arboretum.model.cutting.cut`.
-
-        nodes : int[k], any of the tree's nodes; one below another has no effect.   Raises ContractError for no node.
-        """
-        return cutting.cut(self, nodes)
-
-    def heirs(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
-        """int64[n_nodes]: where rows that rest at each node will rest in ``cut(nodes)``, by the numbers of this tree."""
-        return cutting.heirs(self, nodes)
+    cut, heirs = cutting.cut, cutting.heirs
 
     # -- use -----------------------------------------------------------------------------------------------------
 
