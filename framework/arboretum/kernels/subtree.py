@@ -26,7 +26,7 @@ USED, FEATURE, AT, SIDE, BROKEN = range(5)
 
 @jit
 def grow_subtree(
-    values, row_stride, column_stride, rows, members, objects, price, once, depth, max_depth, min_leaf, min_weight,
+    values, row_stride, column_stride, rows, members, objects, price, owner, once, depth, max_depth, min_leaf, min_weight,
     min_split, bounded_below, least, gap, width, total_mass, batch, params, impurity, relative, most_work, segment, stack,
     feature, child, side, edges, score, paid, weights, counts, impurities,
 ):
@@ -37,7 +37,8 @@ def grow_subtree(
 
     values : flat memory of float[n, columns].   rows : int32[m].   members : int32[m], 0 … m − 1; divided in place.
     objects : label, y, weight, count of the rows, and whether all of them are units; label or y is empty.
-    price : float64[columns].   once : asked columns are free further down.   max_depth : −1 without one.
+    price : float64[columns].   owner : int64[columns], number of the raw column.   once : asked ones are free further down.
+    max_depth : −1 without one.
     min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.
     bounded_below : a score must be above ``least``.
     Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
@@ -80,7 +81,10 @@ def grow_subtree(
             here_price[:] = price
             up = parent[v]
             while up >= 0:
-                here_price[feature[up]] = 0.0
+                asked = owner[feature[up]]
+                for f in range(n_columns):
+                    if owner[f] == asked:
+                        here_price[f] = 0.0
                 up = parent[up]
         mass = mass_of(weights[v], n_counts < n_classes)
         scalars[0], scalars[1], scalars[2], scalars[3] = mass, total_mass, impurities[v], segment[v, 2]

@@ -109,14 +109,15 @@ def problem_of(objects: Encoded, criterion: Any, impurity: Any, prices: Prices |
 
 @st.composite
 def encodeds(
-    draw: st.DrawFn, task: Task = Task.classification, raw_only: bool = False, missing: bool = True, max_rows: int = 14
+    draw: st.DrawFn, task: Task = Task.classification, raw_only: bool = False, missing: bool = True, max_rows: int = 14,
+    mixed: bool = False,
 ) -> Encoded:
-    """Objects with 0–3 coded and 0–2 raw features (at least one feature)."""
+    """Objects with 0–3 coded and 0–2 raw features (at least one feature).   mixed : both kinds, all tests of two outcomes."""
     n = draw(st.integers(1, max_rows))
-    n_coded = 0 if raw_only else draw(st.integers(0, 3))
-    n_raw = draw(st.integers(1 if n_coded == 0 else 0, 2))
+    n_coded = 0 if raw_only else draw(st.integers(1 if mixed else 0, 3))
+    n_raw = draw(st.integers(1 if n_coded == 0 or mixed else 0, 2))
     bins = [draw(st.integers(1, 4)) for _ in range(n_coded)]
-    families = [draw(st.sampled_from(Family)) for _ in range(n_coded)]
+    families = [draw(st.sampled_from([Family.thresholds, Family.equals] if mixed else Family)) for _ in range(n_coded)]
     dtype = draw(st.sampled_from([np.uint8, np.uint16, np.uint32]))
     codes = np.zeros((n, n_coded), dtype)
     for f in range(n_coded):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arboretum.api import Context, ContractError, Prices, Task, grow
+from arboretum.api import Context, ContractError, Family, Prices, Task, grow
 from arboretum.engine.search import subtree
 from arboretum.engine.search.grow import Growth
 from arboretum.kernels import criterion_kernel
@@ -90,9 +90,24 @@ def test_a_subtree_of_numbers_is_what_the_loop_grows(objects, entries, limits):
     assert_same(fast, slow, exactly=False)
 
 
+@pytest.mark.parametrize("criterion", [Reduction(), GainRatio()], ids=["reduction", "ratio"])
+@EXAMPLES
+@given(
+    objects=encodeds(max_rows=40, mixed=True), entries=ENTRIES, limits=LIMITS, order=st.sampled_from(["depth", "breadth", "best"])
+)
+def test_a_subtree_of_coded_and_raw_columns_is_what_the_loop_grows(criterion, objects, entries, limits, order):
+    assert_same(*both(objects, criterion, Gini(), entries, order, **limits), exactly=unit(objects))
+
+
+@EXAMPLES
+@given(objects=encodeds(task=Task.regression, max_rows=40, mixed=True), entries=ENTRIES, limits=LIMITS)
+def test_a_subtree_of_numbers_over_mixed_columns_is_what_the_loop_grows(objects, entries, limits):
+    assert_same(*both(objects, Reduction(), Variance(), entries, **limits), exactly=False)
+
+
 @EXAMPLES
 @given(objects=encodeds(max_rows=30), entries=ENTRIES, limits=LIMITS)
-def test_mixed_tables_grow_as_before(objects, entries, limits):
+def test_tables_with_multiway_tests_grow_as_before(objects, entries, limits):
     assert_same(*both(objects, Reduction(), Gini(), entries, **limits), exactly=unit(objects))
 
 
@@ -124,9 +139,19 @@ def test_columns_asked_before_are_free_in_a_subtree_where_they_are_paid_once(obj
     assert_same(*both(objects, PerPrice(), Gini(), entries, prices=prices), exactly=unit(objects))
 
 
+@EXAMPLES
+@given(objects=encodeds(max_rows=40, mixed=True), entries=ENTRIES, once=st.booleans(), data=st.data())
+def test_all_tests_of_a_column_asked_before_are_free_where_columns_are_paid_once(objects, entries, once, data):
+    one = lambda: data.draw(st.sampled_from([1.0, 2.0, 5.0]))  # noqa: E731
+    tests = [[one() for _ in range(f.n_tests)] if f.family is Family.equals else [one()] * f.n_tests for f in objects.features]
+    prices = Prices(np.array(sum(tests, [])), np.array([one() for _ in objects.raw_features]), once)
+    assert_same(*both(objects, PerPrice(), Gini(), entries, prices=prices), exactly=unit(objects))
+
+
 @pytest.mark.parametrize("classes", [2, 3, 9])
+@pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, weighted):
+def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, mixed, weighted):
     generator = np.random.default_rng(classes)
     raw = generator.normal(size=(700, 7)).astype(np.float32)
     raw[:, :3] = raw[:, :3] > 0
@@ -134,7 +159,9 @@ def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, wei
     raw[generator.random(raw.shape) < 0.05] = np.nan
     label = generator.integers(0, classes, 700)
     weight = generator.random(700) + 0.1 if weighted else None
-    objects = encode(np.zeros((700, 0), np.uint8), [], [], raw, label, weight=weight, n_classes=classes)
+    codes = generator.integers(0, 6, (700, 3 * mixed)).astype(np.uint8)  # code 5 of the first two: missing
+    families = [Family.equals, Family.thresholds, Family.equals][: 3 * mixed]
+    objects = encode(codes, [5, 5, 6][: 3 * mixed], families, raw, label, weight=weight, n_classes=classes)
     for entries in (100, 1500, 1 << 22):
         fast, slow = both(objects, Reduction(), Gini(), entries)
         assert slow.tree.n_nodes > 300

@@ -35,8 +35,8 @@ def coded(bins=3):
     return encode(CODES, [bins, 3], [Family.thresholds] * 2, NONE, LABEL)
 
 
-def mixed():
-    return encode(CODES, [3, 3], [Family.equals] * 2, RAW, LABEL)
+def mixed(family=Family.equals):
+    return encode(CODES, [3, 3], [family] * 2, RAW, LABEL)
 
 
 class Strange:
@@ -56,7 +56,10 @@ def after(asked, paid):
 
 
 REASONS = {
-    "both kinds of columns": (problem_of(mixed(), Reduction(), Gini()), "coded and raw columns"),
+    "multiway tests beside thresholds": (problem_of(mixed(Family.multiway), Reduction(), Gini()), "multiway tests compete"),
+    "prices of thresholds": (
+        problem_of(mixed(Family.thresholds), Reduction(), Gini(), Prices(np.arange(4.0), np.ones(2))), "the thresholds of column 'c0' differ",
+    ),
     "a criterion in NumPy": (problem_of(raw(), NumpyOnly(), Gini()), "criterion NumpyOnly has no kernel"),
     "values of a node": (problem_of(raw(RAW[:, 0], task=Task.regression), Reduction(), AbsoluteError()), "computed from the values"),
     "prices of paths": (problem_of(raw(), Reduction(), Gini(), Prices(np.zeros(0), np.ones(2), after=after)), "prices depend on the path or on the outcome"),
@@ -81,12 +84,12 @@ def test_a_growth_node_by_node_says_why_in_a_note(case):
     assert any(note.startswith("grown node by node") and reason in note for note in notes)
 
 
-@pytest.mark.parametrize("objects", [raw(), coded(), raw(RAW[:, 0], task=Task.regression)], ids=["raw", "coded", "numbers"])
+@pytest.mark.parametrize("objects", [raw(), coded(), mixed(), raw(RAW[:, 0], task=Task.regression)], ids=["raw", "coded", "mixed", "numbers"])
 def test_where_kernels_grow_there_is_nothing_to_note(objects):
     problem = problem_of(objects, Reduction(), Variance() if objects.label is None else Gini())
     growth = Growth.of(problem, Context(deadline=math.inf), False)
     growth.use_subtrees()
-    assert growth.subtrees is not None and isinstance(growth.subtrees, Subtrees) == (not objects.features)
+    assert growth.subtrees is not None and isinstance(growth.subtrees, Subtrees) == bool(objects.raw_features)
     assert grow(problem, Context()).notes == ()
     assert "kernels grow subtrees" in growth.plan.lines[0]
 
@@ -97,7 +100,7 @@ def test_a_deadline_and_best_first_together_are_slow():
 
 
 def test_whoever_asks_for_the_loop_is_told_nothing():
-    assert grow(problem_of(mixed(), Reduction(), Gini()), Context(), compiled=False).notes == ()
+    assert grow(problem_of(mixed(Family.multiway), Reduction(), Gini()), Context(), compiled=False).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from arboretum.engine.search.judge import Judge, component_name
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule
+from arboretum.model.encoded import Family
 
 MOST_BINS = 1 << 16
 """Bins of all features beyond which their tables are too many to be cleared at every node."""
@@ -31,7 +32,7 @@ CODED, BINNED, SORTED, MADE = (
 class Plan:
     """How trees of a problem are grown.
 
-    engines : of the nodes that the loop looks at.   kernel : grows subtrees of "raw" or "coded" columns; "" without one.
+    engines : of the nodes that the loop looks at.   kernel : grows subtrees: "raw" where there are raw columns, else "coded"; "" without one.
     no_kernel : why there is none.   no_bins : why raw columns are sorted.
     """
 
@@ -50,7 +51,7 @@ class Plan:
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         engines = ([CODED] if objects.features else []) + raw
         no_kernel = tuple(_no_kernel(problem, space, judge, order, timed))
-        return Plan(tuple(engines), "" if no_kernel else "coded" if objects.features else "raw", no_kernel, no_bins)
+        return Plan(tuple(engines), "" if no_kernel else "raw" if objects.raw_features else "coded", no_kernel, no_bins)
 
     @property
     def note(self) -> str:
@@ -69,8 +70,6 @@ def _no_kernel(problem: Problem, space: Workspace, judge: Judge, order: str, tim
     """Why no kernel grows subtrees."""
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
     criterion, impurity = f"criterion {component_name(judge.criterion)}", f"impurity {component_name(judge.impurity)}"
-    if objects.features and objects.raw_features:
-        yield "the table has coded and raw columns (encoder=midpoints codes all of them)"
     if judge.kernel is None:
         yield f"{criterion} has no kernel"
     elif judge.listing:
@@ -93,15 +92,18 @@ def _no_kernel(problem: Problem, space: Workspace, judge: Judge, order: str, tim
     elif rule.delta is not None and judge.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
     if objects.raw_features:
-        names = [feature.column for feature in objects.raw_features]
         if len(space.statistics.n_rows):
             yield f"{criterion} counts objects"
         if space.allow_constant:
             yield "method.allow_constant"
         if rule is not None and rule != LeafRule(min_split=rule.min_split):
             yield "a leaf rule looks at more than the number of rows"
-        if space.prices.once_per_column and len(set(names)) < len(names):
-            yield "a raw column has two features, and is paid once"
+        if any(f.family is Family.multiway for f in objects.features):
+            yield "multiway tests compete with thresholds (encoder=onehot or multiway has one kind)"
+        first = objects.test_offset
+        for f, feature in enumerate(objects.features):
+            if feature.family is Family.thresholds and len(set(space.prices.tests[first[f] : first[f + 1]].tolist())) > 1:
+                yield f"the thresholds of column {feature.column!r} differ in price"
     if objects.features:
         if max(f.n_bins for f in objects.features) > WIDE:
             yield f"a column has more than {WIDE} codes"
