@@ -27,7 +27,7 @@ USED, FEATURE, AT, SIDE, BROKEN = range(5)
 @jit
 def grow_subtree(
     values, row_stride, column_stride, rows, members, objects, price, owner, once, depth, max_depth, min_leaf, min_weight,
-    min_split, bounded_below, least, gap, width, total_mass, batch, params, impurity, relative, most_work, segment, stack,
+    min_split, bounded_below, least, corners, gap, width, total_mass, batch, params, impurity, relative, most_work, segment, stack,
     feature, child, side, edges, score, paid, weights, counts, impurities,
 ):
     """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, and how many are left open.
@@ -40,7 +40,8 @@ def grow_subtree(
     price : float64[columns].   owner : int64[columns], number of the raw column.   once : asked ones are free further down.
     max_depth : −1 without one.
     min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.
-    bounded_below : a score must be above ``least``.
+    bounded_below : a score must be above ``least``.   corners : scores are convex along rows of one class, so that a cut
+    between two of them scores no more than one of its neighbours and need not be looked at.
     Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
     float[., 2] (neighbouring values on both sides of the threshold), score, paid, weights [., width], counts, impurities.
     segment : int64[., 5] and stack : int32[.] are scratch of that length, too.
@@ -102,7 +103,7 @@ def grow_subtree(
                 kept += 1
                 scan(
                     f, key, owners[f, low:high], objects, weights[v], counts[v], sums, min_leaf, min_weight, gap,
-                    here_price[f], block, node, batch, relative, floor, state, best,
+                    here_price[f], corners, block, node, batch, relative, floor, state, best,
                 )  # fmt: skip
         flush(block, node, batch, relative, floor, state, best)
         if state[BROKEN] > 0:
@@ -195,8 +196,8 @@ def measure(v, low, high, members, objects, weights, counts, impurity, impuritie
 
 @jit
 def scan(
-    f, key, owner, objects, all_w, all_c, sums, min_leaf, min_weight, gap, price, block, node, batch, relative, floor,
-    state, best,
+    f, key, owner, objects, all_w, all_c, sums, min_leaf, min_weight, gap, price, corners, block, node, batch, relative,
+    floor, state, best,
 ):
     """Put the tables of all cuts of a column into the block; with missing rows, each cut with them left, then right."""
     label, y, weight, count, unit = objects
@@ -221,8 +222,15 @@ def scan(
             lost_c[np.uintp(label[i])] += count[i]
     missing = lost_c.sum()
     total, left = all_c.sum(), np.int64(0)
+    before, whole = np.int64(0), False  # rows left of the present value; whether they are of one class
+    inner = corners and min_weight == 0.0
     for j in range(known - 1):
         i = np.uintp(owner[j])
+        if inner:
+            if j == 0 or key[j] > key[j - 1] + gap:
+                before, whole = left, True
+            elif label[i] != label[np.uintp(owner[j - 1])]:
+                whole = False
         if moments:
             left_w[0] += weight[i]
             left_w[1] += weight[i] * y[i]
@@ -238,6 +246,11 @@ def scan(
             left += count[i]
         if not key[j + 1] > key[j] + gap:
             continue
+        if inner and whole and before >= min_leaf and j + 2 < known and key[j + 2] > key[j + 1] + gap:
+            # one class on both sides, and cuts that are allowed before and after this one
+            after = np.uintp(owner[j + 1])
+            if label[i] == label[after] and total - missing - left - (1 if unit else count[after]) >= min_leaf:
+                continue
         for s in range(2 if missing > 0 else 1):
             a = left + missing if s == 0 else left
             if a < min_leaf or total - a < min_leaf:

@@ -178,7 +178,8 @@ class Subtrees:
         n, left = grow_subtree(
             values, *strides, places, members, objects, tests.prices_after(asked if once else frozenset()), tests.owner, once, depth,
             -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, space.min_weight, self.min_split,
-            limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), stats.width, self.total_mass,
+            limits.min_decrease is not None, limits.min_decrease or 0.0,
+            judge.concave and not stats.moments, gap_of(dtype), stats.width, self.total_mass,
             judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE, self.most_work, segment, stack,
             feature, child, side, edges, score, paid, weights, counts, impurity,
         )  # fmt: skip
