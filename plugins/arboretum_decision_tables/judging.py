@@ -36,20 +36,12 @@ class Sample:
     @staticmethod
     def of(results: Iterable[Any]) -> Sample:
         """Add up pieces, in their order."""
-        k, c = len(ALGORITHMS), len(COSTS)
-        n = single = merged = 0
-        sums, products = np.zeros((c, k)), np.zeros((c, k, k))
-        optimal, minima = np.zeros((c, k), np.int64), np.zeros(c)
-        lower = np.tril_indices(k)
-        for result in results:
-            n, single, merged = n + result["tables"], single + result["single"], merged + result["merged"]
-            sums += result["sums"]
-            optimal += result["optimal"]
-            minima += result["minima"]
-            for cost, values in enumerate(result["products"]):
-                products[cost][lower] += values
-        i, j = lower
-        products[:, j, i] = products[:, i, j]
+        results, k = list(results), len(ALGORITHMS)
+        n, single, merged = (sum(result[name] for result in results) for name in ("tables", "single", "merged"))
+        names = ("sums", "optimal", "minima", "products")
+        sums, optimal, minima, lower = (np.sum([result[name] for result in results], axis=0) for name in names)
+        products, (i, j) = np.zeros((len(COSTS), k, k)), np.tril_indices(k)
+        products[:, i, j] = products[:, j, i] = lower
         return Sample(n, single, merged, sums, products, optimal, minima)
 
     @property
