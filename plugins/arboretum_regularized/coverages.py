@@ -6,7 +6,7 @@ coverages of one run mean their disjunction, 1 − Π (1 − f).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -19,16 +19,30 @@ _SUM = 1e-9
 """Probabilities that are written with ten digits or more sum to 1 within this."""
 
 
+class _Coverage:
+    """Base of coverages and of what they are once the root is known."""
+
+    kind: ClassVar[str] = "coverage"
+    paper: ClassVar[str] = _PAPER
+    capabilities: ClassVar[tuple] = _CLASSES
+
+    def prepare(self, objects: Encoded) -> Any:
+        """The same function with what it needs of the root at hand."""
+        return self
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows)], 0 … 1."""
+        return self.prepare(objects).covered_many(objects, rows, np.array([0, len(rows)]))
+
+
 @attrs.frozen
-class Probability:
+class Probability(_Coverage):
     """The share of the weight that a test has told apart from the object, truncated at θ (f^p).
 
     f_i = min((1 − p(S)) / (1 − max(p_i, θ)), 1): 1 where the object is alone, or where p(S) ≤ θ.
     """
 
-    kind: ClassVar[str] = "coverage"
     name: ClassVar[str] = "probability"
-    paper: ClassVar[str] = _PAPER
     capabilities: ClassVar[tuple] = (*_CLASSES, "regression")
 
     theta: float = param(
@@ -47,21 +61,13 @@ class Probability:
             raise DataError(msg)
         return ProbabilityAtRoot(self.theta, total)
 
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1."""
-        return self.prepare(objects).covered(objects, rows)
-
 
 @attrs.frozen
-class ProbabilityAtRoot:
+class ProbabilityAtRoot(_Coverage):
     """f^p of the objects of one table.   total : weight of all objects."""
 
     theta: float
     total: float
-
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1."""
-        return self.covered_many(objects, rows, whole(rows))
 
     def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
@@ -74,36 +80,25 @@ class ProbabilityAtRoot:
 
 
 @attrs.frozen
-class UnlikePairs:
+class UnlikePairs(_Coverage):
     """The share of the pairs of objects of different classes that tests have told apart (f^φ).
 
     f_i = (φ(X) − φ(S)) / φ(X), φ the number of pairs of objects with different labels; every object counts once,
     whatever its weight.  1 where the node has one class.
     """
 
-    kind: ClassVar[str] = "coverage"
     name: ClassVar[str] = "pairs"
-    paper: ClassVar[str] = _PAPER
-    capabilities: ClassVar[tuple] = _CLASSES
 
     def prepare(self, objects: Encoded) -> UnlikePairsAtRoot:
         """The same function with φ(X) at hand."""
         return UnlikePairsAtRoot(pairs_of(objects.label, objects.n_classes))
 
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1."""
-        return self.prepare(objects).covered(objects, rows)
-
 
 @attrs.frozen
-class UnlikePairsAtRoot:
+class UnlikePairsAtRoot(_Coverage):
     """f^φ of the objects of one table.   pairs : φ(X)."""
 
     pairs: int
-
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1."""
-        return self.covered_many(objects, rows, whole(rows))
 
     def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
@@ -114,36 +109,26 @@ class UnlikePairsAtRoot:
 
 
 @attrs.frozen
-class OthersExcluded:
+class OthersExcluded(_Coverage):
     """The share of the objects of other classes that tests have told apart from the object.
 
     f_i = (g_i(X) − g_i(S)) / g_i(X), g_i the number of objects of another class than x_i; every object counts once.
     The text's other form of the pairs: Σ g_i(S) over the objects of S is 2 φ(S).
     """
 
-    kind: ClassVar[str] = "coverage"
     name: ClassVar[str] = "excluded"
     paper: ClassVar[str] = "Zhang & Gionis 2023, appendix A"
-    capabilities: ClassVar[tuple] = _CLASSES
 
     def prepare(self, objects: Encoded) -> OthersExcludedAtRoot:
         """The same function with the g_i(X) at hand."""
         return OthersExcludedAtRoot(others_of(objects.label, objects.n_classes))
 
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1."""
-        return self.prepare(objects).covered(objects, rows)
-
 
 @attrs.frozen(eq=False)
-class OthersExcludedAtRoot:
+class OthersExcludedAtRoot(_Coverage):
     """The function on the objects of one table.   others : int64[classes], objects of another class than that."""
 
     others: np.ndarray
-
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)], 0 … 1."""
-        return self.covered_many(objects, rows, whole(rows))
 
     def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
@@ -151,11 +136,6 @@ class OthersExcludedAtRoot:
         others = n.sum(axis=1)[:, None] - n
         here, there = others[np.repeat(np.arange(len(size)), size), label], self.others[label]
         return np.where(there > 0, (there - here) / np.maximum(there, 1), 1.0)
-
-
-def whole(rows: np.ndarray) -> np.ndarray:
-    """Where the sets start when there is one."""
-    return np.array([0, len(rows)])
 
 
 def _by_class(objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
