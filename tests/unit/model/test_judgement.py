@@ -1,0 +1,96 @@
+"""What reproductions share: means beside published means, verdicts of sentences, chapters."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from arboretum.api import Cell, Chaptered, Claim, ConfigError, Judgement, Known, Observed, Piece, Verdict, csv_text, standard_error
+
+RUNS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+ERROR = math.sqrt(2.5) * math.sqrt(1 / 5 + 1 / 4)
+"""Of the difference between their mean and one of four runs: their variance is 2.5."""
+
+
+def cell(values, behind=4, **options):
+    return Cell.of_runs("Table 1", "iris", "ec45", 4.0, np.array(values), behind, **options)
+
+
+def test_the_standard_error_is_that_of_the_difference_of_two_means():
+    assert standard_error(RUNS, 4) == pytest.approx(ERROR)
+    assert standard_error(RUNS[:1], 4) == 0.0
+
+
+def test_a_mean_of_runs_is_judged_where_the_runs_say_something_of_the_error():
+    found = cell(RUNS)
+    assert (found.ours, found.n, found.verdict) == (3.0, 5, Verdict.PASS) and found.error == pytest.approx(ERROR)
+    assert cell(RUNS[:3]) is None and cell([3.0] * 5) is None and cell([1.0], behind=1) is None
+    assert cell([3.0] * 5, rounding=0.1).error == pytest.approx(0.1 / math.sqrt(12.0))
+    assert cell([3.0] * 5, rounding=0.1).verdict is Verdict.FAIL
+
+
+def test_a_known_difference_predicts_what_lies_between_two_means_widened():
+    known = Known.widened("chosen on few rows", (3.0, 13.0), (RUNS, RUNS + 10.0), 4, "five runs")
+    assert (known.low, known.high) == pytest.approx((3.0 - 2 * ERROR, 13.0 + 2 * ERROR))
+    far = RUNS - 100.0
+    assert cell(far, known=known).verdict is Verdict.KNOWN
+    assert cell(far, known=Known.widened("no", (20.0, 30.0), (RUNS, RUNS), 4, "five runs")).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("holds", "reason", "verdict", "kept"),
+    [(True, "why", "PASS", ""), (None, "why", "OPEN", ""), (False, "why", "KNOWN", "why"), (False, "", "FAIL", "")],
+)
+def test_a_sentence_keeps_its_reason_where_it_does_not_hold(holds, reason, verdict, kept):
+    claim = Claim.judged("it is so", holds, "by this", reason)
+    assert (claim.verdict.value, claim.reason) == (verdict, kept)
+
+
+def test_what_was_noted_of_runs_has_means_and_errors():
+    found = Observed({("unit", "iris"): [{"auc": 1.0}, {"auc": None}, {"auc": 3.0}, {}]})
+    assert found.values("unit", "iris", "auc").tolist() == [1.0, 3.0]
+    assert found.mean("unit", "iris", "auc") == 2.0 and found.error("unit", "iris", "auc") == 1.0
+    assert math.isnan(found.mean("unit", "letter", "auc")) and math.isnan(found.error("unit", "letter", "auc"))
+
+
+def part(name, costs):
+    """A chapter: one piece per cost; its results are the sums of key and seed."""
+    return SimpleNamespace(
+        pieces=lambda paper: [Piece({"at": at} | ({"chapter": name} if name else {}), cost) for at, cost in enumerate(costs)],
+        work=lambda key, seed, house: [name, key["at"] + seed],
+        judge=lambda results: Judgement.of_chapter(
+            name or "first", {}, {"n": len(results)}, cells=[cell(RUNS)], tables={f"{name}.csv": csv_text([["a"], [results[0][1][1]]])}
+        ),
+    )
+
+
+class Study(Chaptered):
+    chosen = {"first": part("", [2.0, 3.0]), "second": part("second", [1.0, 2.0])}
+
+    def parts(self):
+        return self.chosen
+
+
+def test_chapters_share_the_work_by_cost_and_the_judgement_in_their_order():
+    study = Study()
+    keys = [(piece.key.get("chapter", ""), piece.cost) for piece in study.pieces(1.0)]
+    assert keys == [("second", 1.0), ("", 2.0), ("second", 2.0), ("", 3.0)]
+    assert study.pieces(0.5) == study.pieces(1.0)[:2] and len(study.pieces(0.01)) == 1
+    results = [(piece.key, study.work(piece.key, 10, None)) for piece in study.pieces(1.0)]
+    assert [result for _, result in results] == [["second", 10], ["", 10], ["second", 11], ["", 11]]
+    found = study.judge(results)
+    assert [chapter.name for chapter in found.chapters] == ["first", "second"] and len(found.cells) == 2
+    assert found.tables == {".csv": "a\n10\n", "second.csv": "a\n10\n"}
+    assert found.chapters[0].metrics["cells_PASS"] == 1.0 and found.chapters[0].metrics["n"] == 2
+    assert [chapter.name for chapter in study.judge(results[:1]).chapters] == ["second"]
+    assert study.judge([]) == Judgement()
+
+
+def test_fields_that_leave_no_piece_are_refused():
+    study = Study()
+    study.chosen = {"growth": part("growth", [])}
+    with pytest.raises(ConfigError, match="nothing to do: these fields leave no piece of growth"):
+        study.pieces(1.0)
