@@ -27,6 +27,14 @@ def add_plugin_option(parser: Parser) -> None:
     parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=words)
 
 
+def installed(files: Sequence[str] = ()) -> Registry:
+    """The registry with the given one-file plugins; what could not be loaded is told in a warning each."""
+    registry = load_registry(files)
+    for failure in registry.failures:
+        warn(f"plugin {failure.plugin} is left out: {failure.reason}")
+    return registry
+
+
 def plugin_files(given: Sequence[str]) -> list[str]:
     """One-file plugins as absolute paths; a file that is named twice is one."""
     return list(dict.fromkeys(str(Path(file).expanduser().resolve()) for file in given))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 
 from arboretum.cli import terminal
+from arboretum.cli.layout import paragraph
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.runs.verdict import Told
 
@@ -20,7 +20,7 @@ def judgement_text(told: Told, *, brief: bool = False) -> str:
     """The whole text.   brief : of the cells only those that do not pass."""
     judged, facts = told.judgement, told.facts
     scaled = "" if facts["fraction"] == 1.0 else f", fraction {facts['fraction']:g}"
-    blocks = [_wrapped(f"{facts['name']}: {facts['paper']}{scaled}", "")]
+    blocks = [paragraph(f"{facts['name']}: {facts['paper']}{scaled}", "")]
     for table, cells in groupby(judged.cells, key=lambda cell: cell.table):
         shown = [cell for cell in cells if not brief or cell.verdict is not Verdict.PASS]
         if shown:
@@ -29,10 +29,10 @@ def judgement_text(told: Told, *, brief: bool = False) -> str:
         blocks.append("\n".join(["claims", *(_claim(claim) for claim in judged.claims)]))
     reasons = dict.fromkeys(f"{cell.table}, {cell.row} {cell.column}: {cell.reason}" for cell in judged.cells if cell.reason)
     if reasons:
-        blocks.append("\n".join(["differences and their reasons", *(_wrapped(reason, "  ") for reason in reasons)]))
+        blocks.append("\n".join(["differences and their reasons", *(paragraph(reason, "  ") for reason in reasons)]))
     if judged.notes:
-        blocks.append("\n".join(_wrapped(note, "") for note in judged.notes))
-    blocks.append("\n".join(_wrapped(line, "") for line in summary(judged)))
+        blocks.append("\n".join(paragraph(note, "") for note in judged.notes))
+    blocks.append("\n".join(paragraph(line, "") for line in summary(judged)))
     return "\n\n".join(blocks)
 
 
@@ -87,11 +87,5 @@ def _counts(judged: Sequence[Cell | Claim]) -> str:
 
 
 def _claim(claim: Claim) -> str:
-    lines = [_wrapped(f"{claim.verdict.value:<5} {claim.sentence}", "  ", "        "), _wrapped(claim.evidence, "        ")]
-    return "\n".join([*lines, *([_wrapped(f"known: {claim.reason}", "        ")] if claim.reason else [])])
-
-
-def _wrapped(text: str, first: str, rest: str | None = None) -> str:
-    rest = first if rest is None else rest
-    indents = {"initial_indent": first, "subsequent_indent": rest}
-    return textwrap.fill(text, terminal.width(), **indents, break_on_hyphens=False, break_long_words=False)
+    lines = [paragraph(f"{claim.verdict.value:<5} {claim.sentence}", "  ", "        "), paragraph(claim.evidence, "        ")]
+    return "\n".join([*lines, *([paragraph(f"known: {claim.reason}", "        ")] if claim.reason else [])])

@@ -10,12 +10,9 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from arboretum import __version__
-from arboretum.cli.signals import ending_like_ctrl_c, status_of, word_of
+from arboretum.cli.signals import FAILED, ending_like_ctrl_c, status_of, word_of
 from arboretum.cli.terminal import report_error, say, tell
 from arboretum.errors import ConfigError, closest
-
-FAILED = 1
-TRACKER_FAILED = 3
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,16 @@ from arboretum.cli.finding import tracker_from
 from arboretum.cli.judgement import judgement_note, judgement_text
 from arboretum.cli.plugins import reference
 from arboretum.cli.progress import QUIET_SECONDS, Line
+from arboretum.cli.signals import FAILED, TRACKER_FAILED
 from arboretum.cli.terminal import Parser, duration
 from arboretum.config.execute import tracker_fields
 from arboretum.config.resolve import component_values
 from arboretum.errors import ConfigError, TrackerError, unknown
-from arboretum.model.charts import Chart
-from arboretum.model.grid import Grid
 from arboretum.model.judgement import Verdict
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Registry
+from arboretum.report.charts import chart_png, chart_svg
 from arboretum.runs.folder import make_ready
 from arboretum.runs.index import default_root
 from arboretum.runs.labour import Interrupted, Standing, Yield, code_of, default_folder, perform
@@ -41,7 +41,7 @@ Do a paper's study again and print its numbers beside ours, with standard errors
 difference that lies where its reason predicts it) or OPEN (not shown).  Finished pieces are kept: the same command goes on where it was interrupted.  Exit status 1
 when anything fails.  Without PAPER: what can be reproduced."""
 
-FAILED, TRACKER_FAILED, INTERRUPTED = 1, 3, 130
+INTERRUPTED = 130
 
 
 def main(argv: list[str]) -> int:
@@ -107,8 +107,7 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
             group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
         except argparse.ArgumentError as error:
             who = f"reproduction {entry.name!r} ({entry.owner.plugin})"
-            msg = f"{who} has a field {field.alias!r}, which is an option of the command"
-            raise ConfigError(msg) from error
+            raise ConfigError(f"{who} has a field {field.alias!r}, which is an option of the command") from error
 
 
 def _shown(default: Any) -> str:
@@ -152,7 +151,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
     folder = Path(arguments.out).expanduser() if arguments.out else default_folder(default_root(), entry.name)
     make_ready(folder, OUT)
-    trouble = _prepare(tracker)
+    trouble = "" if tracker is None else _asked(lambda: guarded(tracker, tracker.prepare))
     plugins = tuple(str(Path(file).expanduser().resolve()) for file in arguments.plugin)
     job = Job(entry.name, arguments.seed, json.dumps(fields), plugins, code_of(registry))
     pieces = list(component.pieces(arguments.fraction))
@@ -174,14 +173,16 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     judged = component.judge([(dict(done.key), done.value) for done in work.done])
     facts = _facts(entry, component, registry, job, arguments.fraction, work, workers)
     facts["tracker"] = None if tracker is None else tracker.name
-    told = Told(facts, judged, {name: _draw(picture) for name, picture in judged.pictures.items()})
+    told = Told(facts, judged, {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()})
     terminal.say(judgement_text(told, brief=arguments.brief))
     write_verdict(folder, told)
-    _paint(judged.pictures, folder)
+    for name, picture in judged.pictures.items():  # what is given as SVG stays SVG
+        if not isinstance(picture, str):
+            chart_png(picture, folder / f"{name}.png")
     for text in failures_text(work.failures):
         terminal.tell(f"arboretum: error: {text}")
     terminal.say(_foot(work, workers, folder))
-    trouble = trouble or _track(tracker, told, folder)
+    trouble = trouble or ("" if tracker is None else _asked(lambda: _track(tracker, told, folder)))
     if trouble:
         terminal.tell(f"arboretum: error: {trouble}; everything is kept in {folder}, the same command sends it again")
     if work.failures or judged.verdict is Verdict.FAIL:
@@ -260,41 +261,18 @@ def _foot(work: Yield, workers: int, folder: Path) -> str:
     return f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}"
 
 
-def _draw(picture: Grid | Chart | str) -> str:
-    from arboretum.report.charts import chart_svg
-
-    return picture if isinstance(picture, str) else chart_svg(picture)
-
-
-def _paint(pictures: Any, folder: Path) -> None:
-    """What is given as data as PNG files, too; what is given as SVG stays SVG."""
-    from arboretum.report.charts import chart_png
-
-    for name, picture in pictures.items():
-        if not isinstance(picture, str):
-            chart_png(picture, folder / f"{name}.png")
-
-
-def _prepare(tracker: Any) -> str:
-    """Make the tracker ready before the work; what is wrong with it, or ""."""
-    if tracker is None:
-        return ""
+def _asked(action: Callable[[], Any]) -> str:
+    """Ask the tracker for something; what went wrong, or ""."""
     try:
-        guarded(tracker, tracker.prepare)
+        action()
     except TrackerError as error:
         return str(error)
     return ""
 
 
-def _track(tracker: Any, told: Told, folder: Path) -> str:
-    """Send the chapters; what went wrong, or ""."""
-    if tracker is None or not (told.judgement.cells or told.judgement.claims):
-        return ""
-    try:
-        run_id = track_verdict(
-            tracker, told, folder, tracker_fields(tracker), note=judgement_note(told), text=judgement_text(told) + "\n"
-        )
-    except TrackerError as error:
-        return str(error)
-    terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")
-    return ""
+def _track(tracker: Any, told: Told, folder: Path) -> None:
+    """Send the chapters.  Raises TrackerError."""
+    if told.judgement.cells or told.judgement.claims:
+        fields, text = tracker_fields(tracker), judgement_text(told) + "\n"
+        run_id = track_verdict(tracker, told, folder, fields, note=judgement_note(told), text=text)
+        terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")

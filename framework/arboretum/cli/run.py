@@ -12,18 +12,16 @@ import attrs
 
 from arboretum import __version__
 from arboretum.cli import terminal
-from arboretum.cli.finding import find_run, plugin_files, require_plugins
+from arboretum.cli.finding import find_run, installed, plugin_files, require_plugins
+from arboretum.cli.signals import TRACKER_FAILED
 from arboretum.config.entry import named_plugins
-from arboretum.errors import ConfigError
-from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import Registry
+from arboretum.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
     from arboretum.config.execute import Outcome
 
 TREE_LEAVES = 40
 """A tree with more leaves is not drawn after a run; ``arboretum show RUN`` does."""
-TRACKER_FAILED = 3
 
 
 @attrs.frozen
@@ -44,7 +42,7 @@ def main(argv: list[str]) -> int:
     if "--help" in options.rest or "-h" in options.rest:
         from arboretum.cli.run_help import help_text
 
-        terminal.say(help_text(_registry(options.plugins)))
+        terminal.say(help_text(installed(options.plugins)))
         return 0
     return Application(options).run()
 
@@ -68,13 +66,6 @@ def read_options(argv: Sequence[str]) -> Options:
     return Options((*plugins, *named_plugins(rest)), repeat, tuple(rest))
 
 
-def _registry(files: Sequence[str]) -> Registry:
-    registry = load_registry(files)
-    for failure in registry.failures:
-        terminal.warn(f"plugin {failure.plugin} is left out: {failure.reason}")
-    return registry
-
-
 class Application:
     """One call of the command: registry, Hydra, and what is done with its result."""
 
@@ -88,7 +79,7 @@ class Application:
         if options.repeat:
             record, _ = find_run(options.repeat, plugins=files)
         self.files = tuple(files)
-        self.registry = _registry(self.files)
+        self.registry = installed(self.files)
         if record is not None:
             require_plugins(record, self.registry.owners)
         start = Start() if record is None else start_from(record, options.rest, self.registry)
@@ -178,10 +169,11 @@ def _parse(words: Sequence[str]) -> Any:
     for word in words:
         option = word.partition("=")[0]
         if option.startswith("-") and option not in known:
-            from arboretum.errors import unknown
-
             raise ConfigError(unknown("option", option, sorted({*known, "--plugin", "--from"})))
-    arguments = _allowed(parser.parse_intermixed_args(list(words)))  # "run dataset=iris -m seed=1,2": options anywhere
+    arguments = parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
+    for name, way in INSTEAD.items():
+        if getattr(arguments, name, None):
+            raise ConfigError(f"--{name.replace('_', '-')} has no place here: {way}")
     arguments.overrides = [concealed(quote_home(text)) for text in arguments.overrides]
     return arguments
 
@@ -194,23 +186,18 @@ INSTEAD = {
 """Options of Hydra that would change nothing here, and what does what they are for."""
 
 
-def _allowed(arguments: Any) -> Any:
-    for name, way in INSTEAD.items():
-        if getattr(arguments, name, None):
-            raise ConfigError(f"--{name.replace('_', '-')} has no place here: {way}")
-    return arguments
-
-
 def _misused(message: str) -> NoReturn:
     raise ConfigError(f"{message.removeprefix('argument ')}; arboretum run --help says how")
 
 
 def _show(hydra: Any, arguments: Any, name: str) -> int:
     """Hydra's own reports: --cfg, --info, --hydra-help, shell completion."""
+    from hydra._internal.utils import get_args_parser
+
     overrides = arguments.overrides
     with redirect_stdout(io.StringIO()) as said:
         if arguments.hydra_help:
-            hydra.hydra_help(config_name=None, args_parser=_hydra_parser(), args=arguments)
+            hydra.hydra_help(config_name=None, args_parser=get_args_parser(), args=arguments)
         elif arguments.cfg:
             hydra.show_cfg(name, overrides, arguments.cfg, arguments.package, arguments.resolve)
         elif arguments.info:
@@ -219,12 +206,6 @@ def _show(hydra: Any, arguments: Any, name: str) -> int:
             hydra.shell_completion(config_name=name, overrides=overrides)
     terminal.say(said.getvalue().removesuffix("\n"))
     return 0
-
-
-def _hydra_parser() -> Any:
-    from hydra._internal.utils import get_args_parser
-
-    return get_args_parser()
 
 
 def present(outcome: Outcome) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+FAILED, TRACKER_FAILED = 1, 3
+"""Exit statuses; 0: done, 130 and 143: see :func:`status_of`."""
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 

@@ -21,7 +21,8 @@ from arboretum.cli.comparison import Comparison, uncertified
 from arboretum.cli.job import Job
 from arboretum.cli.parent import Parent, tidy
 from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, waiting
-from arboretum.cli.signals import status_of, word_of
+from arboretum.cli.signals import FAILED as FAILED_STATUS
+from arboretum.cli.signals import TRACKER_FAILED, status_of, word_of
 from arboretum.config.compose import Composed, Loader
 from arboretum.config.launch import multirun
 from arboretum.config.resolve import component_from
@@ -39,7 +40,6 @@ from arboretum.runs.sweeps import Sweep as SweepNote
 if TYPE_CHECKING:
     from arboretum.cli.run import Application
 
-FAILED_STATUS, TRACKER_FAILED = 1, 3
 SHOWN_FAILURES = 20
 CHECKING_SECONDS = 2.0
 DIED = "a worker process ended before its run was done (killed, or out of memory: fewer workers may help)"
@@ -193,23 +193,25 @@ def _kept(notes: Sequence[Note], total: int, folder: Path) -> str:
     return f"{kept} of {total} runs are finished and kept in {folder} ({others})"
 
 
+def _parsed(overrides: Sequence[str]) -> list[Any]:
+    return OverridesParser.create().parse_overrides(list(overrides))
+
+
 def _varied_keys(overrides: Sequence[str], base: Any) -> list[str]:
     """What differs from job to job, in the order in which it was said, seed and fold last."""
-    parsed = OverridesParser.create().parse_overrides(list(overrides))
-    keys = [override.get_key_element() for override in parsed if override.is_sweep_override()]
+    keys = [override.get_key_element() for override in _parsed(overrides) if override.is_sweep_override()]
     keys = [*keys, *(base.hydra.sweeper.get("params") or {})]
     return sorted((key.lstrip("+") for key in keys if not key.startswith("hydra")), key=lambda key: key in LAST)
 
 
 def _constant_keys(overrides: Sequence[str]) -> frozenset[str]:
     """Keys that every job of the sweep has alike: they tell no job from another."""
-    parsed = OverridesParser.create().parse_overrides(list(overrides))
-    return frozenset(override.get_key_element() for override in parsed if not override.is_sweep_override())
+    return frozenset(override.get_key_element() for override in _parsed(overrides) if not override.is_sweep_override())
 
 
 def _refuse_repeats(overrides: Sequence[str]) -> None:
     """Raise ConfigError when a swept key names a value twice: the same run twice weighs double in every average."""
-    for override in OverridesParser.create().parse_overrides(list(overrides)):
+    for override in _parsed(overrides):
         if not override.is_choice_sweep():
             continue
         if not isinstance(override.value(), ChoiceSweep):  # glob(…)

@@ -208,8 +208,7 @@ def search_path(config_dir: str | None = None) -> ConfigSearchPath:
     if config_dir is not None:
         folder = os.path.abspath(config_dir)
         if not os.path.isdir(folder):
-            msg = f"configuration folder {config_dir!r} does not exist"
-            raise ConfigError(msg)
+            raise ConfigError(f"configuration folder {config_dir!r} does not exist")
         if os.path.exists(os.path.join(folder, f"{PRIMARY}.yaml")):  # it would stand for ours, and import what it searches
             msg = f"configuration folder {config_dir!r} holds {PRIMARY}.yaml, the name of the primary configuration; rename it"
             raise ConfigError(msg)

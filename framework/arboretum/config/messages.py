@@ -24,11 +24,6 @@ _SPECIFY = re.compile(r"You must specify '(?P<group>[^']+)'")
 _ASSIGNMENT = re.compile(r"^\+{0,2}(?P<key>[A-Za-z_/]+)=(?P<value>.*)$", re.DOTALL)
 
 
-def one_line(error: BaseException) -> str:
-    """An exception's text without line breaks; its type's name when it has none."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def translate(error: Exception, overrides: Sequence[str], registry: Registry) -> ArboretumError:
     """The error to show for a failed composition."""
     if isinstance(error, ArboretumError):

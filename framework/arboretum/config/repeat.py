@@ -12,6 +12,7 @@ from arboretum.config.settings import SETTINGS
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.model.record import Record
+from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, Registry
 
 GIVEN = frozenset({"dataset", "split", "encoder", "cost", "tracker"})
@@ -35,8 +36,6 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     if not isinstance(config.get("choices"), Mapping) or "method" not in config or broken:
         raise ConfigError("this record does not hold its configuration, so it cannot be repeated")
     anew = {found[1] for text in overrides if (found := _GROUP.match(text)) and found[1] in KINDS}
-    from arboretum.plugin.assemble import DEFAULT_CHOICES
-
     recorded = [kind for kind in KINDS if kind not in anew]
     enforced = recorded
     if "method" in anew:  # another method's preset selects again, but not what was chosen instead of a preset's selection
@@ -76,8 +75,6 @@ def _chosen(group: str, overrides: Sequence[str]) -> list[str]:
 
 def _own(kind: str, method: Any, registry: Registry) -> Any:
     """The option that a method brings when nobody chooses one."""
-    from arboretum.plugin.assemble import DEFAULT_CHOICES
-
     preset = registry.find_preset("method", method) if isinstance(method, str) else None
     return DEFAULT_CHOICES[kind] if preset is None else preset.select.get(kind, DEFAULT_CHOICES[kind])
 

@@ -38,13 +38,8 @@ class Resolved:
     @property
     def label(self) -> str:
         """Names the run in one glance: "method=cart dataset=iris seed=1"."""
-        return " ".join(f"{key}={value}" for key, value in self.keys.items())
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """What tells the runs of a sweep apart at first sight."""
         choices = self.config["choices"]
-        return {"method": choices["method"], "dataset": choices["dataset"], "seed": self.settings.seed}
+        return f"method={choices['method']} dataset={choices['dataset']} seed={self.settings.seed}"
 
 
 def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -> Resolved:
@@ -68,8 +63,7 @@ def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -
     for kind in KINDS:
         group = values.get(kind) or {}
         if not isinstance(group, dict):
-            msg = f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}"
-            raise ConfigError(msg)
+            raise ConfigError(f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}")
         parts[kind] = _several(kind, group, registry) if kind in MANY else _one(kind, group, chosen, registry)
     if parts["method"] is None:
         raise ConfigError(f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}")
@@ -110,8 +104,7 @@ def _settings(values: dict[str, Any], registry: Registry) -> Settings:
     loaded = {owner.path for owner in registry.owners}
     for file in settings.plugins:
         if str(Path(file).expanduser().resolve()) not in loaded:
-            msg = f"plugins names {file!r}, which is not loaded: say --plugin {file} on the command line"
-            raise ConfigError(msg)
+            raise ConfigError(f"plugins names {file!r}, which is not loaded: say --plugin {file} on the command line")
     files = tuple(str(Path(file).expanduser().resolve()) for file in settings.plugins)
     return attrs.evolve(settings, plugins=files)
 
@@ -120,8 +113,7 @@ def _refuse_missing(values: Any, path: str) -> None:
     for key, value in values.items() if isinstance(values, dict) else ():
         here = f"{path}.{key}" if path else str(key)
         if value == MISSING:
-            msg = f"{here} has no value; say {here}=VALUE"
-            raise ConfigError(msg)
+            raise ConfigError(f"{here} has no value; say {here}=VALUE")
         _refuse_missing(value, here)
 
 
@@ -131,14 +123,12 @@ def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: 
     preset = registry.find_preset(kind, option) if isinstance(option, str) else None
     known = isinstance(option, str) and option in {NONE, *registry.names(kind)}
     if known and name != (preset.recipe if preset else option):
-        msg = f"{kind}.name is no parameter; choose a {kind} with {kind}={name}"
-        raise ConfigError(msg)
+        raise ConfigError(f"{kind}.name is no parameter; choose a {kind} with {kind}={name}")
     if name == NONE:
         if fields:
             key = next(iter(fields))
             where = f"the option {option!r}" if option not in (None, NONE) else f"{kind}=none"
-            msg = f"{kind}.{key} has nothing to belong to: {where} names no component; choose {kind}=NAME"
-            raise ConfigError(msg)
+            raise ConfigError(f"{kind}.{key} has nothing to belong to: {where} names no component; choose {kind}=NAME")
         return None
     entry = registry.get(kind, str(name))
     return build(entry, _own(entry, fields))

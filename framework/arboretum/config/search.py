@@ -141,8 +141,7 @@ class Space:
         swept = {key: override for key, override in last.items() if override.is_sweep_override()}
         repeated = [override for key, override in swept.items() if key in REPEATED and override.is_discrete_sweep()]
         if "dataset" in swept:
-            msg = f"{swept['dataset'].input_line}: errors on two data sets cannot be compared; search on one at a time"
-            raise ConfigError(msg)
+            raise ConfigError(f"{swept['dataset'].input_line}: errors on two data sets cannot be compared; search on one at a time")
         tried = tuple(Tried.of(override) for override in swept.values() if override not in repeated)
         if not tried:
             msg = f"hydra/sweeper={NAME} has nothing to search; give a key several values: "

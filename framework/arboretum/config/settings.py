@@ -47,8 +47,7 @@ def read_settings(values: dict[str, Any]) -> Settings:
     """Build the root from plain values; raises ConfigError naming key, rule and value."""
     budget = values.get("budget") or {}
     if not isinstance(budget, dict):
-        msg = f"budget has the keys seconds and memory_mb (budget.seconds=60); got {budget!r}"
-        raise ConfigError(msg)
+        raise ConfigError(f"budget has the keys seconds and memory_mb (budget.seconds=60); got {budget!r}")
     rest = {key: value for key, value in values.items() if key != "budget"}
     return read(Settings, rest, "", {"budget": read(Limits, budget, "budget.", {})})
 

@@ -26,8 +26,7 @@ def roc_auc(scores: Tree | np.ndarray, table: Table, places: Places | None = Non
     places : from :meth:`Tree.places`, where they are known.   Rows count by weight.  Raises DataError for a regression target, or rows without a known class.
     """
     if table.task is Task.regression or (table.target.codes < 0).any():
-        msg = f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none"
-        raise DataError(msg)
+        raise DataError(f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none")
     if isinstance(scores, Tree):
         return _Cuts.of(scores, table, places).roc_auc(())
     return metrics.roc_auc(table.target.codes, np.asarray(scores, np.float64), table.row_weights())
@@ -49,8 +48,7 @@ class ValidationScore:
     def on(table: Table) -> ValidationScore:
         """The score that fits the rows; raises DataError for a table without rows."""
         if table.n_rows == 0:
-            msg = f"there is no validation row of {table.name} to judge on; use split=holdout"
-            raise DataError(msg)
+            raise DataError(f"there is no validation row of {table.name} to judge on; use split=holdout")
         if table.task is Task.regression:
             return ValidationScore(table, "r2")
         classes = table.target.classes

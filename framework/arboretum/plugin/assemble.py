@@ -101,8 +101,7 @@ def _built(registry: Registry, group: str, option: Any, values: Mapping[str, Any
     cls, owner = type(option), Owner("(given)")
     if not attrs.has(cls) or (kind := getattr(cls, "kind", group)) != group:
         what = f"a {kind}" if attrs.has(cls) else repr(option)
-        msg = f"{group} must be a name (arboretum plugins {group} lists them) or a component of that kind; got {what}"
-        raise ConfigError(msg)
+        raise ConfigError(f"{group} must be a name (arboretum plugins {group} lists them) or a component of that kind; got {what}")
     own = {field.alias: getattr(option, field.name) for field in attrs.fields(cls) if field.init}
     return build(Entry(*check_component(cls, owner), cls, owner), {**own, **values})
 
@@ -152,8 +151,7 @@ def split_values(
             where = fields.setdefault(group, {})
             if group in MANY:
                 if len(rest) < 2:
-                    msg = f"{key} must name the rule: {group}.RULE.{rest[0]} (for example {group}.standard.{rest[0]})"
-                    raise ConfigError(msg)
+                    raise ConfigError(f"{key} must name the rule: {group}.RULE.{rest[0]} (for example {group}.standard.{rest[0]})")
                 where = where.setdefault(rest.pop(0), {})
             where[".".join(rest)] = value
     return chosen, fields, shared
@@ -165,8 +163,7 @@ def read_assignment(text: str) -> tuple[str, Any]:
 
     key, sign, value = text.partition("=")
     if not sign:
-        msg = f"cannot read override {text!r}; expected KEY=VALUE"
-        raise ConfigError(msg)
+        raise ConfigError(f"cannot read override {text!r}; expected KEY=VALUE")
     try:
         return key.strip().lstrip("+"), yaml.safe_load(value) if value else ""
     except yaml.YAMLError as error:

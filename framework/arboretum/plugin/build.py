@@ -50,8 +50,7 @@ def field_types(cls: type) -> dict[str, Any]:
     try:
         hints = typing.get_type_hints(cls)
     except Exception as error:
-        msg = f"component {cls.__qualname__}: a field's type cannot be resolved: {error}"
-        raise PluginError(msg) from error
+        raise PluginError(f"component {cls.__qualname__}: a field's type cannot be resolved: {error}") from error
     return {f.alias: hints.get(f.name, Any) for f in attrs.fields(cls)}
 
 

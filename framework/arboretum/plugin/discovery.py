@@ -80,8 +80,7 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
 def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) -> None:
     path = file.expanduser().resolve()
     if not path.is_file():
-        msg = f"plugin file {str(file)!r} does not exist; give the path of a .py file"
-        raise ConfigError(msg)
+        raise ConfigError(f"plugin file {str(file)!r} does not exist; give the path of a .py file")
     owner = Owner(plugin=path.stem, distribution=ONE_FILE, path=str(path))
     try:
         module = import_file(path)
@@ -89,8 +88,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:
-        msg = f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}"
-        raise PluginError(msg) from error
+        raise PluginError(f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}") from error
     _fill(registry, owner, _register(manager, module, owner) or _classes_of(module, owner), ())
 
 
@@ -101,8 +99,7 @@ def import_file(path: Path) -> ModuleType:
     if name in sys.modules and sys.modules[name].__spec__.loader.is_current():
         return sys.modules[name]
     if path.suffix != ".py":
-        msg = f"plugin file {path.name!r} is no Python file; its name must end in .py"
-        raise PluginError(msg)
+        raise PluginError(f"plugin file {path.name!r} is no Python file; its name must end in .py")
     spec = importlib.util.spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # before execution, so that pickling and numba find it
@@ -140,16 +137,14 @@ def _version(source: bytes) -> str:
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:
     """Register one plugin with pluggy and return its classes; raises PluginError on a broken hook."""
     if manager.has_plugin(owner.plugin) or manager.get_name(module) is not None:
-        msg = f"plugin {owner.plugin}: {_twice(manager, module, owner)}"
-        raise PluginError(msg)
+        raise PluginError(f"plugin {owner.plugin}: {_twice(manager, module, owner)}")
     try:
         manager.register(module, name=owner.plugin)
         manager.check_pending()
     except (ValueError, pluggy.PluginValidationError) as error:
         if manager.has_plugin(owner.plugin):
             manager.unregister(name=owner.plugin)
-        msg = f"plugin {owner.plugin}: {said(error)}"
-        raise PluginError(msg) from None
+        raise PluginError(f"plugin {owner.plugin}: {said(error)}") from None
     implementations = [
         impl for impl in manager.hook.arboretum_components.get_hookimpls() if impl.plugin_name == owner.plugin
     ]
@@ -160,8 +155,7 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        msg = f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}"
-        raise PluginError(msg) from error
+        raise PluginError(f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}") from error
 
 
 def _twice(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> str:
@@ -188,8 +182,7 @@ def _classes_of(module: ModuleType, owner: Owner) -> list[type]:
     for cls in mine:
         if any(isinstance(getattr(cls, word, None), str) for word in ("kind", "name")) or guess_kind(cls):
             check_component(cls, owner)
-    msg = f"plugin file {module.__file__!r} defines no component: no class in it states kind and name"
-    raise PluginError(msg)
+    raise PluginError(f"plugin file {module.__file__!r} defines no component: no class in it states kind and name")
 
 
 def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: Iterable[Any], *, checked: bool = False) -> None:

@@ -80,8 +80,7 @@ def _files(value: Any) -> tuple[str, ...]:
     """Absolute paths of the one-file plugins; a single path may stand for a list of one."""
     given = [] if value is None else [value] if isinstance(value, str | PathLike) else value
     if not isinstance(given, Sequence) or not all(isinstance(file, str | PathLike) for file in given):
-        msg = f"plugins must be a list of files such as ['my_criterion.py']; got {value!r}"
-        raise ConfigError(msg)
+        raise ConfigError(f"plugins must be a list of files such as ['my_criterion.py']; got {value!r}")
     return tuple(str(Path(file).expanduser().resolve()) for file in given)
 
 
@@ -90,8 +89,7 @@ def refuse_keys(registry: Registry, keys: Sequence[str]) -> None:
     for key in keys:
         first, dot, _ = key.partition(".")
         if first in _ELSEWHERE:
-            msg = f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}"
-            raise ConfigError(msg)
+            raise ConfigError(f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}")
         if not dot and first not in KINDS and first not in (shared := _shared(registry)):
             raise ConfigError(unknown("override", key, [*KINDS, *sorted(shared), "plugins"]))
 

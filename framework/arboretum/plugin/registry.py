@@ -117,8 +117,7 @@ class Registry:
             way = f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={installed.plugin}"
             if installed.distribution == ONE_FILE:
                 way = "rename one"
-            msg = f"{kind} {name!r} is claimed by two plugins: {claims}; {way}"
-            raise PluginError(msg)
+            raise PluginError(f"{kind} {name!r} is claimed by two plugins: {claims}; {way}")
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -170,8 +169,7 @@ def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
     label = getattr(cls, "__qualname__", repr(cls))
     fault = _fault(cls)
     if fault is not None:
-        msg = f"plugin {owner.plugin}: {label}{fault}"
-        raise PluginError(msg)
+        raise PluginError(f"plugin {owner.plugin}: {label}{fault}")
     return cls.kind, cls.name
 
 

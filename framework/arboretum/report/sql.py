@@ -29,8 +29,7 @@ def tree_sql(tree: Tree) -> str:
     """
     policy = policies(tree)
     if ((policy == MISSING_SPLITS) & ~tree.is_leaf).any() or any(rule.fuzzy for rule in tree.rules):
-        msg = "this tree splits rows with missing values over branches, or by degrees, which one SQL expression cannot do"
-        raise CapabilityError(msg)
+        raise CapabilityError("this tree splits rows with missing values over branches, or by degrees, which one SQL expression cannot do")
     if tree.surrogates:
         msg = "this tree asks surrogates where a value is missing, which has no form in SQL yet; predict with the tree itself"
         raise CapabilityError(msg)
@@ -99,8 +98,7 @@ def _none_of(tests: Sequence[str], but: int = -1) -> str:
 
 def _conditions(rule: TestRule) -> list[str]:
     if type(rule) not in _CONDITIONS:
-        msg = f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL"
-        raise CapabilityError(msg)
+        raise CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
     return _CONDITIONS[type(rule)](rule)
 
 

@@ -115,8 +115,7 @@ def _as_float32(values: np.ndarray, cuts: list[float]) -> np.ndarray:
 
 def _refuse(tree: Tree) -> None:
     if tree.surrogates or any(rule.fuzzy for rule in tree.rules):
-        msg = "scikit-learn's trees know neither surrogates nor tests that give degrees; predict with this tree instead"
-        raise CapabilityError(msg)
+        raise CapabilityError("scikit-learn's trees know neither surrogates nor tests that give degrees; predict with this tree instead")
     wide = [rule for rule in tree.rules if rule.arity != 2]
     if wide:
         msg = f"scikit-learn's trees are binary, but {wide[0].describe()!r} has {wide[0].arity} outcomes"
