@@ -23,7 +23,7 @@ BREAK = 0.3
 def heat_map(grid: Grid, sheet: Sheet) -> Block:
     """A field per number, labels around, the legend below."""
     words = [text for lines in (grid.texts, grid.small, [grid.columns], [grid.column_notes]) for line in lines for text in line]
-    field = max([60.0, *(text_width(text, TEXT) + 12 for text in words)])
+    field = max([60.0, *(text_width(text, TEXT, bold=True) + 12 for text in words)])
     tops = [i + BREAK * sum(1 for at in grid.breaks if 0 < at <= i) for i in range(len(grid.rows))]
     end = tops[-1] + 1
     block = Block([sheet.plot(field * len(grid.columns), (31.0 if grid.small else 23.0) * end)])
@@ -54,7 +54,7 @@ def _field(axes: Any, grid: Grid, i: int, j: int, top: float) -> None:
     framed = (i, j) in grid.framed
     colour = UNKNOWN if share is None else shade(share)
     edge = {"edgecolor": FRAME, "lw": 1.8} if framed else {"lw": 0}
-    box = axes.add_patch(Rectangle((j + 0.02, top + 0.05), 0.96, 0.9, facecolor=colour, **edge))
+    box = axes.add_patch(Rectangle((j + 0.02, top + 0.05), 0.96, 0.9, facecolor=colour, clip_on=False, **edge))
     hint(box, f"{grid.rows[i]}, {grid.columns[j]}: {grid.texts[i][j]}" + (f" ({grid.small[i][j]})" if grid.small else ""))
     weight = "bold" if framed else "normal"
     axes.text(j + 0.5, top + (0.36 if grid.small else 0.5), grid.texts[i][j], color=ink, weight=weight, ha="center", va="center")
