@@ -1,0 +1,66 @@
+"""Outcomes of tests on coded columns, and stacks of the rows that have them.
+
+A feature is multiway (the code is the outcome), or two-way: thresholds (code ≤ index, or not) or equals (code = index, or not).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
+NOBODY, MIXED = -1, -2
+"""Class of no rows, and of rows of several classes."""
+
+
+@jit(inline=True, borrow=True)
+def union(a, b):
+    """Class of two sets of rows together."""
+    if a == NOBODY:
+        return b
+    if b == NOBODY or a == b:
+        return a
+    return np.int64(MIXED)
+
+
+@jit(inline=True, borrow=True)
+def goes(family, code, index, outcome):
+    """Whether a code has that outcome under test ``index`` of its feature."""
+    if family == MULTIWAY:
+        return code == outcome
+    if family == THRESHOLDS:
+        return (code <= index) == (outcome == 0)
+    return (code == index) == (outcome == 0)
+
+
+@jit(inline=True, borrow=True)
+def take_rows(column, family, index, outcome, rows, low, high, top):
+    """Copy those of rows[low:high] that have the outcome to rows[top:]; returns the end."""
+    for k in range(low, high):
+        r = rows[k]
+        if goes(family, np.int64(column[r]), index, outcome):
+            rows[top] = r
+            top += 1
+    return top
+
+
+@jit(inline=True, borrow=True)
+def cheapest(price, first, low, high):
+    """The cheapest of the tests low … high − 1 of a feature, ties to the lowest."""
+    best = low
+    for k in range(low + 1, high):
+        if price[first + k] < price[first + best]:
+            best = k
+    return best
+
+
+@jit(inline=True, borrow=True)
+def sort_few(values, n):
+    """Sort the first n values by insertion."""
+    for k in range(1, n):
+        c, j = values[k], k
+        while j > 0 and values[j - 1] > c:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = c

@@ -1,0 +1,24 @@
+"""Kernels that can be left and entered again: they work for some tens of milliseconds, then the clock is looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
+"""What a slice returns: nothing is left to do; an array is too short for the next step; it has worked long enough."""
+
+
+def run_slices(work: Callable[[], int], make_room: Callable[[], bool], until: float | None, tell: Callable[[], None]) -> str:
+    """Work slice by slice; returns "" when finished, else what ran out, "seconds" or "bytes".  To go on, call it again.
+
+    until : ``time.monotonic()`` value, or None.   tell : called after every slice.
+    """
+    while until is None or time.monotonic() < until:
+        found = work()
+        tell()
+        if found == FINISHED:
+            return ""
+        if found == NEED_ROOM and not make_room():
+            return "bytes"
+    return "seconds"
