@@ -20,12 +20,12 @@ class Minima:
         from arboretum_decision_tables import kernels_bulk
 
         self._kernels = kernels_bulk
-        self.small = tuple(np.zeros(shape, np.uint64) for shape in (64, (64, 64), 64, 64))
+        self.small = kernels_bulk.Rows(*(np.zeros(shape, np.uint64) for shape in (64, (64, 64), 64, 64)))
         self._allocate(nodes, 1 << 16)
 
     def _allocate(self, nodes: int, stream: int) -> None:
         self._room = nodes, stream
-        self.large = (
+        self.large = self._kernels.Subtables(
             np.zeros(2 * nodes, np.int32), np.zeros(nodes, np.uint64), np.zeros(nodes, np.int64), np.zeros(nodes, np.uint64),
             np.zeros(nodes, np.int64), np.zeros(nodes + 1, np.int64), np.zeros(stream, np.int64), np.zeros(nodes, np.int64),
         )  # fmt: skip
@@ -38,7 +38,7 @@ class Minima:
         """
         kernels, out = self._kernels, np.empty(5)
         while True:
-            found = kernels.five_minima(codes, label, *self.small, *self.large, out)
+            found = kernels.five_minima(codes, label, self.small, self.large, out)
             if found == kernels.SOLVED:
                 return out
             if found != kernels.NEED_ROOM:

@@ -7,31 +7,59 @@ part of a part is C ∩ literal: a few words, of which the first ones mostly sho
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum_decision_tables.kernels_parts import FEW, LEAST, LIGHT, SHARE, jit
-from arboretum_decision_tables.kernels_rows import MULTIWAY, THRESHOLDS
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS
+from arboretum_decision_tables.kernels_parts import FEW, LEAST, LIGHT, SHARE
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
 ONE, NONE = np.uint64(1), np.uint64(0)
 
 
+class Literals(NamedTuple):
+    """The literals of the rows of a subtable, numbered 0, 1, ….
+
+    base : int64[F + 1], number of the first literal of each feature.   bits : uint64[literals, words].
+    same : uint64[classes, words], rows of a class.   kind : int64[rows], class, −1 for an object that shares a leaf with no
+    other.   heavy : float64[rows], weights.   words : how many are in use; 0 where nothing is to be looked at.
+    """
+
+    base: np.ndarray
+    bits: np.ndarray
+    same: np.ndarray
+    kind: np.ndarray
+    heavy: np.ndarray
+    words: int
+
+
 @jit
-def literals_of(family, n_bins, first_test, tests):
-    """int64[F + 1]: number of the first literal of each feature: a multiway test has one per bin, a two-way test two."""
+def new_literals(table, rows, classes):
+    """Room for so many rows: a multiway test has a literal per bin, a two-way test two."""
+    family, first_test = table.family, table.first_test
     base = np.zeros(len(family) + 1, np.int64)
     for f in range(len(family)):
-        last = first_test[f + 1] if f + 1 < len(family) else tests
-        base[f + 1] = base[f] + (n_bins[f] if family[f] == MULTIWAY else 2 * (last - first_test[f]))
-    return base
+        last = first_test[f + 1] if f + 1 < len(family) else len(table.price)
+        base[f + 1] = base[f] + (table.n_bins[f] if family[f] == MULTIWAY else 2 * (last - first_test[f]))
+    words = (rows + 63) // 64
+    return Literals(
+        base, np.zeros((base[-1], words), np.uint64), np.zeros((classes, words), np.uint64), np.zeros(rows, np.int64), np.zeros(rows), 0
+    )
 
 
-@jit
-def fill_bits(codes, family, base, rows, low, high, group, weight, bits, same, kind, heavy):
-    """Literals of the rows low … high − 1.   bits : uint64[literals, words].   same : uint64[classes, words].
-    kind : int64[rows], class, −1 for an object that shares a leaf with no other.   heavy : float64[rows], weights.
-    """
+@jit(inline=True)
+def in_use(room, words):
+    return Literals(room.base, room.bits, room.same, room.kind, room.heavy, words)
+
+
+@jit(borrow=True)
+def fill_bits(table, rows, low, high, room):
+    """Fill the arrays of ``room`` with the literals of the rows low … high − 1; returns how many words are in use."""
+    base, bits, same, kind, heavy, _ = room
+    codes, family, group, weight = table.codes, table.family, table.group, table.weight
     words = (high - low + 63) // 64
     bits[:, :words] = NONE
     same[:, :words] = NONE
@@ -53,15 +81,15 @@ def fill_bits(codes, family, base, rows, low, high, group, weight, bits, same, k
     return words
 
 
-@jit
-def weight_if_light(part, literal, words, heavy, setting):
+@jit(borrow=True)
+def weight_if_light(part, literal, rows, setting):
     """Weight of the rows in both sets where the leaf rule may let them be a leaf for their weight or number, else −1."""
     share, few = setting[SHARE], setting[FEW]
     mass, n = 0.0, 0
-    for q in range(words):
+    for q in range(rows.words):
         x = part[q] & literal[q]
         while x != NONE:
-            mass += heavy[(q << 6) + lowest(x)]
+            mass += rows.heavy[(q << 6) + lowest(x)]
             n += 1
             if mass > share and n >= few:
                 return -1.0
@@ -69,19 +97,20 @@ def weight_if_light(part, literal, words, heavy, setting):
     return mass
 
 
-@jit(inline=True)
-def mixed_or_light(part, literal, words, heavy, setting):
+@jit(inline=True, borrow=True)
+def mixed_or_light(part, literal, rows, setting):
     """What ``look`` says of rows of several classes."""
     if setting[SHARE] > 0.0 or setting[FEW] > 0.0:
-        mass = weight_if_light(part, literal, words, heavy, setting)
+        mass = weight_if_light(part, literal, rows, setting)
         if mass >= 0.0:
             return 1, mass
     return 2, 0.0
 
 
-@jit(inline=True)
-def look(part, literal, words, same, kind, heavy, setting):
+@jit(inline=True, borrow=True)
+def look(part, literal, rows, setting):
     """(0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)."""
+    words, same, kind, heavy = rows.words, rows.same, rows.kind, rows.heavy
     first = -1
     for q in range(words):
         x = part[q] & literal[q]
@@ -92,9 +121,9 @@ def look(part, literal, words, same, kind, heavy, setting):
         of = kind[first]
         if of < 0:
             if x != ONE << np.uint64(first & 63) or q != first >> 6:
-                return mixed_or_light(part, literal, words, heavy, setting)
+                return mixed_or_light(part, literal, rows, setting)
         elif x & ~same[of, q] != NONE:
-            return mixed_or_light(part, literal, words, heavy, setting)
+            return mixed_or_light(part, literal, rows, setting)
     if first < 0:
         return 0, 0.0
     mass = 0.0
@@ -106,8 +135,8 @@ def look(part, literal, words, same, kind, heavy, setting):
     return 1, mass
 
 
-@jit
-def bound_ahead(literal, mass, enough, family, base, first_test, price, form, setting, ahead):
+@jit(borrow=True)
+def bound_ahead(literal, mass, enough, table, form, setting, ahead):
     """A lower bound of ψ of the rows of a literal, which are mixed: the least over tests that divide them; at most about
     ``enough``, where looking stops to be of use.
 
@@ -115,7 +144,7 @@ def bound_ahead(literal, mass, enough, family, base, first_test, price, form, se
     one test at the least price and two leaves; so Σ mass of the mixed ones = mass − that of the others.  For maxima, a mixed
     part costs at least one test of the two lightest objects, and a leaf.
     """
-    bits, same, kind, heavy, words = ahead
+    bits, base, family = ahead.bits, ahead.base, table.family
     part = bits[literal]
     least = setting[LEAST] if form[PRICED] else 1.0
     best = np.inf
@@ -125,13 +154,13 @@ def bound_ahead(literal, mass, enough, family, base, first_test, price, form, se
         for j in range(width // each):
             pure, mixed, of_pure = 0, 0, 0.0
             for o in range(base[f] + each * j, base[f] + each * (j + 1)):
-                what, found = look(part, bits[o], words, same, kind, heavy, setting)
+                what, found = look(part, bits[o], ahead, setting)
                 pure += what == 1
                 mixed += what == 2
                 of_pure += found
             if pure + mixed < 2:
                 continue
-            own = (form[PER_NODE] + form[PER_MASS] * mass) * (price[first_test[f] + j] if form[PRICED] else 1.0)
+            own = (form[PER_NODE] + form[PER_MASS] * mass) * (table.price[table.first_test[f] + j] if form[PRICED] else 1.0)
             if form[MAX]:
                 total = own + form[LEAF]
                 if mixed > 0:

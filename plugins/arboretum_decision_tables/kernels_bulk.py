@@ -9,6 +9,8 @@ settled on the spot.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
@@ -28,6 +30,30 @@ THREE_TWO_LEAVES = np.uint64((2 << 48) + (1 << 32) + (3 << 16) + 3)
 THREE_AT_ONCE = np.uint64((3 << 48) + (1 << 32) + (4 << 16) + 3)
 THREE_IN_TURN = np.uint64((3 << 48) + (2 << 32) + (5 << 16) + 5)
 WORST = np.uint64(0x7FFF7FFF7FFF7FFF)
+
+
+class Rows(NamedTuple):
+    """packed, part, other : uint64[64].   same : uint64[64, 64]."""
+
+    packed: np.ndarray
+    same: np.ndarray
+    part: np.ndarray
+    other: np.ndarray
+
+
+class Subtables(NamedTuple):
+    """ids : int32[2^k], twice the nodes at least.   node, best : uint64[nodes].   size, deep, order : int64[nodes].
+    start : int64[nodes + 1].   stream : int64[·]: base value, depth · 128 + edges, node numbers.
+    """
+
+    ids: np.ndarray
+    node: np.ndarray
+    size: np.ndarray
+    best: np.ndarray
+    deep: np.ndarray
+    start: np.ndarray
+    stream: np.ndarray
+    order: np.ndarray
 
 
 @jit(inline=True)
@@ -102,15 +128,15 @@ def pack(codes, packed, same, part):
 
 
 @jit
-def five_minima(codes, label, packed, same, part, other, ids, node, size, best, deep, start, stream, order, out):
+def five_minima(codes, label, of_rows, subtables, out):
     """Write the minima of (depth, total path length, nodes, inner nodes, leaves) into ``out``, float64[5].
 
-    codes : uint8[n, m].   label : integers[n].   packed, part, other : uint64[64].   same : uint64[64, 64].
-    ids : int32[2^k], twice the nodes at least.   node, best : uint64[nodes].   size, deep, order : int64[nodes].
-    start : int64[nodes + 1].   stream : int64[·]: base value, depth · 128 + edges, node numbers.
+    codes : uint8[n, m].   label : integers[n].   of_rows, subtables : memory, a Rows and a Subtables, left as the table has them.
     Returns SOLVED, NEED_ROOM (nodes or stream), or why the table is none for this kernel.
     """
     n_rows, m = codes.shape
+    packed, same, part, other = of_rows
+    ids, node, size, best, deep, start, stream, order = subtables
     if n_rows > 64:
         return TOO_MANY_ROWS
     code_bits, lanes = pack(codes, packed, same, part)

@@ -18,9 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum_decision_tables.kernels_ahead import NONE, ONE, fill_bits, literals_of, weight_if_light
-from arboretum_decision_tables.kernels_parts import ARITY, FEW, FREE, LEAST, LIGHT, SHARE, jit
-from arboretum_decision_tables.kernels_rows import MULTIWAY
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.rows import MULTIWAY
+from arboretum_decision_tables.kernels_ahead import NONE, ONE, fill_bits, in_use, new_literals, weight_if_light
+from arboretum_decision_tables.kernels_parts import ARITY, FEW, FREE, LEAST, LIGHT, SHARE
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
 DEEPEST = 6
@@ -28,7 +29,7 @@ BEYOND = 64
 """Depths up to which objects may lie in the minimum over d; Π arity has long made λ / G vanish there."""
 
 
-@jit
+@jit(borrow=True)
 def fitting_depth(literals, words, work):
     """The most literals per cube, up to ``DEEPEST``, such that all cubes are listed within about ``work`` words."""
     depth, cubes = 0, 1.0
@@ -41,9 +42,9 @@ def fitting_depth(literals, words, work):
 
 
 @jit
-def list_cubes(n, depth, family, base, ahead, classes, setting, most):
+def list_cubes(n, depth, family, ahead, setting, most):
     """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the module); 0 where there is none."""
-    bits, same, kind, heavy, words = ahead
+    base, bits, same, kind, heavy, words = ahead
     literals = base[-1]
     test, arity = np.zeros(literals, np.int64), np.zeros(literals)
     number, lighter = 0, setting[SHARE] > 0.0 or setting[FEW] > 0.0
@@ -91,7 +92,7 @@ def list_cubes(n, depth, family, base, ahead, classes, setting, most):
             continue
         product[d + 1] = product[d] * arity[o]
         if mixed and lighter:
-            mixed = weight_if_light(stack[d + 1], stack[d + 1], words, heavy, setting) < 0.0
+            mixed = weight_if_light(stack[d + 1], stack[d + 1], ahead, setting) < 0.0
         if mixed:
             if d + 1 < depth:
                 at[d] -= 1
@@ -112,14 +113,14 @@ def list_cubes(n, depth, family, base, ahead, classes, setting, most):
 
 
 @jit
-def cube_bound(n, depth, family, base, ahead, classes, form, setting, most):
+def cube_bound(n, depth, family, ahead, form, setting, most):
     """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the cubes of at most ``depth`` literals.
 
     For maxima: the object that lies in no cube of less than k literals is asked k tests, each of at least two objects.
     """
-    kind, heavy = ahead[2], ahead[3]
+    kind, heavy = ahead.kind, ahead.heavy
     most[:n] = 0.0
-    list_cubes(n, depth, family, base, ahead, classes, setting, most)
+    list_cubes(n, depth, family, ahead, setting, most)
     arity, least = setting[ARITY], setting[LEAST] if form[PRICED] else 1.0
     if form[MAX]:
         deepest = 1
@@ -129,7 +130,7 @@ def cube_bound(n, depth, family, base, ahead, classes, form, setting, most):
                 d += 1
             deepest = max(deepest, d)
         return form[LEAF] + deepest * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
-    of_class, total = np.zeros(classes), 0.0
+    of_class, total = np.zeros(len(ahead.same)), 0.0
     for k in range(n):
         total += heavy[k]
         if kind[k] >= 0:
@@ -157,7 +158,7 @@ def cube_bound(n, depth, family, base, ahead, classes, form, setting, most):
     return (form[PER_NODE] + form[PER_MASS] * length) * least + 2.0 * form[LEAF]
 
 
-@jit
+@jit(borrow=True)
 def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
     """Σ w_r min_d (d + λ / G_r(d)) − λ."""
     total = 0.0
@@ -179,12 +180,7 @@ def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
 @jit
 def cube_bound_of_all(table, form, setting, depth):
     """The same for all objects of a table (as in kernels_search)."""
-    codes, family, n_bins, first_test, price, _, label, _, group, weight, _, _, _ = table
-    n, classes = len(weight), max(1, label.max() + 1)
-    base = literals_of(family, n_bins, first_test, len(price))
-    words = (n + 63) // 64
-    bits, same = np.zeros((base[-1], words), np.uint64), np.zeros((classes, words), np.uint64)
-    kind, heavy, rows = np.zeros(n, np.int64), np.zeros(n), np.arange(n).astype(np.int32)
-    fill_bits(codes, family, base, rows, 0, n, group, weight, bits, same, kind, heavy)
-    most = np.zeros((n, depth + 1))
-    return cube_bound(n, depth, family, base, (bits, same, kind, heavy, words), classes, form, setting, most)
+    n = len(table.weight)
+    room, rows = new_literals(table, n, max(1, table.label.max() + 1)), np.arange(n).astype(np.int32)
+    ahead = in_use(room, fill_bits(table, rows, 0, n, room))
+    return cube_bound(n, depth, table.family, ahead, form, setting, np.zeros((n, depth + 1)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_decision_tables.kernels_rows import MIXED, goes
+from arboretum.kernels.solving.rows import MIXED, goes
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
 LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, CUBES, SHARE, FEW = range(10)
@@ -19,21 +21,36 @@ ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
 maximum over parts."""
 
 
+class Parts(NamedTuple):
+    """The parts of a test: objects, rows that they stand for, mass, two words of the fingerprint, class, list of the slots in use,
+    class weights; of the objects that share a leaf with no other, their number and Σ w log₂ w."""
+
+    tally: np.ndarray
+    counts: np.ndarray
+    mass: np.ndarray
+    one: np.ndarray
+    two: np.ndarray
+    who: np.ndarray
+    touched: np.ndarray
+    heavy: np.ndarray
+    alone: np.ndarray
+    spread: np.ndarray
+
+
 @jit(inline=True)
 def new_parts(slots, classes):
-    """Scratch for the parts of a test: objects, rows that they stand for, mass, two words of the fingerprint, class, list of
-    the slots in use, class weights; of the objects that share a leaf with no other, their number and Σ w log₂ w."""
-    return (
+    return Parts(
         np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots), np.zeros(slots, np.uint64),
         np.zeros(slots, np.uint64), np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros((slots, classes)),
         np.zeros(slots, np.int64), np.zeros(slots),
     )  # fmt: skip
 
 
-@jit
-def fill_parts(column, family, index, by_bin, rows, low, high, purity, group, weight, count, words, parts):
+@jit(borrow=True)
+def fill_parts(table, f, index, by_bin, rows, low, high, parts):
     """Add up the objects of each outcome of a test (of each bin of its feature with ``by_bin``); returns how many occur."""
     tally, counts, mass, one, two, who, touched, heavy, alone, spread = parts
+    column, family, weight, purity, group = table.codes[f], table.family[f], table.weight, table.purity, table.group
     seen = 0
     for k in range(low, high):
         r = rows[k]
@@ -43,15 +60,15 @@ def fill_parts(column, family, index, by_bin, rows, low, high, purity, group, we
         if tally[c] == 0:
             touched[seen] = c
             seen += 1
-            one[c], two[c] = words[r, 0], words[r, 1]
-            mass[c], who[c], counts[c] = weight[r], purity[r], count[r]
+            one[c], two[c] = table.words[r, 0], table.words[r, 1]
+            mass[c], who[c], counts[c] = weight[r], purity[r], table.count[r]
             heavy[c] = 0.0
             alone[c], spread[c] = 0, 0.0
         else:
-            one[c] += words[r, 0]
-            two[c] += words[r, 1]
+            one[c] += table.words[r, 0]
+            two[c] += table.words[r, 1]
             mass[c] += weight[r]
-            counts[c] += count[r]
+            counts[c] += table.count[r]
             if who[c] != purity[r]:
                 who[c] = MIXED
         if group[r] >= 0:
@@ -63,14 +80,13 @@ def fill_parts(column, family, index, by_bin, rows, low, high, purity, group, we
     return seen
 
 
-@jit
+@jit(borrow=True)
 def clear_parts(parts, seen):
-    tally, touched = parts[0], parts[6]
     for k in range(seen):
-        tally[touched[k]] = 0
+        parts.tally[parts.touched[k]] = 0
 
 
-@jit
+@jit(borrow=True)
 def part_bound(mass, heavy, alone, spread, form, setting, heap):
     """A lower bound of ψ for a part that is no leaf, by its class weights.
 
@@ -120,7 +136,7 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
     return max(one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least)
 
 
-@jit
+@jit(borrow=True)
 def cap(heap, n, free):
     """``bounds.capped`` of the ascending weights heap[:n], in place and ascending; returns how many there are."""
     rest, light = 0.0, 0
@@ -141,7 +157,7 @@ def cap(heap, n, free):
     return left + portions + n - light
 
 
-@jit
+@jit(borrow=True)
 def huffman(heap, n, arity):
     """Length of the best prefix code of ``arity`` letters for the ascending weights heap[:n], which are lost."""
     total, first = 0.0, 0
@@ -164,7 +180,7 @@ def huffman(heap, n, arity):
     return total
 
 
-@jit
+@jit(borrow=True)
 def disorder(heavy, spread, mass, heuristic):
     """How mixed a part is."""
     total = 0.0

@@ -20,9 +20,15 @@ The kernel can be left and entered again at any step; the caller enlarges the ar
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from arboretum_decision_tables.kernels_ahead import bound_ahead, fill_bits, literals_of
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.rows import MIXED, MULTIWAY, NOBODY, THRESHOLDS, cheapest, sort_few, take_rows, union
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_decision_tables.kernels_ahead import bound_ahead, fill_bits, in_use, new_literals
 from arboretum_decision_tables.kernels_cubes import DEEPEST, cube_bound, fitting_depth
 from arboretum_decision_tables.kernels_parts import (
     AHEAD,
@@ -30,29 +36,16 @@ from arboretum_decision_tables.kernels_parts import (
     EASE,
     SLACK,
     WORST_PAIRS,
+    Parts,
     clear_parts,
     disorder,
     fill_parts,
-    jit,
     new_parts,
     part_bound,
 )
-from arboretum_decision_tables.kernels_rows import (
-    MIXED,
-    MULTIWAY,
-    NOBODY,
-    THRESHOLDS,
-    cheapest,
-    few,
-    find,
-    find_or_enter,
-    goes,
-    is_light_or_pure_enough,
-    union,
-)
+from arboretum_decision_tables.kernels_table import Table, few, is_light_or_pure_enough
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
-FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
 NODES, FRAMES, ROWS, TESTS, VISITS = range(5)
 """Places in ``state``: subtables known, frames, rows and tests on the stacks, subtables opened (again) so far."""
 LOW, HIGH, NODE, FIRST, COUNT, CURRENT = range(6)
@@ -62,144 +55,179 @@ CUBE_WORK = 64.0
 """Words of cubes looked at per row and feature of a subtable that is opened."""
 
 
-@jit(inline=True)
+class Memory(NamedTuple):
+    """What is kept of every subtable that was visited.
+
+    slots : uint64[2^k, 2].   low, up : float64[nodes].   other : float64[nodes], the lower bounds of the other way of searching,
+    which new subtables enter, too.   best : int64[nodes].   wide : bool[nodes], was opened with width 0.
+    """
+
+    slots: np.ndarray
+    low: np.ndarray
+    other: np.ndarray
+    up: np.ndarray
+    best: np.ndarray
+    wide: np.ndarray
+
+
+class Stacks(NamedTuple):
+    """The path that is being searched.
+
+    state : int64[5].   frames : int64[·, 6].   budget : float64[·], per frame.   rows : int32[·].   test : int64[·], floor,
+    rank : float64[·], per test of a frame.
+    """
+
+    state: np.ndarray
+    frames: np.ndarray
+    budget: np.ndarray
+    rows: np.ndarray
+    test: np.ndarray
+    floor: np.ndarray
+    rank: np.ndarray
+
+
+class Task(NamedTuple):
+    """What is minimised, by whom.
+
+    form : float64[5] as in kernels_values.   setting : float64[10], see kernels_parts.   heuristic : what ranks tests, −1 for
+    none.   vector, heap : scratch, float64[classes].   bins, pair, tail : scratch, parts of the bins of a feature, of the outcomes of a test, of
+    all later bins.
+    """
+
+    table: Table
+    form: np.ndarray
+    setting: np.ndarray
+    memory: Memory
+    heuristic: int
+    vector: np.ndarray
+    heap: np.ndarray
+    bins: Parts
+    pair: Parts
+    tail: Parts
+
+
+@jit(inline=True, borrow=True)
 def own_cost(form, mass, price):
     own = form[PER_NODE] + form[PER_MASS] * mass
     return own * price if form[PRICED] else own
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def combine(form, a, b):
     return max(a, b) if form[MAX] else a + b
 
 
-@jit
-def bounds_of_part(k, parts, leaf, form, setting, memory, heap, table, literal, base, ahead):
+@jit(borrow=True)
+def bounds_of_part(task, k, parts, leaf, literal, ahead):
     """(lower, upper) bound of ψ of a part, of which ``literal`` is the number (−1: do not look ahead)."""
-    tally, _, mass, one, two, _, _, heavy, alone, spread = parts
-    slots, low, up, seen = memory
+    form, memory, mass = task.form, task.memory, parts.mass[k]
     if leaf:
         return form[LEAF], form[LEAF]
-    if tally[k] == 2 and not form[PRICED]:  # any test that divides two objects makes two leaves
-        both = own_cost(form, mass[k], 1.0) + combine(form, form[LEAF], form[LEAF])
+    if parts.tally[k] == 2 and not form[PRICED]:  # any test that divides two objects makes two leaves
+        both = own_cost(form, mass, 1.0) + combine(form, form[LEAF], form[LEAF])
         return both, both
-    node = find(slots, one[k], two[k])
+    node = find(memory.slots, parts.one[k], parts.two[k])
     known, upper = np.float64(0.0), np.inf
     if node >= 0:
-        known, upper = low[node], up[node]
-        if known >= upper or seen[node]:  # what is to be seen from here was seen when it was opened
+        known, upper = memory.low[node], memory.up[node]
+        if known >= upper or memory.wide[node]:  # what is to be seen from here was seen when it was opened
             return known, upper
-    known = max(known, part_bound(mass[k], heavy[k], alone[k], spread[k], form, setting, heap))
+    known = max(known, part_bound(mass, parts.heavy[k], parts.alone[k], parts.spread[k], form, task.setting, task.heap))
     if literal >= 0:
-        known = max(known, bound_ahead(literal, mass[k], known, table[1], base, table[3], table[4], form, setting, ahead))
+        known = max(known, bound_ahead(literal, mass, known, task.table, form, task.setting, ahead))
     return known, upper
 
 
-@jit
-def part_is_leaf(k, parts, table, rows, low, high, f, index, outcome, impurity, vector):
+@jit(borrow=True)
+def part_is_leaf(task, k, parts, low, high, rows, f, index):
     """Whether a part is a leaf by the rule."""
-    family, label, weight, rule = table[1], table[6], table[9], table[12]
-    counts, who = parts[1], parts[5]
-    if who[k] != MIXED or few(counts[k], rule):
+    table = task.table
+    if parts.who[k] != MIXED or few(parts.counts[k], table.rule):
         return True
-    if rule[1] > 0.0 or not np.isnan(rule[2]):
-        return is_light_or_pure_enough(
-            rows, low, high, table[0][f], family[f], index, outcome, label, weight, rule, impurity, vector
-        )
+    if table.rule[1] > 0.0 or not np.isnan(table.rule[2]):
+        return is_light_or_pure_enough(table, rows, low, high, f, index, k, task.vector)
     return False
 
 
-@jit
+@jit(borrow=True)
 def join(a, i, b, j):
     """Slot i of a becomes the union of itself and slot j of b.  Only sums, no differences: a class that is absent weighs 0."""
-    for k in range(b[7].shape[1]):
-        a[7][i, k] += b[7][j, k]
-    a[0][i] += b[0][j]
-    a[1][i] += b[1][j]
-    a[2][i] += b[2][j]
-    a[3][i] += b[3][j]
-    a[4][i] += b[4][j]
-    a[5][i] = union(a[5][i], b[5][j])
-    a[8][i] += b[8][j]
-    a[9][i] += b[9][j]
+    for k in range(b.heavy.shape[1]):
+        a.heavy[i, k] += b.heavy[j, k]
+    a.tally[i] += b.tally[j]
+    a.counts[i] += b.counts[j]
+    a.mass[i] += b.mass[j]
+    a.one[i] += b.one[j]
+    a.two[i] += b.two[j]
+    a.who[i] = union(a.who[i], b.who[j])
+    a.alone[i] += b.alone[j]
+    a.spread[i] += b.spread[j]
 
 
-@jit
+@jit(borrow=True)
 def nothing(a, i):
     """Slot i becomes the empty set."""
-    a[7][i, :] = 0.0
-    a[0][i], a[1][i], a[2][i], a[3][i], a[4][i], a[5][i] = 0, 0, 0.0, np.uint64(0), np.uint64(0), NOBODY
-    a[8][i], a[9][i] = 0, 0.0
+    a.heavy[i, :] = 0.0
+    a.tally[i], a.counts[i], a.mass[i], a.one[i], a.two[i], a.who[i] = 0, 0, 0.0, np.uint64(0), np.uint64(0), NOBODY
+    a.alone[i], a.spread[i] = 0, 0.0
 
 
-@jit
+@jit(borrow=True)
 def copy_part(a, i, b, j):
-    for k in range(b[7].shape[1]):
-        a[7][i, k] = b[7][j, k]
-    a[0][i], a[1][i], a[2][i], a[3][i], a[4][i], a[5][i] = b[0][j], b[1][j], b[2][j], b[3][j], b[4][j], b[5][j]
-    a[8][i], a[9][i] = b[8][j], b[9][j]
+    for k in range(b.heavy.shape[1]):
+        a.heavy[i, k] = b.heavy[j, k]
+    a.tally[i], a.counts[i], a.mass[i], a.one[i], a.two[i], a.who[i] = b.tally[j], b.counts[j], b.mass[j], b.one[j], b.two[j], b.who[j]
+    a.alone[i], a.spread[i] = b.alone[j], b.spread[j]
 
 
-@jit
-def weigh_test(
-    f, index, by_bin, seen, parts, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic,
-    looks, base, ahead,
-):  # fmt: skip
+@jit(borrow=True)
+def weigh_test(task, f, index, seen, parts, mass, low, high, rows, ahead):
     """(floor, upper bound, disorder) of a test whose parts are filled in."""
-    price = table[4][table[3][f] + index]
+    table, form, heuristic = task.table, task.form, task.heuristic
     least = greatest = form[LEAF] if form[MAX] else 0.0
     mixed = 0.0
     for k in range(seen):
-        c = parts[6][k]
-        leaf = part_is_leaf(c, parts, table, rows, low, high, f, index, c, impurity, vector)
+        c = parts.touched[k]
+        leaf = part_is_leaf(task, c, parts, low, high, rows, f, index)
         literal = np.int64(-1)
-        if looks and not leaf:
-            literal = base[f] + (c if table[1][f] == MULTIWAY else 2 * index + c)
-        a, b = bounds_of_part(c, parts, leaf, form, setting, memory, heap, table, literal, base, ahead)
+        if ahead.words > 0 and not leaf:
+            literal = ahead.base[f] + (c if table.family[f] == MULTIWAY else 2 * index + c)
+        a, b = bounds_of_part(task, c, parts, leaf, literal, ahead)
         least, greatest = combine(form, least, a), combine(form, greatest, b)
         if heuristic >= 0:
-            d = 0.0 if leaf else disorder(parts[7][c], parts[9][c], parts[2][c], heuristic)
+            d = 0.0 if leaf else disorder(parts.heavy[c], parts.spread[c], parts.mass[c], heuristic)
             mixed = max(mixed, d) if heuristic >= WORST_PAIRS else mixed + d
-    own = own_cost(form, mass, price)
+    own = own_cost(form, mass, table.price[table.first_test[f] + index])
     return own + least, own + greatest, mixed
 
 
-@jit
-def put_test(at, weighed, number, price, whole, form, heuristic, test, floor, rank):
-    floor[at], test[at] = weighed[0], number
-    if heuristic >= 0:
-        gain = whole - weighed[2]
-        rank[at] = -gain if not form[PRICED] else (-gain / price if price > 0.0 else -np.inf)
+@jit(borrow=True)
+def put_test(task, at, weighed, number, whole, stacks):
+    """Write a test that was weighed to the stack of tests."""
+    stacks.floor[at], stacks.test[at] = weighed[0], number
+    if task.heuristic >= 0:
+        gain, price = whole - weighed[2], task.table.price[number]
+        stacks.rank[at] = -gain if not task.form[PRICED] else (-gain / price if price > 0.0 else -np.inf)
 
 
-@jit
-def open_subtable(
-    table, mass, whole, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic, bins, pair, tail,
-    looks, base, ahead, at, test, floor, rank,
-):  # fmt: skip
+@jit(borrow=True)
+def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
     """List all tests that divide the rows, from ``at`` on; returns (end, least upper bound, its test)."""
-    codes, family, _, first_test, price, even, _, purity, group, weight, count, words, _ = table
-    best, best_test, before = np.inf, np.int64(-1), len(tail[0]) - 1
-    pair[6][0], pair[6][1] = 0, 1
-    for f in range(codes.shape[0]):
-        seen = fill_parts(codes[f], MULTIWAY, 0, True, rows, low, high, purity, group, weight, count, words, bins)
-        touched, first = bins[6], first_test[f]
+    table, bins, pair, tail, rows = task.table, task.bins, task.pair, task.tail, stacks.rows
+    family, first_test, price = table.family, table.first_test, table.price
+    best, best_test, before, touched = np.inf, np.int64(-1), len(tail.tally) - 1, bins.touched
+    pair.touched[0], pair.touched[1] = 0, 1
+    for f in range(table.codes.shape[0]):
+        seen = fill_parts(table, f, 0, True, rows, low, high, bins)
+        first = first_test[f]
         if seen > 1 and family[f] == MULTIWAY:
-            weighed = weigh_test(
-                f, 0, True, seen, bins, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic,
-                looks, base, ahead,
-            )  # fmt: skip
-            put_test(at, weighed, first, price[first], whole, form, heuristic, test, floor, rank)
+            weighed = weigh_test(task, f, 0, seen, bins, mass, low, high, rows, ahead)
+            put_test(task, at, weighed, first, whole, stacks)
             at += 1
             if weighed[1] < best:
                 best, best_test = weighed[1], first
         elif seen > 1:
-            for k in range(1, seen):  # few bins: sort by insertion
-                c, j = touched[k], k
-                while j > 0 and touched[j - 1] > c:
-                    touched[j] = touched[j - 1]
-                    j -= 1
-                touched[j] = c
+            sort_few(touched, seen)
             nothing(tail, seen)
             nothing(tail, before)
             for k in range(seen - 1, -1, -1):
@@ -212,7 +240,7 @@ def open_subtable(
                     join(tail, before, bins, c)
                     copy_part(pair, 0, tail, before)
                     copy_part(pair, 1, tail, k + 1)
-                    if not even[f]:
+                    if not table.even[f]:
                         index = cheapest(price, first, c, touched[k + 1])
                 else:
                     if seen == 2 and price[first + touched[1]] < price[first + c]:
@@ -224,11 +252,8 @@ def open_subtable(
                         join(pair, 1, tail, k + 1)
                     copy_part(pair, 0, bins, c)
                     join(tail, before, bins, c)
-                weighed = weigh_test(
-                    f, index, False, 2, pair, table, mass, rows, low, high, form, setting, memory, impurity, vector, heap, heuristic,
-                    looks, base, ahead,
-                )  # fmt: skip
-                put_test(at, weighed, first + index, price[first + index], whole, form, heuristic, test, floor, rank)
+                weighed = weigh_test(task, f, index, 2, pair, mass, low, high, rows, ahead)
+                put_test(task, at, weighed, first + index, whole, stacks)
                 at += 1
                 if weighed[1] < best:
                     best, best_test = weighed[1], first + index
@@ -236,9 +261,10 @@ def open_subtable(
     return at, best, best_test
 
 
-@jit
-def keep_best(first, end, width, test, floor, rank):
+@jit(borrow=True)
+def keep_best(first, end, width, stacks):
     """Keep the ``width`` tests of least rank (ties to the first), in that order; returns the new end."""
+    test, floor, rank = stacks.test, stacks.floor, stacks.rank
     kept = min(width, end - first)
     for k in range(first, first + kept):
         best = k
@@ -252,32 +278,23 @@ def keep_best(first, end, width, test, floor, rank):
 
 
 @jit
-def search_tests(
-    table, form, setting, impurity, width, heuristic, unwind, limit,
-    state, frames, budget, rows, test, floor, rank, slots, low, other, up, best, wide,
-):  # fmt: skip
+def search_tests(table, form, setting, width, heuristic, unwind, limit, stacks, memory):
     """Search until the root is left (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED).
 
-    table : codes uint[F, n], family, n_bins, first_test int64[F], price float64[tests], even bool[F], label int32[n],
-    purity int32[n] (equal: may share a leaf), group int64[n] (class that bounds may count on), weight, count, words, rule.
-    form : float64[5] as in kernels_values.   setting : float64[10], see kernels_parts.   impurity : address.
-    unwind : open nothing any more, take what is known up to the root.
-    state : int64[5].   frames : int64[·, 6].   budget : float64[·], per frame.   rows : int32[·].   test : int64[·], floor,
-    rank : float64[·], per test of a frame.   slots : uint64[2^k, 2].   low, up : float64[nodes], best : int64[nodes].
-    wide : bool[nodes], was opened with width 0.   other : float64[nodes], the lower bounds of the other way of searching, which new subtables enter, too.
+    form, setting, heuristic : see :class:`Task`.   unwind : open nothing any more, take what is known up to the root.
     """
-    codes, family, n_bins, first_test, price, _, label, purity, group, weight, count, words, _ = table
-    classes = max(1, label.max() + 1)
-    widest = max(2, n_bins.max())
-    bins, pair, tail = new_parts(widest, classes), new_parts(2, classes), new_parts(widest + 2, classes)
-    vector, heap, totals = np.zeros(classes), np.zeros(classes), np.zeros(classes)
-    base = literals_of(family, n_bins, first_test, len(price))
+    family, first_test, price, weight, group = table.family, table.first_test, table.price, table.weight, table.group
+    state, frames, budget, rows, test, floor, _ = stacks
+    slots, low, _, up, best, wide = memory
+    classes = max(1, table.label.max() + 1)
+    widest = max(2, table.n_bins.max())
+    bins, vector, totals = new_parts(widest, classes), np.zeros(classes), np.zeros(classes)
+    pair, tail = new_parts(2, classes), new_parts(widest + 2, classes)
+    task = Task(table, form, setting, memory, heuristic, vector, np.zeros(classes), bins, pair, tail)
     ahead_of = setting[AHEAD] > 0.0
-    room = (len(label) + 63) // 64 if ahead_of else 0
-    bits, same = np.zeros((base[-1], room), np.uint64), np.zeros((classes, room), np.uint64)
-    kind, heavy = np.zeros(64 * room, np.int64), np.zeros(64 * room)
-    most = np.zeros((64 * room, DEEPEST + 1))
-    done, memory = 0, (slots, low, up, wide)
+    nowhere = new_literals(table, 64 * ((len(table.label) + 63) // 64) if ahead_of else 0, classes)
+    most = np.zeros((len(nowhere.kind), DEEPEST + 1))
+    done = 0
     while state[FRAMES] > 0:
         d = state[FRAMES] - 1
         frame = frames[d]
@@ -299,21 +316,17 @@ def search_tests(
                 continue
             whole = disorder_of(rows, a, b, group, weight, mass, heuristic, totals) if heuristic >= 0 else 0.0
             looks = ahead_of and width == 0 and b - a > 3
-            n_words = fill_bits(codes, family, base, rows, a, b, group, weight, bits, same, kind, heavy) if looks else 0
-            ahead = (bits, same, kind, heavy, n_words)
+            ahead = in_use(nowhere, fill_bits(table, rows, a, b, nowhere) if looks else 0)
             if looks and b - a >= setting[CUBES] and not wide[node] and (form[MAX] or form[PER_MASS] > 0.0):
-                depth = fitting_depth(base[-1], n_words, CUBE_WORK * (b - a) * len(family))
+                depth = fitting_depth(ahead.base[-1], ahead.words, CUBE_WORK * (b - a) * len(family))
                 if depth > 0:
-                    low[node] = max(low[node], cube_bound(b - a, depth, family, base, ahead, classes, form, setting, most))
+                    low[node] = max(low[node], cube_bound(b - a, depth, family, ahead, form, setting, most))
             frame[FIRST] = state[TESTS]
-            end, found, found_test = open_subtable(
-                table, mass, whole, rows, a, b, form, setting, memory, impurity, vector, heap, heuristic, bins, pair, tail,
-                looks, base, ahead, frame[FIRST], test, floor, rank,
-            )  # fmt: skip
+            end, found, found_test = open_subtable(task, mass, whole, a, b, ahead, frame[FIRST], stacks)
             if found < up[node]:
                 up[node], best[node] = found, found_test
             if width > 0:
-                end = keep_best(frame[FIRST], end, width, test, floor, rank)
+                end = keep_best(frame[FIRST], end, width, stacks)
             wide[node] |= width == 0
             frame[COUNT], state[TESTS] = end - frame[FIRST], end
             state[VISITS] += 1
@@ -321,18 +334,18 @@ def search_tests(
         elif frame[CURRENT] >= 0:
             at = frame[FIRST] + frame[CURRENT]
             f = np.searchsorted(first_test, test[at], side="right") - 1
-            index, by_bin = test[at] - first_test[f], family[f] == MULTIWAY
-            seen = fill_parts(codes[f], family[f], index, by_bin, rows, a, b, purity, group, weight, count, words, bins)
+            index = test[at] - first_test[f]
+            seen = fill_parts(table, f, index, family[f] == MULTIWAY, rows, a, b, bins)
             done += b - a
             own = own_cost(form, mass, price[test[at]])
             least = greatest = form[LEAF] if form[MAX] else 0.0
             for k in range(seen):
-                c = bins[6][k]
-                leaf = part_is_leaf(c, bins, table, rows, a, b, f, index, c, impurity, vector)
-                x, y = bounds_of_part(c, bins, leaf, form, setting, memory, heap, table, np.int64(-1), base, (bits, same, kind, heavy, 0))
+                c = bins.touched[k]
+                leaf = part_is_leaf(task, c, bins, a, b, rows, f, index)
+                x, y = bounds_of_part(task, c, bins, leaf, np.int64(-1), nowhere)
                 least, greatest = combine(form, least, x), combine(form, greatest, y)
                 if x < y and (part < 0 or x > part_low):
-                    part, part_low, part_one, part_two = c, x, bins[3][c], bins[4][c]
+                    part, part_low, part_one, part_two = c, x, bins.one[c], bins.two[c]
             clear_parts(bins, seen)
             floor[at] = max(floor[at], own + least)
             others = own if form[MAX] else own + least - part_low
@@ -365,27 +378,18 @@ def search_tests(
             frame[CURRENT] = chosen - first
             continue
         f = np.searchsorted(first_test, test[chosen], side="right") - 1
-        enter(
-            codes[f], family[f], test[chosen] - first_test[f], part, part_one, part_two, part_low, until - others,
-            state, frames, budget, rows, slots, low, other, up, best, wide,
-        )  # fmt: skip
+        push_part(table, f, test[chosen] - first_test[f], part, (part_one, part_two), part_low, until - others, stacks, memory)
     return FINISHED
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def leave(state, frame):
     """Take the topmost frame off the stacks; its rows lie on top, as do its tests."""
     state[FRAMES] -= 1
     state[ROWS], state[TESTS] = frame[LOW], frame[FIRST]
 
 
-@jit
-def find_or_enter_one(slots, one, two):
-    """Enter the first subtable."""
-    return find_or_enter(slots, one, two, np.int64(0))
-
-
-@jit
+@jit(borrow=True)
 def disorder_of(rows, a, b, group, weight, mass, heuristic, totals):
     """How mixed the rows a … b − 1 are.   totals : scratch, float64[classes]."""
     totals[:] = 0.0
@@ -399,23 +403,19 @@ def disorder_of(rows, a, b, group, weight, mass, heuristic, totals):
     return disorder(totals, spread, mass, heuristic)
 
 
-@jit
-def enter(
-    column, family, index, outcome, one, two, least, allowed,
-    state, frames, budget, rows, slots, low, other, up, best, wide,
-):  # fmt: skip
+@jit(borrow=True)
+def push_part(table, f, index, outcome, words, least, allowed, stacks, memory):
     """Put one part of the topmost subtable on the stacks, and in the memory if it is new there with its bound ``least``."""
+    state, frames, rows = stacks.state, stacks.frames, stacks.rows
     fresh, d = state[NODES], state[FRAMES] - 1
-    child = find_or_enter(slots, one, two, fresh)
+    child = find_or_enter(memory.slots, words[0], words[1], fresh)
     if child == fresh:
-        low[child], other[child], up[child], best[child], wide[child] = least, least, np.inf, -1, False
+        memory.low[child], memory.other[child], memory.up[child], memory.best[child] = least, least, np.inf, -1
+        memory.wide[child] = False
         state[NODES] += 1
-    top = state[ROWS]
-    for k in range(frames[d, LOW], frames[d, HIGH]):
-        if goes(family, np.int64(column[rows[k]]), index, outcome):
-            rows[top] = rows[k]
-            top += 1
-    frames[d + 1, LOW], frames[d + 1, HIGH], frames[d + 1, NODE] = state[ROWS], top, child
+    begin = state[ROWS]
+    top = take_rows(table.codes[f], table.family[f], index, outcome, rows, frames[d, LOW], frames[d, HIGH], begin)
+    frames[d + 1, LOW], frames[d + 1, HIGH], frames[d + 1, NODE] = begin, top, child
     frames[d + 1, FIRST], frames[d + 1, COUNT], frames[d + 1, CURRENT] = state[TESTS], -1, -1
-    budget[d + 1] = max(least, allowed)
+    stacks.budget[d + 1] = max(least, allowed)
     state[ROWS], state[FRAMES] = top, d + 2

@@ -11,7 +11,6 @@ import numpy as np
 
 from arboretum.api import Context, Family, Form, Tree
 from arboretum_decision_tables.bounds import root_bound
-from arboretum_decision_tables.graph import impurity_address
 from arboretum_decision_tables.space import FAMILIES, Space
 
 SLICE = 2_000_000
@@ -51,7 +50,7 @@ class Found:
 
     def tree(self) -> Tree:
         """The best tree."""
-        from arboretum_decision_tables.kernels_rows import find
+        from arboretum.kernels.solving.fingerprints import find
         from arboretum_decision_tables.trees import assemble, greedy_test, parts_of
 
         space = self.space
@@ -82,7 +81,7 @@ def search(
 
 def load(space: Space, form: Form) -> None:
     """Compile the kernels of :func:`search` or load them: on a table of the same dtypes."""
-    from arboretum_decision_tables.kernels_sets import rehash
+    from arboretum.kernels.solving.fingerprints import rehash
 
     search(space, form)
     slots = np.zeros((4, 2), np.uint64)
@@ -93,33 +92,28 @@ class _Search:
     """Owns the arrays of kernels_search and enlarges them."""
 
     def __init__(self, space: Space, form: Form, context: Context, ease: float, ahead: bool, cubes: int) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
         from arboretum_decision_tables import kernels_search as kernels
 
         self.space, self.kernels, self.context, self.plain_form = space, kernels, context, form
-        self.merged = merged = _Merged.of(space)
-        self.table = (
-            merged.codes, space.family, space.n_bins, space.first_test, space.price, space.even, merged.label, merged.purity,
-            merged.group, merged.weight, merged.count, merged.words, space.rule_array,
-        )  # fmt: skip
+        self.table = table = _merged(space)
         multiway = space.family == FAMILIES[Family.multiway]
         arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
         least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
-        light = float(np.sort(merged.weight)[:2].sum())
+        light = float(np.sort(table.weight)[:2].sum())
         self.form = np.array([form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced], np.float64)
         free, share, few = space.light
         looks = ahead and math.isfinite(free)
         self.setting = np.array([least, arity, free, light, space.slack, ease, looks, cubes, share, few])
-        self.impurity = impurity_address(space)
         self.state = np.zeros(5, np.int64)
-        n, tests = len(merged.weight), max(1, len(space.price))
-        self.arrays: dict[str, np.ndarray] = {
+        n, tests = len(table.weight), max(1, len(space.price))
+        self.arrays = Arrays({
             "frames": np.zeros((64, 6), np.int64), "budget": np.zeros(64), "rows": np.zeros(4 * n + 64, np.int32),
             "test": np.zeros(16 * tests, np.int64), "floor": np.zeros(16 * tests), "rank": np.zeros(16 * tests),
             "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64), "low": np.zeros(FIRST_NODES), "other": np.zeros(FIRST_NODES),
             "up": np.full(FIRST_NODES, math.inf), "best": np.full(FIRST_NODES, -1, np.int64),
             "wide": np.zeros(FIRST_NODES, np.bool_),
-        }  # fmt: skip
-        self.peak = self.bytes_used()
+        })  # fmt: skip
         self.bound, self.stopped = 0.0, ""
         self.budget: int | None = None
 
@@ -133,7 +127,7 @@ class _Search:
         first, *others = self._heuristics()
         self._narrow(1, first, math.inf)
         self.budget = self.context.memory_bytes  # there is a tree now
-        if self.budget is not None and self.bytes_used() > self.budget:
+        if self.budget is not None and self.arrays.bytes_used() > self.budget:
             self.stopped = "bytes"
         for heuristic in others:
             if not self.stopped:
@@ -164,7 +158,7 @@ class _Search:
     def _found(self, value: float, bound: float) -> Found:
         nodes = int(self.state[self.kernels.NODES])
         return Found(
-            self.space, value, bound, nodes, int(self.state[self.kernels.VISITS]), self.stopped, self.peak,
+            self.space, value, bound, nodes, int(self.state[self.kernels.VISITS]), self.stopped, self.arrays.peak,
             self.arrays["slots"], self.arrays["best"],
         )  # fmt: skip
 
@@ -176,9 +170,10 @@ class _Search:
         return parts.ENTROPY, parts.PAIRS, parts.GINI
 
     def _enter_root(self) -> None:
+        from arboretum.kernels.solving.fingerprints import enter
+
         kernels, arrays = self.kernels, self.arrays
-        one, two = self.space.words.sum(axis=0, dtype=np.uint64)
-        kernels.find_or_enter_one(arrays["slots"], one, two)
+        enter(arrays["slots"], *self.space.words.sum(axis=0, dtype=np.uint64), 0)
         self.bound = root_bound(self.space, self.plain_form)
         arrays["low"][0] = arrays["other"][0] = self.bound
         self.state[kernels.NODES] = 1
@@ -195,7 +190,7 @@ class _Search:
         form = self.plain_form
         if not self.setting[6] or not (form.combine == "max" or form.per_mass > 0):
             return
-        literals, n = int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()), len(self.merged.weight)
+        literals, n = int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()), len(self.table.weight)
         depth = int(fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND))
         if depth > 0:
             self.bound = max(self.bound, float(cube_bound_of_all(self.table, self.form, self.setting, depth)))
@@ -203,7 +198,7 @@ class _Search:
                 self.arrays[name][0] = max(self.arrays[name][0], self.bound)
 
     def _start(self) -> None:
-        kernels, arrays, n = self.kernels, self.arrays, len(self.merged.weight)
+        kernels, arrays, n = self.kernels, self.arrays, len(self.table.weight)
         arrays["frames"][0] = 0, n, 0, 0, -1, -1
         arrays["rows"][:n] = np.arange(n)
         arrays["budget"][0] = math.inf
@@ -220,18 +215,17 @@ class _Search:
         return self._walk(0, -1, until, "low", "other")
 
     def _walk(self, width: int, heuristic: int, until: float, low: str, other: str) -> bool:
-        kernels = self.kernels
+        from arboretum.kernels.solving.slices import run_slices
+
         self._start()
-        ended = True
-        while True:
-            found = self._slice(width, heuristic, not ended, low, other)
-            if found == kernels.FINISHED:
-                return ended
-            if found == kernels.NEED_ROOM and ended and not self._enlarge():
-                self.stopped, ended = "bytes", False
-            if ended and time.monotonic() >= until:
-                ended = False
+        spent = run_slices(
+            lambda: self._slice(width, heuristic, False, low, other), self._enlarge, None if until == math.inf else until, self._tell
+        )
+        if spent:
+            self.stopped = "bytes" if spent == "bytes" else self.stopped
+            self._slice(width, heuristic, True, low, other)
             self._tell()
+        return not spent
 
     def _tell(self) -> None:
         value = float(self.arrays["up"][0])
@@ -239,20 +233,13 @@ class _Search:
         self.context.progress(0, 0, f"{int(self.state[self.kernels.NODES]):,} subtables visited")
 
     def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
-        arrays = self.arrays
-        return int(
-            self.kernels.search_tests(
-                self.table, self.form, self.setting, self.impurity, width, heuristic, unwind, SLICE, self.state,
-                arrays["frames"], arrays["budget"], arrays["rows"], arrays["test"], arrays["floor"], arrays["rank"],
-                arrays["slots"], arrays[low], arrays[other], arrays["up"], arrays["best"],
-                arrays["wide"],
-            )
-        )  # fmt: skip
+        kernels, arrays = self.kernels, self.arrays
+        stacks = kernels.Stacks(self.state, *(arrays[name] for name in kernels.Stacks._fields[1:]))
+        memory = kernels.Memory(arrays["slots"], arrays[low], arrays[other], arrays["up"], arrays["best"], arrays["wide"])
+        return int(kernels.search_tests(self.table, self.form, self.setting, width, heuristic, unwind, SLICE, stacks, memory))
 
     def _enlarge(self) -> bool:
-        """Double what is too short for one more subtable; False when that exceeds the budget in bytes."""
-        from arboretum_decision_tables.kernels_sets import rehash
-
+        """Make room for one more subtable; False when that exceeds the budget in bytes."""
         kernels, state, arrays = self.kernels, self.state, self.arrays
         nodes, frames = int(state[kernels.NODES]) + 1, int(state[kernels.FRAMES]) + 1
         top = arrays["frames"][frames - 2]
@@ -261,73 +248,33 @@ class _Search:
             "frames": frames, "budget": frames, "rows": int(state[kernels.ROWS] + top[1] - top[0]), "test": tests, "floor": tests,
             "rank": tests, "low": nodes, "other": nodes, "up": nodes, "best": nodes, "wide": nodes, "slots": 2 * nodes,
         }  # fmt: skip
-        budget = self.budget
-        for name, length in wanted.items():
-            old = arrays[name]
-            if length <= len(old):
-                continue
-            longer = 1 << (length - 1).bit_length()
-            # while an array moves, both copies are there
-            bytes_then = self.bytes_used() + old.nbytes // len(old) * longer
-            if budget is not None and bytes_then > budget:
-                return False
-            self.peak = max(self.peak, bytes_then)
-            new = np.zeros((longer, *old.shape[1:]), old.dtype)
-            if name == "slots":
-                rehash(old, new)
-            else:
-                new[: len(old)] = old
-            arrays[name] = new
-        return True
-
-    def bytes_used(self) -> int:
-        return sum(array.nbytes for array in self.arrays.values())
+        return arrays.make_room(wanted, self.budget)
 
 
-@attrs.frozen(eq=False)
-class _Merged:
-    """The objects of a space for the search: those that contradict each other are one object with a class of its own.
+def _merged(space: Space) -> Any:
+    """The table of a space for the search: objects that contradict each other are one object with a class of its own.
 
-    No test divides them, so they end in one leaf, wherever that is.  (They stay apart when the leaf rule looks at impurities,
-    which need their classes.)   purity : int32[n], objects that may share a leaf of one class have equal numbers.
-    group : int64[n], class, or −1 for an object that shares a leaf of one class with no other.
+    No test divides them, so they end in one leaf, wherever that is.  They stay apart when the leaf rule looks at impurities,
+    which need their classes.
     """
-
-    codes: np.ndarray
-    label: np.ndarray
-    purity: np.ndarray
-    group: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    words: np.ndarray
-
-    @staticmethod
-    def of(space: Space) -> _Merged:
-        label = space.label.astype(np.int64)
-        if not space.inconsistent:
-            return _Merged(space.codes, space.label, space.label, label, space.weight, space.counted, space.words)
-        _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
-        cell, classes = cell.ravel(), space.objects.n_classes
-        if not math.isnan(space.rule_array[2]):
-            alone = times[cell] == 1
-            purity = np.where(alone, label, classes + cell).astype(np.int32)
-            return _Merged(space.codes, space.label, purity, label[first[cell]], space.weight, space.counted, space.words)
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        cell, first, alone = rank[cell], first[order], times[order] > 1
-        words = np.zeros((len(first), 2), np.uint64)
-        np.add.at(words, cell, space.words)
-        return _Merged(
-            np.ascontiguousarray(space.codes[:, first]), space.label[first],
-            np.where(alone, classes + np.arange(len(first)), label[first]).astype(np.int32),
-            np.where(alone, -1, label[first]), np.bincount(cell, space.weight),
-            _sums(cell, space.counted), words,
-        )  # fmt: skip
-
-
-def _sums(group: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """int64[groups]: sums of integers, exact (NumPy's bincount adds floats)."""
-    total = np.zeros(int(group.max()) + 1, np.int64)
-    np.add.at(total, group, number)
-    return total
+    table = space.table()
+    if not space.inconsistent:
+        return table
+    label, classes = table.group, space.objects.n_classes
+    _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    cell = cell.ravel()
+    if not math.isnan(table.rule[2]):
+        alone = times[cell] == 1
+        return table._replace(purity=np.where(alone, label, classes + cell).astype(np.int32), group=label[first[cell]])
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    cell, first, alone = rank[cell], first[order], times[order] > 1
+    words, count = np.zeros((len(first), 2), np.uint64), np.zeros(len(first), np.int64)
+    np.add.at(words, cell, table.words)
+    np.add.at(count, cell, table.count)
+    return table._replace(
+        codes=np.ascontiguousarray(table.codes[:, first]), label=table.label[first],
+        purity=np.where(alone, classes + np.arange(len(first)), label[first]).astype(np.int32),
+        group=np.where(alone, -1, label[first]), weight=np.bincount(cell, table.weight), count=count, words=words,
+    )  # fmt: skip

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import Context
+from arboretum_decision_tables.graph import BUILD_SHARE, Graph
 from arboretum_decision_tables.space import Space
-from arboretum_decision_tables.subtables import BUILD_SHARE, Graph
 
 Rows = frozenset
 Bundle = tuple[int, dict[int, Rows]]

@@ -82,13 +82,13 @@ class SubtableDP:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Solve a table of four rows; by branch and bound, too, where a deadline may leave the rest to it."""
-        from arboretum_decision_tables.graph import build, impurity_address
+        from arboretum_decision_tables.graph import build
         from arboretum_decision_tables.search import load
         from arboretum_decision_tables.values import Cost, keep_optimal, values
 
         space, cost = rehearsal(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
         context.progress(0, None, "loading the kernels of subtable_dp")
-        impurity_address(self._space(problem))
+        self._space(problem).table()
         graph = build(space)
         keep_optimal(graph, cost, values(graph, [cost])[0])
         graph.node_of(np.arange(4))

@@ -12,10 +12,7 @@ from arboretum.api import CapabilityError, DataError, Encoded, Family, LeafRule,
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
-"""As in kernels_rows."""
-
-WORDS_SEED = 0x5AB7AB1E
-"""Of the random words that make fingerprints: results must not depend on the run's seed."""
+"""As in arboretum.kernels.solving.rows."""
 
 
 @attrs.frozen(eq=False)
@@ -62,7 +59,7 @@ class Space:
 
     @property
     def counted(self) -> np.ndarray:
-        """int64[n]: what the leaf rule counts, as ``kernels_sets.few`` reads it: rows, and objects where it asks for them."""
+        """int64[n]: what the leaf rule counts, as ``kernels_table.few`` reads it: rows, and objects where it asks for them."""
         return (self.count << 32) | self.members if self.rule_array[3] else self.count
 
     @property
@@ -95,6 +92,18 @@ class Space:
     def compiled_impurity(self) -> bool:
         """The leaf rule asks for no impurity, or for one that has a kernel."""
         return math.isnan(self.rule_array[2]) or mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
+
+    def table(self) -> Any:
+        """What kernels read: a ``kernels_table.Table``."""
+        from arboretum.kernels.pointers import impurity_address
+        from arboretum_decision_tables.kernels_table import Table
+
+        rule = self.rule_array
+        return Table(
+            self.codes, self.family, self.n_bins, self.first_test, self.price, self.even, self.label, self.label,
+            self.label.astype(np.int64), self.weight, self.counted, self.words, rule,
+            0 if np.isnan(rule[2]) else impurity_address(self.impurity.kernel),
+        )  # fmt: skip
 
     def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
         """int64[len(rows)]: outcome of each object under a test, by its global index."""
@@ -139,6 +148,8 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
         )
         raise DataError(msg)
     features, offset = objects.features, objects.test_offset
+    from arboretum.kernels.solving.fingerprints import random_words
+
     even = [len(set(prices.tests[offset[f] : offset[f + 1]].tolist())) <= 1 for f in range(len(features))]
     impurity = problem.parts.impurity
     return Space(
@@ -215,14 +226,9 @@ def rehearsal(problem: Problem) -> Space:
     return Space(
         objects=problem.objects, codes=np.array([[0, 0, 1, 1], [0, 1, 0, 1]], code_type(problem.objects)),
         family=np.zeros(2, np.int64), n_bins=2 * ones[:2], first_test=np.arange(2), price=np.ones(2), even=np.ones(2, np.bool_),
-        label=np.array([0, 1, 1, 0], np.int32), weight=np.ones(4), count=ones, members=ones, words=random_words(4),
+        label=np.array([0, 1, 1, 0], np.int32), weight=np.ones(4), count=ones, members=ones, words=np.uint64(1) << np.arange(8, dtype=np.uint64).reshape(4, 2),
         rule=LeafRule(), impurity=None, total_mass=4.0, inconsistent=0,
     )  # fmt: skip
-
-
-def random_words(n: int) -> np.ndarray:
-    """uint64[n, 2]; they do not depend on the run's seed."""
-    return np.random.default_rng(WORDS_SEED).integers(1, 1 << 64, (n, 2), np.uint64)
 
 
 def _inconsistent(codes: np.ndarray) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import ColumnSpec, Family, Tree
+from arboretum_decision_tables.graph import Graph
 from arboretum_decision_tables.space import FAMILIES, Space
-from arboretum_decision_tables.subtables import Graph
 from arboretum_decision_tables.values import Cost, bundle_in_python, bundles_of
 
 LEAF, NO_CHILD, MISSING_STOPS = -1, -1, -1

@@ -11,8 +11,8 @@ import numpy as np
 
 from arboretum.api import CapabilityError, Form, Monotony, Problem, form_of
 from arboretum.kernels import mark_of
+from arboretum_decision_tables.graph import Graph
 from arboretum_decision_tables.space import Space
-from arboretum_decision_tables.subtables import Graph
 
 
 @attrs.frozen(eq=False)

@@ -27,7 +27,7 @@ IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILI
 def sources(file: Path) -> frozenset[Path]:
     """What code compiled from a file may be made of: all kernel modules of the house, the file, and what it imports from
     its own folder, and so on: a kernel keeps a copy of the helpers and constants that it uses."""
-    found, waiting = set(Path(__file__).parent.glob("*.py")), [file]
+    found, waiting = set(Path(__file__).parent.rglob("*.py")), [file]
     while waiting:
         one = waiting.pop()
         if one not in found and one.is_file():
