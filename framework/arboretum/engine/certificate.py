@@ -29,7 +29,7 @@ from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.model.certificate import Certificate, Certified
-from arboretum.model.encoded import Encoded
+from arboretum.model.encoded import Encoded, Family
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
@@ -83,7 +83,8 @@ def certify(
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
     """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is taken over."""
     parts, objects = problem.parts, problem.objects
-    rule = parts.leaf_rule(counting_objects=True)  # a certifier that cannot count them refuses by itself
+    # a certifier that cannot count objects refuses by itself
+    rule = parts.leaf_rule(counting_objects=True, obeyed=getattr(certifier, "limits", ()))
     if objects.task is not Task.classification:
         msg = "minima are known for classes only, but the target is a number; choose a data set with classes"
         raise CapabilityError(msg)
@@ -258,8 +259,11 @@ def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
 
 
 def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
-    """Which node of a tree is no leaf, or no inner node, as the rule has it; "" where all are."""
-    objects = problem.objects
+    """Which node of a tree is no leaf, or no inner node, as rule and limits have it; "" where all are."""
+    objects, limits, depth = problem.objects, problem.parts.limits(), tree.depth_of
+    deepest, leaves = (math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves))
+    if depth.max() > deepest or tree.n_leaves > leaves or tree.counts[1:].min(initial=limits.min_leaf) < limits.min_leaf:
+        return f"it is beyond the limits (max_depth {deepest:g}, max_leaves {leaves:g}, min_leaf {limits.min_leaf})"
     at = np.full(objects.n_objects, -1, np.int64)
     at[objects.object_of_row] = tree.apply(objects.table)
     impurity, total = problem.parts.impurity, float(tree.mass[0])
@@ -271,8 +275,8 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
         if tree.test[node] != LEAF:
             if leaf:
                 return f"node {node} is divided, but it is a leaf by the leaf rule"
-        elif not leaf:
-            column = _divides(objects, np.flatnonzero(at == node))
+        elif not leaf and depth[node] < deepest:
+            column = _divides(objects, np.flatnonzero(at == node), limits.min_leaf, leaves - tree.n_leaves + 1)
             if column:
                 return f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its {count} rows)"
     return ""
@@ -286,11 +290,21 @@ def _objects_at(tree: Tree, at: np.ndarray) -> np.ndarray:
     return there
 
 
-def _divides(objects: Encoded, rows: np.ndarray) -> str:
-    """The first column with a test that divides these objects, "" where there is none."""
+def _divides(objects: Encoded, rows: np.ndarray, min_leaf: int, most: float) -> str:
+    """The first column with a test that divides these objects, "" where there is none.
+
+    Each of its branches has ``min_leaf`` rows, and there are at most ``most`` of them.
+    """
     for f, feature in enumerate(objects.features):
         codes = objects.codes[rows, f]
-        if feature.n_tests and len(np.unique(codes[codes < feature.n_bins] if feature.has_missing else codes)) > 1:
+        kept = codes < feature.n_bins if feature.has_missing else np.ones(len(codes), bool)
+        rows_of_bin = np.bincount(codes[kept], objects.count[rows][kept], feature.n_bins)
+        rows_of_bin = rows_of_bin[rows_of_bin > 0]
+        if not feature.n_tests or len(rows_of_bin) < 2:
+            continue
+        first = rows_of_bin.cumsum()[:-1] if feature.family is Family.thresholds else rows_of_bin
+        smallest = rows_of_bin.min() if feature.family is Family.multiway else np.minimum(first, rows_of_bin.sum() - first).max()
+        if smallest >= min_leaf and (len(rows_of_bin) if feature.family is Family.multiway else 2) <= most:
             return feature.column
     return ""
 

@@ -6,7 +6,7 @@ Also the three values every recipe receives: the :class:`Parts` chosen, the :cla
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -60,17 +60,18 @@ class Parts:
         )
 
 
-    def leaf_rule(self, *, counting_objects: bool = False) -> LeafRule:
+    def leaf_rule(self, *, counting_objects: bool = False, obeyed: Sequence[str] = ()) -> LeafRule:
         """The leaf rule that greedy growth and exact solvers share, the several rules combined.
 
         Raises CapabilityError, naming rule and limit, where trees are held to more than that (a depth, a number of leaves, a
         least size of branches or decrease, a pruner): a minimum over all trees would say nothing about them.  So, too, where
-        a rule counts objects (``min_objects``), unless the caller says that it counts them.
+        a rule counts objects (``min_objects``), unless the caller says that it counts them.   obeyed : names of limits that the
+        caller takes care of.
         """
         limits = self.limits()
         names = {"max_depth": None, "max_leaves": None, "min_leaf": 1, "min_decrease": None, "min_mass": 0.0}
         for name, nothing in names.items():
-            if (value := getattr(limits, name)) != nothing:
+            if name not in obeyed and (value := getattr(limits, name)) != nothing:
                 msg = f"exact minima know no limit {name} (it is {value:g}); leave it out, or use stopping=[pure]"
                 raise CapabilityError(msg)
         if self.pruner is not None:

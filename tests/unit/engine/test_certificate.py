@@ -79,6 +79,7 @@ class BruteForce:
     gap: float = param(0.0, "part of the minimum that is not proven")
     fails: str = param("", "what is raised instead")
     counts_objects: bool = param(False, "knows leaf rules that count objects")
+    limits: tuple = param((), "limits that it obeys")
 
     def solve(self, problem, context):
         complexity = problem.parts.complexity or AverageDepth()
@@ -90,18 +91,20 @@ class BruteForce:
         return [self._one(problem, complexity) for complexity in complexities]
 
     def _one(self, problem, complexity):
-        objects, rule = problem.objects, problem.parts.leaf_rule(counting_objects=self.counts_objects)
+        objects, rule = problem.objects, problem.parts.leaf_rule(counting_objects=self.counts_objects, obeyed=self.limits)
+        deepest, fewest = problem.parts.limits().max_depth or math.inf, problem.parts.limits().min_leaf
         total, price = objects.weight.sum(), problem.prices.tests
         impurity = problem.parts.impurity
 
         known = {}
 
-        def best(rows):
-            if rows.tobytes() not in known:
-                known[rows.tobytes()] = search(rows)
-            return known[rows.tobytes()]
+        def best(rows, depth=0):
+            key = rows.tobytes(), depth if deepest < math.inf else 0
+            if key not in known:
+                known[key] = search(rows, depth)
+            return known[key]
 
-        def search(rows):
+        def search(rows, depth):
             weights = np.bincount(objects.label[rows], objects.weight[rows], objects.n_classes)
             mixed = float(impurity.value(weights)) if impurity else math.nan
             mass = float(weights.sum())
@@ -110,11 +113,11 @@ class BruteForce:
             ):
                 return complexity.leaf(), None
             found = (complexity.leaf(), None), math.inf
-            for test in range(int(objects.test_offset[-1])):
+            for test in range(int(objects.test_offset[-1]) if depth < deepest else 0):
                 parts = branches(objects, test, rows)
-                if len(parts) < 2:
+                if len(parts) < 2 or min(objects.count[part].sum() for part in parts.values()) < fewest:
                     continue
-                below = {k: best(part) for k, part in parts.items()}
+                below = {k: best(part, depth + 1) for k, part in parts.items()}
                 value = complexity.node(mass, float(price[test]), np.array([v for v, _ in below.values()]))
                 if value < found[1]:
                     found = (value, (test, {k: sketch for k, (_, sketch) in below.items()})), value
@@ -242,6 +245,38 @@ def test_where_it_is_not_applicable_a_note_says_why_and_the_run_goes_on(asked, w
     note = note_of(asked)
     assert note.startswith("certify: not applicable: ")
     assert re.search(words, note)
+
+
+LIMITED = {"stopping.standard.max_depth": 2, "stopping.standard.min_leaf": 2, "dataset.n_rows": 40, "dataset.n_columns": 6}
+
+
+@pytest.mark.parametrize("left_out", [(), ("stopping.standard.min_leaf",), ("stopping.standard.max_depth",)])
+def test_under_limits_that_the_solver_obeys_the_tree_is_compared_with_trees_within_them(left_out):
+    values = {name: value for name, value in LIMITED.items() if name not in left_out}
+    names = tuple(name.rpartition(".")[2] for name in values if name.startswith("stopping"))
+    record = run(attrs.evolve(request(BruteForce(limits=names), dataset="random_table", values=values), seed=SEED))
+    for name, one in record.certificate.complexities.items():
+        assert one.proven and one.ratio >= 1, name
+    assert record.metrics["depth"] <= values.get("stopping.standard.max_depth", 99)
+    if names:
+        unable = BruteForce(limits=names[1:])
+        assert f"know no limit {names[0]}" in note_of(attrs.evolve(request(unable, dataset="random_table", values=values), seed=SEED))
+
+
+def test_a_tree_of_the_solver_beyond_the_limits_it_says_it_obeys_is_found_out():
+    @attrs.frozen
+    class Blind(BruteForce):
+        """Says that it obeys a depth, and does not."""
+
+        limits: tuple = param(("max_depth",), "limits that it obeys")
+
+        def minima(self, problem, complexities, context):
+            free = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=()))
+            return super().minima(free, complexities, context)
+
+    values = {"stopping.standard.max_depth": 1, **SMALL}
+    with pytest.raises(VerificationError):
+        run(attrs.evolve(request(Blind(), complexities=[Leaves()], dataset="random_table", values=values), seed=SEED))
 
 
 def test_a_budget_that_proves_nothing_is_said_and_the_tree_stays():
