@@ -27,6 +27,7 @@ from arboretum.interfaces.component import param
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.reproduction import House, Piece
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
@@ -115,6 +116,7 @@ __all__ = [
     "RunInfo",
     "Scores",
     "Selection",
+    "Shape",
     "Solution",
     "Status",
     "StoreError",
@@ -142,6 +144,7 @@ __all__ = [
     "param",
     "read_dates",
     "roc_auc",
+    "shape_of",
     "standard_error",
     "unknown",
     "value_of",

@@ -19,6 +19,7 @@ class ZeroError:
     paper = "Alkhalid, Chikalov & Moshkov 2011, section 2"
     capabilities = ("classification", "multiclass", "weights", "prices")
     needs = ("complexity",)
+    shape = "complexity"
     example = "dataset=monk1-full method=subtable_dp"
 
     def value(self, tree: Tree, problem: Problem) -> float:

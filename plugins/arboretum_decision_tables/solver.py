@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Problem, Solution, Status, param, unknown, value_of
+from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, param, shape_of, unknown, value_of
 from arboretum_decision_tables.bounds import root_bound
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.space import Space, rehearsal, space_of
@@ -46,6 +46,7 @@ class SubtableDP:
     paper = "Alkhalid, Chikalov & Moshkov 2011, section 4"
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("objective", "complexity")
+    minimises = ("complexity",)
     example = "dataset=monk1-full method=subtable_dp"
 
     count: bool = param(False, "also count the optimal trees (details.optimal_trees)")
@@ -61,7 +62,7 @@ class SubtableDP:
         from arboretum_decision_tables.values import Cost, values
 
         objective, complexity = problem.parts.objective, problem.parts.complexity
-        if getattr(objective, "name", None) != "zero_error":
+        if shape_of(objective) is not Shape.complexity:
             msg = "solver subtable_dp minimises a complexity over trees that obey the leaf rule; add objective=zero_error"
             raise CapabilityError(msg)
         if complexity is None:

@@ -10,6 +10,7 @@ import numpy as np
 from arboretum.errors import CapabilityError, ConfigError, ContractError
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.method import Parts
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.table import Table, Task
 
@@ -80,6 +81,11 @@ def check_parts(parts: Parts) -> None:
     if parts.predicate is not None and "criterion" not in getattr(parts.method, "needs", ()):
         msg = f"{label(parts.method)} asks no predicate: it does not grow by a criterion; leave {label(parts.predicate)} out, or use method=greedy"
         raise CapabilityError(msg)
+    known = [Shape(shape) for shape in getattr(parts.solver, "minimises", ())]
+    if known and parts.objective is not None and (shape := shape_of(parts.objective)) not in known:
+        names = " or ".join(each.value for each in known)
+        msg = f"{label(parts.solver)} minimises objectives of the shape {names}, and {label(parts.objective)} is "
+        raise CapabilityError(f"{msg}{'of none' if shape is None else shape.value}; choose another of the two")
     if getattr(parts.pruner, "reads_impurity", False):
         _demand(parts, "impurity", label(parts.pruner))
         if getattr(parts.impurity, "scale", "mean") == "total":

@@ -8,6 +8,7 @@ from typing import Any
 
 from arboretum.errors import closest
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
+from arboretum.interfaces.objective import Shape
 from arboretum.kernels.marks import MARK, mark_of
 
 
@@ -29,6 +30,11 @@ def broken_contract(kind: str, cls: type) -> str | None:
             elif name not in kernels or not _marked(cls, name):
                 if (fault := _method_fault(kind, cls, name, wanted)) is not None:
                     return fault
+    for attribute in {"objective": ("shape",), "solver": ("minimises",)}.get(kind, ()):
+        stated = getattr(cls, attribute, ())
+        wrong = [one for one in (stated if isinstance(stated, tuple) else (stated,)) if one not in {*Shape, *(s.value for s in Shape)}]
+        if wrong:
+            return f".{attribute} holds {wrong[0]!r}; it must be {' or '.join(repr(s.value) for s in Shape)}"
     scale = getattr(cls, "scale", "mean")
     if kind == "impurity" and scale not in ("mean", "total"):
         return f".scale is {scale!r}; it must be 'mean' or 'total'"

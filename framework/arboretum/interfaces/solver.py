@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 class Solver(Component, Protocol):
-    """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the proven bound."""
+    """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the proven bound.
+
+    minimises : (optional) the shapes (:class:`~arboretum.interfaces.objective.Shape`) of objectives that it knows; a run with
+        another one is refused.
+    """
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise ``problem.parts.objective`` (or ``complexity``).  Called once per run, inside the fit clock.
@@ -39,7 +43,13 @@ class SolverWarmUp(Protocol):
 
 
 class SolverCertifies(Protocol):
-    """Optional: proven minima beside which the trees of other methods are put (``certify=true``)."""
+    """Optional: proven minima beside which the trees of other methods are put (``certify=true``).
+
+    limits : (may be left out) names of the limits that ``minima`` obeys, of ``max_depth``, ``max_leaves`` and ``min_leaf``; a run
+        with another one has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf
+        rule would divide may be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make
+        too many leaves, where every test leaves some branch fewer than ``min_leaf`` rows.
+    """
 
     def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> Sequence[Solution]:
         """The minimum of each complexity over all trees on the same objects and tests with the same leaf rule.

