@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
@@ -16,6 +17,12 @@ SLICE = 4_000_000
 FIRST_NODES, FIRST_STREAM = 1 << 12, 1 << 16
 BUILD_SHARE = 0.8
 """Of the seconds that are left: building Δ(T); the rest is for values and the tree."""
+
+
+Rows = frozenset
+"""A subtable in plain Python: the numbers of its objects."""
+Bundle = tuple[int, dict[int, Rows]]
+"""Global index of a test, outcome → objects."""
 
 
 @attrs.define(eq=False)
@@ -67,14 +74,12 @@ class Graph:
 def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:  # noqa: B008
     """Expand every subtable, within the budget.   values : how many numbers per node will be wanted (bytes are kept free)."""
     if not space.compiled_impurity:
-        from arboretum_decision_tables.slow import graph_in_python
-
         return graph_in_python(space, context)
-    return _Builder(space, count_leaves, values).run(context)
+    return Builder(space, count_leaves, values).run(context)
 
 
-class _Builder:
-    """Owns the arrays of kernels_rows and enlarges them.  It may run again, with more of a budget."""
+class Builder:
+    """Owns the arrays of kernels_rows and enlarges them.  It may run again, with more of a budget, and goes on where it stopped."""
 
     def __init__(self, space: Space, count_leaves: bool, values: int) -> None:
         from arboretum.kernels.solving.arrays import Arrays
@@ -183,3 +188,68 @@ def scratch_for(space: Space) -> tuple[Any, Any]:
         late=words(late, 3), late_at=whole(late), vector=np.zeros(classes),
     )  # fmt: skip
     return bins, base
+
+
+def parts_of_set(space: Space, rows: Rows, test: int) -> dict[int, Rows]:
+    """Outcome → the objects that have it, those of the lowest number first."""
+    listed = sorted(rows)
+    found: dict[int, list[int]] = {}
+    for row, outcome in zip(listed, space.outcome(np.array(listed), test).tolist(), strict=True):
+        found.setdefault(outcome, []).append(row)
+    return {outcome: frozenset(part) for outcome, part in found.items()}
+
+
+def bundles_of_set(space: Space, rows: Rows) -> list[Bundle]:
+    """All tests that divide a subtable, in the order of features and tests."""
+    found: list[Bundle] = []
+    bounds = [*space.first_test.tolist(), len(space.price)]
+    for low, high in itertools.pairwise(bounds):
+        alike: dict[frozenset[Rows], list[Bundle]] = {}
+        for test in range(low, high):
+            parts = parts_of_set(space, rows, test)
+            if len(parts) > 1:
+                alike.setdefault(frozenset(parts.values()), []).append((test, parts))
+        found += [min(group, key=lambda bundle: space.price[bundle[0]]) for group in alike.values()]
+    return found
+
+
+def graph_in_python(space: Space, context: Context) -> Graph:
+    """Δ(T) in the arrays of a :class:`Graph`: for leaf rules with an impurity that has no kernel.  Slow."""
+    until = None
+    if context.deadline is not None:
+        until = time.monotonic() + BUILD_SHARE * (context.deadline - time.monotonic())
+    whole = frozenset(range(space.n_objects))
+    known: dict[Rows, int] = {} if space.is_leaf(np.arange(space.n_objects)) else {whole: 0}
+    waiting, streams, leaves, stopped = list(known), {}, set(), ""
+    while waiting:
+        used = 8 * sum(map(len, known)) + 8 * sum(map(len, streams.values()))
+        if until is not None and time.monotonic() >= until:
+            stopped = "seconds"
+        elif context.memory_bytes is not None and used > context.memory_bytes:
+            stopped = "bytes"
+        if stopped:
+            break
+        rows = waiting.pop()
+        stream: list[int] = []
+        for test, parts in bundles_of_set(space, rows):
+            edges = []
+            for part in parts.values():
+                if part not in known and (part in leaves or space.is_leaf(np.array(sorted(part)))):
+                    leaves.add(part)
+                    continue
+                if part not in known:
+                    known[part] = len(known)
+                    waiting.append(part)
+                edges.append(known[part])
+            stream += [test, len(parts) - len(edges), len(edges), *edges]
+        streams[known[rows]] = stream
+    start = np.full((len(known), 2), -1, np.int64)
+    stream = []
+    for number in sorted(streams):
+        start[number] = len(stream), len(stream) + len(streams[number])
+        stream += streams[number]
+    size = np.array([len(rows) for rows in known], np.int32)
+    return Graph(
+        space, size, np.array([float(sum(space.weight[r] for r in sorted(rows))) for rows in known]), start,
+        np.array(stream, np.int32), np.argsort(size, kind="stable").astype(np.int32), known, stopped, len(leaves),
+    )  # fmt: skip

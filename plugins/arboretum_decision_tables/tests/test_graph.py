@@ -11,11 +11,11 @@ from arboretum.api import Context, Family, LeafRule
 from arboretum.kernels import complexity_kernel
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
-from arboretum_decision_tables import slow
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, bundles_of, count_trees, keep_optimal, values
 
+import slow_truth as slow
 from decision_tables import GiniInNumpy, problem_from, problems, random_problem
 
 WHOLE = [c() for c in COMPLEXITIES]
@@ -175,3 +175,19 @@ def test_sequential_optimisation_is_the_least_in_turn_among_the_trees_that_are_l
 def test_the_graph_of_a_table_of_one_class_is_empty():
     space = space_of(problem_from(np.array([[0], [1]]), np.array([1, 1]), [Family.multiway]))
     assert graphs.build(space, Context()).n_nodes == 0
+
+
+def test_a_graph_that_ran_out_of_seconds_can_be_gone_on_with(monkeypatch):
+    monkeypatch.setattr(graphs, "SLICE", 100)
+    looks = iter(range(10**6))
+    monkeypatch.setattr(graphs.time, "monotonic", lambda: float(next(looks)))
+    space = space_of(random_problem(3, 90, 6))
+    whole, builder = graphs.build(space), graphs.Builder(space, False, 1)
+    sizes = []
+    while not sizes or not graph.finished:
+        graph = builder.run(Context(deadline=next(looks) + 5.0))
+        assert graph.stopped in ("seconds", "")
+        sizes.append(graph.n_nodes)
+    assert len(sizes) > 2 and sizes == sorted(sizes)
+    for name in ("size", "mass", "start", "stream", "order"):
+        assert np.array_equal(getattr(graph, name), getattr(whole, name))

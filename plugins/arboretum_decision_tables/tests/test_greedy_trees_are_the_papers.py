@@ -12,7 +12,8 @@ from arboretum.api import ArboretumError, Context, DataError, Problem, bulk
 from arboretum.interfaces.method import Parts
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
-from arboretum_decision_tables import literal
+
+import literal_greedy as literal
 
 PRESETS = [(kind, measure) for kind in literal.KINDS for measure in literal.MEASURES]
 

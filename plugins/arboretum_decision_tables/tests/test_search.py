@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from arboretum.api import Context, Family, Form, LeafRule, value_of
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import search as searching
-from arboretum_decision_tables import slow
 from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth, Nodes
 from arboretum_decision_tables.graph import build
 from arboretum_decision_tables.objective import ZeroError
@@ -22,6 +21,7 @@ from arboretum_decision_tables.search import search
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, values
 
+import slow_truth as slow
 from decision_tables import problem_from, problems, random_problem
 
 NAMES = [cls.name for cls in COMPLEXITIES]

@@ -22,7 +22,6 @@ from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables import search as searching
-from arboretum_decision_tables import slow
 from arboretum_decision_tables.bounds import capped, huffman_length, root_bound
 from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes
 from arboretum_decision_tables.kernels_parts import cap
@@ -32,6 +31,7 @@ from arboretum_decision_tables.solver import Inconsistent, SubtableDP
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import decimal
 
+import slow_truth as slow
 from decision_tables import Rule, problem_from, problems, random_problem, repeated
 
 NAMES = [cls.name for cls in COMPLEXITIES]

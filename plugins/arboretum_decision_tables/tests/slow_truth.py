@@ -10,42 +10,17 @@ multiway test, where this cannot happen.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Context
-from arboretum_decision_tables.graph import BUILD_SHARE, Graph
+from arboretum_decision_tables.graph import Bundle, Rows
+from arboretum_decision_tables.graph import bundles_of_set as bundles_of
+from arboretum_decision_tables.graph import parts_of_set as parts_of
 from arboretum_decision_tables.space import Space
 
-Rows = frozenset
-Bundle = tuple[int, dict[int, Rows]]
 Sketch = None | tuple[int, dict[int, Any]]
-
-
-def parts_of(space: Space, rows: Rows, test: int) -> dict[int, Rows]:
-    """Outcome → the objects that have it, those of the lowest number first."""
-    listed = sorted(rows)
-    found: dict[int, list[int]] = {}
-    for row, outcome in zip(listed, space.outcome(np.array(listed), test).tolist(), strict=True):
-        found.setdefault(outcome, []).append(row)
-    return {outcome: frozenset(part) for outcome, part in found.items()}
-
-
-def bundles_of(space: Space, rows: Rows) -> list[Bundle]:
-    """All tests that divide a subtable, in the order of features and tests."""
-    found: list[Bundle] = []
-    bounds = [*space.first_test.tolist(), len(space.price)]
-    for low, high in itertools.pairwise(bounds):
-        alike: dict[frozenset[Rows], list[Bundle]] = {}
-        for test in range(low, high):
-            parts = parts_of(space, rows, test)
-            if len(parts) > 1:
-                alike.setdefault(frozenset(parts.values()), []).append((test, parts))
-        found += [min(group, key=lambda bundle: space.price[bundle[0]]) for group in alike.values()]
-    return found
 
 
 def is_leaf(space: Space, rows: Rows) -> bool:
@@ -155,45 +130,3 @@ def is_optimal_throughout(space: Space, complexity: Any, sketch: Sketch, value: 
         return all(holds(below, parts[k]) for k, below in part[1].items())
 
     return holds(sketch, whole)
-
-
-def graph_in_python(space: Space, context: Context) -> Graph:
-    """Δ(T) in the arrays of a :class:`Graph`: for leaf rules with an impurity that has no kernel.  Slow."""
-    until = None
-    if context.deadline is not None:
-        until = time.monotonic() + BUILD_SHARE * (context.deadline - time.monotonic())
-    whole = frozenset(range(space.n_objects))
-    known: dict[Rows, int] = {} if is_leaf(space, whole) else {whole: 0}
-    waiting, streams, leaves, stopped = list(known), {}, set(), ""
-    while waiting:
-        used = 8 * sum(map(len, known)) + 8 * sum(map(len, streams.values()))
-        if until is not None and time.monotonic() >= until:
-            stopped = "seconds"
-        elif context.memory_bytes is not None and used > context.memory_bytes:
-            stopped = "bytes"
-        if stopped:
-            break
-        rows = waiting.pop()
-        stream: list[int] = []
-        for test, parts in bundles_of(space, rows):
-            edges = []
-            for part in parts.values():
-                if part not in known and (part in leaves or is_leaf(space, part)):
-                    leaves.add(part)
-                    continue
-                if part not in known:
-                    known[part] = len(known)
-                    waiting.append(part)
-                edges.append(known[part])
-            stream += [test, len(parts) - len(edges), len(edges), *edges]
-        streams[known[rows]] = stream
-    start = np.full((len(known), 2), -1, np.int64)
-    stream = []
-    for number in sorted(streams):
-        start[number] = len(stream), len(stream) + len(streams[number])
-        stream += streams[number]
-    size = np.array([len(rows) for rows in known], np.int32)
-    return Graph(
-        space, size, np.array([float(sum(space.weight[r] for r in sorted(rows))) for rows in known]), start,
-        np.array(stream, np.int32), np.argsort(size, kind="stable").astype(np.int32), known, stopped, len(leaves),
-    )  # fmt: skip
