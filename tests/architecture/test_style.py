@@ -33,20 +33,6 @@ WIDE = frozenset({
     "framework/arboretum/kernels/scan.py:search",
     "framework/arboretum/kernels/subtree.py:grow_subtree",
     "framework/arboretum/kernels/subtree.py:scan",
-    "plugins/arboretum_decision_tables/kernels_bulk.py:five_minima",
-    "plugins/arboretum_decision_tables/kernels_parts.py:fill_parts",
-    "plugins/arboretum_decision_tables/kernels_rows.py:build_rows",
-    "plugins/arboretum_decision_tables/kernels_rows.py:enter_child",
-    "plugins/arboretum_decision_tables/kernels_rows.py:list_bundles",
-    "plugins/arboretum_decision_tables/kernels_rows.py:tally_bins",
-    "plugins/arboretum_decision_tables/kernels_search.py:enter",
-    "plugins/arboretum_decision_tables/kernels_search.py:open_subtable",
-    "plugins/arboretum_decision_tables/kernels_search.py:search_tests",
-    "plugins/arboretum_decision_tables/kernels_search.py:weigh_test",
-    "plugins/arboretum_decision_tables/kernels_sets.py:expand_bits",
-    "plugins/arboretum_decision_tables/kernels_sets.py:look_up",
-    "plugins/arboretum_decision_tables/kernels_sets.py:open_base",
-    "plugins/arboretum_decision_tables/kernels_sets.py:subset",
 })
 """Functions that take more than MOST_PARAMETERS; the list only shrinks: strike out what is mended.  (The estimators' ``__init__`` has the
 signature that scikit-learn asks for.)"""
