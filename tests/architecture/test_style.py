@@ -31,8 +31,6 @@ WIDE = frozenset({
     "framework/arboretum/kernels/forest.py:grow_forest",
     "framework/arboretum/kernels/scan.py:scan_column",
     "framework/arboretum/kernels/scan.py:search",
-    "framework/arboretum/kernels/subtree.py:grow_subtree",
-    "framework/arboretum/kernels/subtree.py:scan",
 })
 """Functions that take more than MOST_PARAMETERS; the list only shrinks: strike out what is mended.  (The estimators' ``__init__`` has the
 signature that scikit-learn asks for.)"""

@@ -7,10 +7,13 @@ looked at again further down.  Positions: the objects of the node are 0 … m �
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.coded import BLOCK
 from arboretum.kernels.jit import jit
+from arboretum.kernels.marks import KernelNode
 from arboretum.kernels.pointers import batch_at, impurity_at, make_node
 from arboretum.kernels.runs import divide, divide_run, sort_columns, varies
 
@@ -24,34 +27,112 @@ USED, FEATURE, AT, SIDE, BROKEN = range(5)
 """What is known while a node's tests are scored: tables in the block, the best test, whether a score was NaN."""
 
 
+class Values(NamedTuple):
+    """What is sorted.   memory : flat float[n, columns].   rows : int32[m], the objects of the node."""
+
+    memory: np.ndarray
+    row_stride: int
+    column_stride: int
+    rows: np.ndarray
+
+
+class Objects(NamedTuple):
+    """What is added up, by object; label or y is empty.   unit : all weigh 1 and count once."""
+
+    label: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    unit: bool
+
+
+class Charges(NamedTuple):
+    """price : float64[columns].   owner : int64[columns], number of the raw column.   once : asked ones are free further down."""
+
+    price: np.ndarray
+    owner: np.ndarray
+    once: bool
+
+
+class Rules(NamedTuple):
+    """Which nodes and branches are allowed.
+
+    max_depth : −1 without one.   min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.
+    bounded : a score must be above ``least``.   gap : neighbours not further apart are not separated.
+    corners : scores are convex along rows of one class, so that a cut between two of them scores no more than one of its
+    neighbours and need not be looked at.
+    """
+
+    max_depth: int
+    min_leaf: int
+    min_weight: float
+    min_split: int
+    bounded: bool
+    least: float
+    gap: float
+    corners: bool
+
+
+class Criterion(NamedTuple):
+    """batch, impurity : addresses.   params : float64[k].   relative : tolerance of ties.   width, total_mass : of the root's table."""
+
+    batch: int
+    params: np.ndarray
+    impurity: int
+    relative: float
+    width: int
+    total_mass: float
+
+
+class Nodes(NamedTuple):
+    """Written, one entry per node, the given node first.
+
+    feature : int32, −1 at a leaf.   child : int32[., 2].   side : int32.   edges : float[., 2], the values on both sides of the
+    threshold.   score, paid, impurity : float64.   weights : float64[., width].   counts : int64[., count width].
+    segment : int64[., 5], where the node's objects lie in ``members``, its depth, and its columns worth looking at.
+    stack : int32[.], the nodes that are open.
+    """
+
+    feature: np.ndarray
+    child: np.ndarray
+    side: np.ndarray
+    edges: np.ndarray
+    score: np.ndarray
+    paid: np.ndarray
+    weights: np.ndarray
+    counts: np.ndarray
+    impurity: np.ndarray
+    segment: np.ndarray
+    stack: np.ndarray
+
+
+class Ask(NamedTuple):
+    """How the tests of one node are scored.   floor : absolute tolerance of ties."""
+
+    node: KernelNode
+    batch: int
+    relative: float
+    floor: float
+
+
 @jit
-def grow_subtree(
-    values, row_stride, column_stride, rows, members, objects, price, owner, once, depth, max_depth, min_leaf, min_weight,
-    min_split, bounded_below, least, corners, gap, width, total_mass, batch, params, impurity, relative, most_work, segment, stack,
-    feature, child, side, edges, score, paid, weights, counts, impurities,
-):
+def grow_subtree(table, objects, charges, rules, criterion, members, depth, most_work, nodes):
     """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, and how many are left open.
 
+    members : int32[m], 0 … m − 1; divided in place.   depth : of the given node.
     most_work : values looked at, roughly, after which the open nodes are left (at least one node is divided); they stand
-    in ``stack``, their objects in ``members[segment[v, 0] : segment[v, 1]]``, their depth in ``segment[v, 2]``.
-
-    values : flat memory of float[n, columns].   rows : int32[m].   members : int32[m], 0 … m − 1; divided in place.
-    objects : label, y, weight, count of the rows, and whether all of them are units; label or y is empty.
-    price : float64[columns].   owner : int64[columns], number of the raw column.   once : asked ones are free further down.
-    max_depth : −1 without one.
-    min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.
-    bounded_below : a score must be above ``least``.   corners : scores are convex along rows of one class, so that a cut
-    between two of them scores no more than one of its neighbours and need not be looked at.
-    Written, one entry per node, the given node first: feature int32 (−1: leaf), child int32[., 2], side int32, edges
-    float[., 2] (neighbouring values on both sides of the threshold), score, paid, weights [., width], counts, impurities.
-    segment : int64[., 5] and stack : int32[.] are scratch of that length, too.
-    """  # fmt: skip
-    m, n_columns = len(rows), len(price)
-    keys, owners = np.empty((n_columns, m), values.dtype), np.empty((n_columns, m), np.int32)
-    goes, spare_key, spare = np.empty(m, np.uint8), np.empty(m, values.dtype), np.empty(m, np.int32)
+    in ``nodes.stack``.
+    """
+    price, n_counts, n_classes = charges.price, nodes.counts.shape[1], nodes.weights.shape[1]
+    feature, weights, counts, impurities, segment, stack = (
+        nodes.feature, nodes.weights, nodes.counts, nodes.impurity, nodes.segment, nodes.stack,
+    )  # fmt: skip
+    impurity = criterion.impurity
+    m, n_columns = len(members), len(price)
+    keys, owners = np.empty((n_columns, m), table.memory.dtype), np.empty((n_columns, m), np.int32)
+    goes, spare_key, spare = np.empty(m, np.uint8), np.empty(m, table.memory.dtype), np.empty(m, np.int32)
     lists = np.empty(2 * n_columns + 1, np.int32)  # columns worth looking at: a node's lie in lists[first : stop]
-    some = sort_columns(values, row_stride, column_stride, rows, keys, owners, spare, lists)
-    n_classes, n_counts = weights.shape[1], counts.shape[1]
+    some = sort_columns(table.memory, table.row_stride, table.column_stride, table.rows, keys, owners, spare, lists)
     block = (
         np.empty((BLOCK, 2, n_classes)), np.empty((BLOCK, 2, n_counts), np.int64), np.empty((BLOCK, 2, 0)),
         np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32),
@@ -61,7 +142,7 @@ def grow_subtree(
     state, best = np.zeros(5, np.int64), np.empty(1)
     sums = (np.empty(n_classes), np.empty(n_counts, np.int64), np.empty(n_classes), np.empty(n_counts, np.int64))
     here_price, scalars = price.copy(), np.zeros(6)
-    scalars[5] = width
+    scalars[5] = criterion.width
     segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = 0, m, depth, 0, some
     parent[0] = -1
     measure(0, 0, m, members, objects, weights, counts, impurity, impurities)
@@ -78,19 +159,19 @@ def grow_subtree(
             for at in range(stop):
                 more[at] = lists[at]
             lists = more
-        if once:
+        if charges.once:
             here_price[:] = price
             up = parent[v]
             while up >= 0:
-                asked = owner[feature[up]]
+                asked = charges.owner[feature[up]]
                 for f in range(n_columns):
-                    if owner[f] == asked:
+                    if charges.owner[f] == asked:
                         here_price[f] = 0.0
                 up = parent[up]
         mass = mass_of(weights[v], n_counts < n_classes)
-        scalars[0], scalars[1], scalars[2], scalars[3] = mass, total_mass, impurities[v], segment[v, 2]
-        node = make_node(scalars, params, impurity)
-        floor = relative * abs(impurities[v]) if np.isfinite(impurities[v]) else 0.0
+        scalars[0], scalars[1], scalars[2], scalars[3] = mass, criterion.total_mass, impurities[v], segment[v, 2]
+        floor = criterion.relative * abs(impurities[v]) if np.isfinite(impurities[v]) else 0.0
+        ask = Ask(make_node(scalars, criterion.params, impurity), criterion.batch, criterion.relative, floor)
         state[:] = 0
         state[FEATURE] = -1
         best[0] = -np.inf
@@ -101,20 +182,18 @@ def grow_subtree(
             if varies(key):
                 lists[stop + kept] = f
                 kept += 1
-                scan(
-                    f, key, owners[f, low:high], objects, weights[v], counts[v], sums, min_leaf, min_weight, gap,
-                    here_price[f], corners, block, node, batch, relative, floor, state, best,
-                )  # fmt: skip
-        flush(block, node, batch, relative, floor, state, best)
+                whole = (weights[v], counts[v])
+                scan(f, key, owners[f, low:high], objects, whole, sums, rules, here_price[f], block, ask, state, best)
+        flush(block, ask, state, best)
         if state[BROKEN] > 0:
             return FOUND_NAN, 0
-        if state[FEATURE] < 0 or (bounded_below and not best[0] > least):
+        if state[FEATURE] < 0 or (rules.bounded and not best[0] > rules.least):
             continue
         if kept < stop - first:
             first, stop = stop, stop + kept
         f, cut = state[FEATURE], low + state[AT]
-        feature[v], side[v], score[v], paid[v] = f, state[SIDE], best[0], here_price[f]
-        edges[v, 0], edges[v, 1] = keys[f, cut], keys[f, cut + 1]
+        feature[v], nodes.side[v], nodes.score[v], nodes.paid[v] = f, state[SIDE], best[0], here_price[f]
+        nodes.edges[v, 0], nodes.edges[v, 1] = keys[f, cut], keys[f, cut + 1]
         for j in range(low, high):
             k = keys[f, j]
             goes[owners[f, j]] = (j > cut) if k == k else state[SIDE]
@@ -124,11 +203,11 @@ def grow_subtree(
             c = n + outcome
             a, b = (low, middle) if outcome == 0 else (middle, high)
             segment[c, 0], segment[c, 1], segment[c, 2], segment[c, 3], segment[c, 4] = a, b, segment[v, 2] + 1, first, stop
-            parent[c], child[v, outcome], feature[c] = v, c, -1
+            parent[c], nodes.child[v, outcome], feature[c] = v, c, -1
             rows_here = measure(c, a, b, members, objects, weights, counts, impurity, impurities)
-            small = rows_here < 2 * min_leaf or rows_here < min_split or segment[c, 2] == max_depth
-            small = small or (min_weight > 0.0 and mass_of(weights[c], n_counts < n_classes) < 2.0 * min_weight)
-            if not small and not is_pure(counts[c], objects[1], members[a:b]):
+            small = rows_here < 2 * rules.min_leaf or rows_here < rules.min_split or segment[c, 2] == rules.max_depth
+            light = rules.min_weight > 0.0 and mass_of(weights[c], n_counts < n_classes) < 2.0 * rules.min_weight
+            if not (small or light or is_pure(counts[c], objects.y, members[a:b])):
                 wanted += 1 + outcome
         if wanted > 0:
             for at in range(first, stop):
@@ -195,12 +274,11 @@ def measure(v, low, high, members, objects, weights, counts, impurity, impuritie
 
 
 @jit
-def scan(
-    f, key, owner, objects, all_w, all_c, sums, min_leaf, min_weight, gap, price, corners, block, node, batch, relative,
-    floor, state, best,
-):
+def scan(f, key, owner, objects, whole, sums, rules, price, block, ask, state, best):
     """Put the tables of all cuts of a column into the block; with missing rows, each cut with them left, then right."""
     label, y, weight, count, unit = objects
+    all_w, all_c = whole
+    min_leaf, min_weight, gap = rules.min_leaf, rules.min_weight, rules.gap
     left_w, left_c, lost_w, lost_c = sums
     block_w, block_c, _, block_p, _, place = block
     moments = len(y) > 0
@@ -223,7 +301,7 @@ def scan(
     missing = lost_c.sum()
     total, left = all_c.sum(), np.int64(0)
     before, whole = np.int64(0), False  # rows left of the present value; whether they are of one class
-    inner = corners and min_weight == 0.0
+    inner = rules.corners and min_weight == 0.0
     for j in range(known - 1):
         i = np.uintp(owner[j])
         if inner:
@@ -263,7 +341,7 @@ def scan(
                 if mass < min_weight or rest < min_weight:
                     continue
             if state[USED] == BLOCK:
-                flush(block, node, batch, relative, floor, state, best)
+                flush(block, ask, state, best)
             t = state[USED]
             for k in range(len(all_c)):
                 c = left_c[k] + (lost_c[k] if s == 0 else 0)
@@ -282,20 +360,20 @@ def scan(
 
 
 @jit
-def flush(block, node, batch, relative, floor, state, best):
+def flush(block, ask, state, best):
     """Score the tables of the block and empty it.  Ties: see :func:`arboretum.kernels.coded.best_test`."""
     block_w, block_c, block_e, block_p, scores, place = block
     n = state[USED]
     state[USED] = 0
     if n == 0:
         return
-    batch_at(batch)(block_w[:n], block_c[:n], block_p[:n], block_e[:n], node, scores[:n])
+    batch_at(ask.batch)(block_w[:n], block_c[:n], block_p[:n], block_e[:n], ask.node, scores[:n])
     top = best[0]
     for t in range(n):
         s = scores[t]
         if s != s:
             state[BROKEN] = 1
-        if s > top and (state[FEATURE] < 0 or s > top + max(relative * abs(top), floor)):
+        if s > top and (state[FEATURE] < 0 or s > top + max(ask.relative * abs(top), ask.floor)):
             top = s
             state[FEATURE], state[AT], state[SIDE] = place[t, 0], place[t, 1], place[t, 2]
     best[0] = top

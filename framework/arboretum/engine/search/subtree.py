@@ -22,7 +22,7 @@ from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.stopping import Limits
-from arboretum.kernels.subtree import FOUND_NAN, grow_subtree
+from arboretum.kernels import subtree as kernels
 from arboretum.model.encoded import Encoded, Family, Node, Prices
 from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
@@ -164,30 +164,34 @@ class Subtrees:
         """One call of the kernel; None if the criterion returned NaN."""
         space, stats, judge, limits = self.space, self.space.statistics, self.judge, self.limits
         room, dtype = 2 * len(rows), self._flat.dtype
-        feature, child, side = np.empty(room, np.int32), np.empty((room, 2), np.int32), np.empty(room, np.int32)
-        edges, score, paid = np.empty((room, 2), dtype), np.empty(room), np.empty(room)
-        weights, counts = np.empty((room, stats.width)), np.empty((room, stats.count_width), np.int64)
-        impurity, segment, stack = np.empty(room), np.empty((room, 5), np.int64), np.empty(room, np.int32)
         target = (stats.label, stats.y[rows]) if stats.moments else (stats.short_label[rows], stats.y)
-        objects = (*target, stats.weight[rows], stats.count[rows], stats.unit)
+        objects = kernels.Objects(*target, stats.weight[rows], stats.count[rows], stats.unit)
         members = np.arange(len(rows), dtype=np.int32)
         once, tests = space.prices.once_per_column, self._tests
-        values, strides, places = self._flat, self._strides, rows
+        table = kernels.Values(self._flat, *self._strides, rows)
         if not tests.as_raw:
-            values, strides, places = frozen_array(tests.values(rows).reshape(-1)), (1, len(rows)), members.copy()
-        n, left = grow_subtree(
-            values, *strides, places, members, objects, tests.prices_after(asked if once else frozenset()), tests.owner, once, depth,
+            table = kernels.Values(frozen_array(tests.values(rows).reshape(-1)), 1, len(rows), members.copy())
+        charges = kernels.Charges(tests.prices_after(asked if once else frozenset()), tests.owner, once)
+        rules = kernels.Rules(
             -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, space.min_weight, self.min_split,
-            limits.min_decrease is not None, limits.min_decrease or 0.0,
-            judge.concave and not stats.moments, gap_of(dtype), stats.width, self.total_mass,
-            judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE, self.most_work, segment, stack,
-            feature, child, side, edges, score, paid, weights, counts, impurity,
+            limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), judge.concave and not stats.moments,
         )  # fmt: skip
-        if n == FOUND_NAN:
+        criterion = kernels.Criterion(
+            judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE, stats.width, self.total_mass
+        )
+        nodes = kernels.Nodes(
+            feature=np.empty(room, np.int32), child=np.empty((room, 2), np.int32), side=np.empty(room, np.int32),
+            edges=np.empty((room, 2), dtype), score=np.empty(room), paid=np.empty(room), weights=np.empty((room, stats.width)),
+            counts=np.empty((room, stats.count_width), np.int64), impurity=np.empty(room), segment=np.empty((room, 5), np.int64),
+            stack=np.empty(room, np.int32),
+        )  # fmt: skip
+        n, left = kernels.grow_subtree(table, objects, charges, rules, criterion, members, depth, self.most_work, nodes)
+        if n == kernels.FOUND_NAN:
             return None
+        found = {name: getattr(nodes, name)[:n] for name in ("feature", "child", "side", "edges", "score", "paid", "weights")}
         return Found(
-            feature[:n], child[:n], side[:n], edges[:n], score[:n], paid[:n], weights[:n],
-            counts[:n].sum(axis=1), impurity[:n], segment[:n], members, stack[:left].copy(),
+            **found, count=nodes.counts[:n].sum(axis=1), impurity=nodes.impurity[:n], segment=nodes.segment[:n], members=members,
+            left_open=nodes.stack[:left].copy(),
         )  # fmt: skip
 
 
