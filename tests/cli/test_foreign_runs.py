@@ -125,10 +125,10 @@ def test_why_lists_the_chosen_test_with_its_rank_beyond_the_shown_ones(call, her
     every = call("why", "r", "0", "--top", "0").out.splitlines()
     place = next(i for i, line in enumerate(every) if line.startswith("▸"))
     first = next(i for i, line in enumerate(every) if line.startswith("─")) + 1
-    rank = place - first + 1
+    rank, listed = place - first + 1, every.index("", first) - first
     text = call("why", "r", "0", "--top", "1").out
     (chosen,) = [line for line in text.splitlines() if line.startswith("▸")]
-    assert chosen.split()[1] == str(rank) and f"the test marked ▸, number {rank} of {every.index("", first) - first}" in text
+    assert chosen.split()[1] == str(rank) and f"the test marked ▸, number {rank} of {listed}" in text
     change(here / "r", lambda tree: tree["rules"][tree["test"][0]].update(threshold=1000.0), "tree.json")
     assert "divided by a test that is not among today's candidates" in call("why", "r", "0").out
 

@@ -135,7 +135,7 @@ def test_a_heat_map_is_drawn_by_the_same_function():
 # -- rank diagrams --------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(st.integers(2, 18).flatmap(lambda k: arrays(np.float64, k, elements=st.floats(1, 1.5) | st.floats(1, k) | st.just(2.0))))
 def test_names_touch_nothing_however_close_the_ranks_are(ranks):
     ranks = np.minimum(ranks, len(ranks)).tolist()
@@ -224,7 +224,7 @@ def test_bars_on_a_logarithmic_axis_need_a_base_above_0():
 # -- axes -----------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(st.floats(-1e9, 1e9) | st.floats(-1e-200, 1e-200), min_size=1, max_size=5), st.just(False))
 @example([2.225073858507e-311], False)
 @example([0.0, 3e-7], False)
@@ -266,7 +266,7 @@ def test_the_staircase_runs_through_the_front_and_everything_else_is_behind_it(x
         assert not any((fx - cx) * right > 1e-9 and (fy - cy) * down > 1e-9 for fx, fy in front)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(st.tuples(st.floats(20, 500), st.floats(20, 300)), min_size=1, max_size=12, unique=True))
 def test_labels_of_points_touch_neither_each_other_nor_a_mark(places):
     points = [Point(f"method {i}", x, y, colour=i) for i, (x, y) in enumerate(places)]
