@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 # `make test` says the same of the same code every time, also on a busy machine; `make explore` draws new examples, and more.
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("steady", derandomize=True, **CALM)
+settings.register_profile("steady", max_examples=60, derandomize=True, **CALM)
 settings.register_profile("explore", derandomize=False, max_examples=300, print_blob=True, **CALM)
 settings.load_profile("steady")
 
