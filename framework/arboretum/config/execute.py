@@ -71,7 +71,7 @@ class Session:
         self._codes: dict[str, str] = {}
         self._prepared: set[Any] = set()
         self._given_up: dict[Any, str] = {}
-        self._handing: threading.Thread | None = None
+        self._handing: threading.Event | None = None
         self._handed = ""
 
     def again(self) -> Session:
@@ -105,19 +105,22 @@ class Session:
 
         Storing a run takes longer than a small one's fit.  At most one action is under way, and :meth:`ask` waits for it.
         """
-        trouble = self._settle()
+        trouble, done = self._settle(), threading.Event()
 
         def act() -> None:
-            self._handed = self._ask(component, action)
+            try:
+                self._handed = self._ask(component, action)
+            finally:
+                done.set()
 
-        self._handing = threading.Thread(target=act, name="arboretum-tracker")
-        self._handing.start()
+        threading.Thread(target=act, name="arboretum-tracker").start()
+        self._handing = done  # an event: Thread.join takes a thread for ended when Ctrl-C interrupts it (Python 3.11)
         return trouble
 
     def _settle(self) -> str:
         """Wait for the action under way; what went wrong with the last one, or ""."""
         if self._handing is not None:
-            self._handing.join()  # as long as the tracker may take
+            self._handing.wait()  # as long as the tracker may take
             self._handing = None
         trouble, self._handed = self._handed, ""
         return trouble
