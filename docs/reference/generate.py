@@ -20,7 +20,7 @@ import attrs
 from arboretum.interfaces.capability import Capability
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
 from arboretum.plugin.build import field_types
-from arboretum.kernels.marks import KernelNode
+from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.model.encoded import Encoded, Feature, Node, Prices, Tables
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry

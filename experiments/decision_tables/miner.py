@@ -14,7 +14,7 @@ from pathlib import Path
 
 from arboretum.api import ArboretumError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum_decision_tables.miner import Search, csv_of, mine, report
 
 
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         search = Search(a.loser, a.winner, a.complexity, a.tables, a.rows, a.columns, a.values, a.classes, a.seed)
-        found = mine(search, RegistryHouse(load_registry()), progress)
+        found = mine(search, RegistryFactory(load_registry()), progress)
     except ArboretumError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -27,7 +27,7 @@ from arboretum.engine.certificate import certified
 from arboretum.engine.run import Budget, fit, measure
 from arboretum.model.grid import Grid
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS, MEASURES
@@ -75,7 +75,7 @@ class Line:
         return [self.table, self.rows, self.attributes, self.algorithm, self.cost, *numbers, "yes" if self.proven else "no", *ratios]
 
 
-def study(name: str, house: RegistryHouse, budget: Budget) -> tuple[list[Line], str]:
+def study(name: str, house: RegistryFactory, budget: Budget) -> tuple[list[Line], str]:
     """All lines of a table, and a sentence on how the minima were found.  Raises VerificationError."""
     complexities = [next(cls for cls in COMPLEXITIES if cls.name == cost)() for cost in COSTS.values()]
     values, answers, said = {}, None, ""
@@ -163,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--memory-mb", type=int, default=2000, help="for the minima of a table (default 2000)")
     parser.add_argument("--into", type=Path, help="folder of the output; default: this one if all tables are done, else none")
     a = parser.parse_args(arguments)
-    house, budget, lines = RegistryHouse(load_registry()), Budget(a.seconds, a.memory_mb), []
+    house, budget, lines = RegistryFactory(load_registry()), Budget(a.seconds, a.memory_mb), []
     start = time.process_time()
     try:
         for name in a.tables or TABLES:

@@ -25,7 +25,7 @@ from arboretum.api import Problem, Status, bulk
 from arboretum.engine.run import Budget
 from arboretum.model.grid import Grid
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS
@@ -67,7 +67,7 @@ class Shape:
         return len(self.relative) > 1
 
 
-def study(house: RegistryHouse, rows: int, attributes: int, tables: int, memory_mb: int) -> Shape:
+def study(house: RegistryFactory, rows: int, attributes: int, tables: int, memory_mb: int) -> Shape:
     """Tables with seeds 0, 1, … of this shape.  Raises VerificationError when a tree is not what was said of it."""
     shape = {"n_rows": rows, "n_columns": attributes, "n_values": VALUES, "n_classes": CLASSES}
     dataset, exact = house.component("dataset", "random_table", shape), Study(house, VALUES, attributes, CLASSES)
@@ -97,7 +97,7 @@ def study(house: RegistryHouse, rows: int, attributes: int, tables: int, memory_
     return Shape(rows, attributes, found, left_out, tables - tried, single, time.perf_counter() - start)
 
 
-def minima(house: RegistryHouse, dataset: object, seed: int, memory_mb: int) -> np.ndarray | None:
+def minima(house: RegistryFactory, dataset: object, seed: int, memory_mb: int) -> np.ndarray | None:
     """float64[5], proven; None if memory runs out."""
     table, parts = dataset.load(seed), house.parts({"method": "sum_rt"})
     objects = parts.encoder.encode(table, table, raw_thresholds=False, seed=0)
@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--memory-mb", type=int, default=1000, help="for the minima of one table (default 1000)")
     parser.add_argument("--into", type=Path, default=Path(__file__).parent, help="folder of the output")
     a = parser.parse_args(arguments)
-    house, shapes = RegistryHouse(load_registry()), {}
+    house, shapes = RegistryFactory(load_registry()), {}
     for n in ROWS:
         for m in ATTRIBUTES:
             shape = shapes[n, m] = study(house, n, m, a.tables, a.memory_mb)

@@ -1,6 +1,6 @@
 """Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious twins.
 
-Sums are written out here or in ``arboretum.kernels.parts``: a kernel must not allocate.
+Sums are written out here or in ``arboretum.kernels.impurity_sums``: a kernel must not allocate.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from arboretum.kernels import criterion_kernel, impurity_kernel, prefix_kernel
-from arboretum.kernels.parts import entropy_after, gini_after
+from arboretum.kernels.impurity_sums import entropy_after, gini_after
 
 
 @impurity_kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import impurity_at
+from arboretum.kernels.function_pointers import impurity_at
 from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
 from arboretum_decision_tables.kernels_table import few

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import impurity_at
+from arboretum.kernels.function_pointers import impurity_at
 from arboretum.kernels.solving.rows import goes
 
 

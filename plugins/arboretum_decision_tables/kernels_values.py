@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import complexity_at
+from arboretum.kernels.function_pointers import complexity_at
 
 MAX, LEAF, PER_NODE, PER_MASS, PRICED = range(5)
 """Columns of ``forms``: float64[k, 5], a closed form each (MAX and PRICED are 0 or 1)."""

@@ -95,7 +95,7 @@ class Space:
 
     def table(self) -> Any:
         """What kernels read: a ``kernels_table.Table``."""
-        from arboretum.kernels.pointers import impurity_address
+        from arboretum.kernels.function_pointers import impurity_address
         from arboretum_decision_tables.kernels_table import Table
 
         rule = self.rule_array

@@ -54,7 +54,7 @@ class Cost:
         """Of the compiled F; 0 for a closed form."""
         if self.form is not None:
             return 0
-        from arboretum.kernels.pointers import complexity_address
+        from arboretum.kernels.function_pointers import complexity_address
 
         return complexity_address(self.complexity.node)
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from arboretum.api import TrackerError, masked
-from arboretum_mlflow.courier import child_environment
+from arboretum_mlflow.client import child_environment
 from arboretum_mlflow.location import Location
 
 START_SECONDS = 120.0

@@ -44,10 +44,10 @@ class MLflowTracker:
         return locate(self.uri, self.experiment, self.artifacts)
 
     @cached_property
-    def _courier(self) -> Any:  # a Courier: components are listed at every start, so what only use needs is loaded then
-        from arboretum_mlflow.courier import Courier
+    def _courier(self) -> Any:  # a Client: components are listed at every start, so what only use needs is loaded then
+        from arboretum_mlflow.client import Client
 
-        return Courier(self.location, self.experiment, self.timeout)
+        return Client(self.location, self.experiment, self.timeout)
 
     # -- life-cycle ------------------------------------------------------------------------------------------------
 

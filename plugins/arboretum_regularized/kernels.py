@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from arboretum.kernels import baked, criterion_kernel
-from arboretum.kernels.parts import entropy_after, gini_after
-from arboretum_regularized.kernels_parts import (
+from arboretum.kernels.impurity_sums import entropy_after, gini_after
+from arboretum_regularized.kernels_terms import (
     balance_term,
     efficiency_term,
     excluded_term,

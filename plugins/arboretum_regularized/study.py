@@ -142,10 +142,10 @@ class Piece:
         subtrees, tried = Subtrees.of(found.tree, "impurity"), []
         for alpha in published().alphas:
             nodes = subtrees.dearer_than_a_leaf(alpha) if self.variant == AUTHORS else subtrees.minimal(alpha)
-            heirs = found.tree.heirs(nodes)
-            stands = heirs == np.arange(len(heirs))
+            nearest_kept = found.tree.nearest_kept(nodes)
+            stands = nearest_kept == np.arange(len(nearest_kept))
             stands[nodes] = False
-            now = attrs.evolve(found, rest=heirs[found.rest], asked=stands)
+            now = attrs.evolve(found, rest=nearest_kept[found.rest], asked=stands)
             tried.append([alpha, *self.numbers(now)])
             score = self.auc(now, self.lesson.valid)
             if chosen is None or score > auc:

@@ -43,8 +43,8 @@ OUTSIDE = {
 """Third-party package → rooms and plugins that may import it at all."""
 
 OUTSIDE_WAIVERS = {
-    ("framework/arboretum/engine/search/slow_form.py", "numba"): "its count of allocations, to find a kernel that takes memory",
-    ("framework/arboretum/engine/search/judge.py", "numba"): "its error class, to say in one line why a kernel does not compile",
+    ("framework/arboretum/engine/search/kernel_check.py", "numba"): "its count of allocations, to find a kernel that takes memory",
+    ("framework/arboretum/engine/search/compiled_criterion.py", "numba"): "its error class, to say in one line why a kernel does not compile",
 }
 """(file, package) → reason; only for imports inside functions."""
 

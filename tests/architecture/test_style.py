@@ -21,7 +21,7 @@ WIDE = frozenset({
     "framework/arboretum/kernels/coded.py:list_tests",
     "framework/arboretum/kernels/coded_tree.py:scan_binary",
     "framework/arboretum/kernels/coded_tree.py:scan_multiway",
-    "framework/arboretum/kernels/corners.py:score_edges",
+    "framework/arboretum/kernels/vertex_bounds.py:score_edges",
     "framework/arboretum/kernels/cuts.py:best_cut",
     "framework/arboretum/kernels/cuts.py:fill_cuts",
     "framework/arboretum/kernels/fine_bins.py:count_entries",
@@ -40,9 +40,9 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 PRIVATE = {
     ("framework/arboretum/cli/run.py", "_actions"): "argparse has no public list of a parser's options",
-    ("framework/arboretum/engine/search/slow_form.py", "_nrt_python"): "where numba's count of allocations is switched on",
-    ("framework/arboretum/kernels/pointers.py", "_getvalue"): "how numba's documentation builds a struct in an intrinsic",
-    ("framework/arboretum/kernels/registers.py", "_getvalue"): "how numba's documentation builds an array in an intrinsic",
+    ("framework/arboretum/engine/search/kernel_check.py", "_nrt_python"): "where numba's count of allocations is switched on",
+    ("framework/arboretum/kernels/function_pointers.py", "_getvalue"): "how numba's documentation builds a struct in an intrinsic",
+    ("framework/arboretum/kernels/stack_arrays.py", "_getvalue"): "how numba's documentation builds an array in an intrinsic",
     ("framework/arboretum/sklearn.py", "_check_sample_weight"): "what scikit-learn asks its own estimators to call",
     ("plugins/arboretum_mlflow/writer.py", "_tracking_client"): "the only way to its store, whose session makes a run one transaction",
     ("plugins/arboretum_mlflow/schema.py", ""): "MLflow offers its migration as a command only; pinned and tested per version",

@@ -19,7 +19,7 @@ import pytest
 from arboretum.api import Claim, ContractError, Judgement, Known, Verdict
 from arboretum.cli.reproduce import command_of
 from arboretum.plugin.discovery import load_registry
-from arboretum.runs.labour import code_of
+from arboretum.runs.worker_pool import code_of
 
 COINS = '''
 """A study of coins."""

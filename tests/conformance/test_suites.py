@@ -15,7 +15,7 @@ from arboretum.kernels import criterion_kernel
 from arboretum.testing import suite_of
 from arboretum.testing.oracles import best_tree, build_tree
 from arboretum.testing.tables import ToyGini
-from arboretum.testing.toys import ToyCover, ToyExcluded, ToyReduction
+from arboretum.testing.example_components import ToyCover, ToyExcluded, ToyReduction
 
 
 def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) -> list[str]:

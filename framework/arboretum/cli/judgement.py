@@ -8,7 +8,7 @@ from itertools import groupby
 from arboretum.cli import terminal
 from arboretum.cli.layout import paragraph
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
-from arboretum.runs.verdict import Told
+from arboretum.runs.verdict import VerdictFacts
 
 MOST_CELLS = 15
 """Cells that do not pass, on a page: what a page takes is limited, and the whole text lies beside it."""
@@ -16,7 +16,7 @@ MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 
 
-def judgement_text(told: Told, *, brief: bool = False) -> str:
+def judgement_text(told: VerdictFacts, *, brief: bool = False) -> str:
     """The whole text.   brief : of the cells only those that do not pass."""
     judged, facts = told.judgement, told.facts
     scaled = "" if facts["fraction"] == 1.0 else f", fraction {facts['fraction']:g}"
@@ -36,7 +36,7 @@ def judgement_text(told: Told, *, brief: bool = False) -> str:
     return "\n\n".join(blocks)
 
 
-def judgement_note(told: Told) -> str:
+def judgement_note(told: VerdictFacts) -> str:
     """Markdown for a page of its own: the verdict first, then what does not simply pass."""
     judged = told.judgement
     *counts, verdict = summary(judged)

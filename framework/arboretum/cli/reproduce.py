@@ -31,10 +31,10 @@ from arboretum.plugin.registry import Entry, Registry
 from arboretum.report.charts import chart_png, chart_svg
 from arboretum.runs.folder import make_ready
 from arboretum.runs.index import default_root
-from arboretum.runs.labour import Interrupted, Standing, Yield, code_of, default_folder, perform
+from arboretum.runs.worker_pool import Interrupted, Standing, Yield, code_of, default_folder, perform
 from arboretum.runs.pieces import OUT, Job, Pieces
 from arboretum.runs.tracking import guarded
-from arboretum.runs.verdict import Told, track_verdict, write_verdict
+from arboretum.runs.verdict import VerdictFacts, track_verdict, write_verdict
 
 DESCRIPTION = """\
 Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, KNOWN (explained: a
@@ -173,7 +173,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     judged = component.judge([(dict(done.key), done.value) for done in work.done])
     facts = _facts(entry, component, registry, job, arguments.fraction, work, workers)
     facts["tracker"] = None if tracker is None else tracker.name
-    told = Told(facts, judged, {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()})
+    told = VerdictFacts(facts, judged, {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()})
     terminal.say(judgement_text(told, brief=arguments.brief))
     write_verdict(folder, told)
     for name, picture in judged.pictures.items():  # what is given as SVG stays SVG
@@ -270,7 +270,7 @@ def _asked(action: Callable[[], Any]) -> str:
     return ""
 
 
-def _track(tracker: Any, told: Told, folder: Path) -> None:
+def _track(tracker: Any, told: VerdictFacts, folder: Path) -> None:
     """Send the chapters.  Raises TrackerError."""
     if told.judgement.cells or told.judgement.claims:
         fields, text = tracker_fields(tracker), judgement_text(told) + "\n"

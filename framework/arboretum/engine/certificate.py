@@ -22,7 +22,7 @@ import numpy as np
 from arboretum.blame import blaming
 from arboretum.engine import check, verify
 from arboretum.engine.implied import SURE, Facts, raised
-from arboretum.engine.search.judge import component_name
+from arboretum.engine.search.compiled_criterion import component_name
 from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, VerificationError
 from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem

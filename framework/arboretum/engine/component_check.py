@@ -9,7 +9,7 @@ from typing import Any
 from arboretum.errors import closest
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
 from arboretum.interfaces.objective import Shape
-from arboretum.kernels.marks import MARK, mark_of
+from arboretum.kernels.kernel_decorators import MARK, mark_of
 
 
 def broken_contract(kind: str, cls: type) -> str | None:

@@ -193,7 +193,7 @@ def fingerprint(request: Request, sha256: str) -> str:
 @blaming()
 def run(request: Request, progress: Progress | None = None, prepared: Prepared | None = None) -> Record:
     """Execute one run and return its verified record; raises ArboretumError on any failure."""
-    from arboretum.engine.search.judge import notes_of
+    from arboretum.engine.search.compiled_criterion import notes_of
     from arboretum.engine.verify import verify
 
     progress = progress or _silent
@@ -249,7 +249,7 @@ def _certify(
     if not request.certify:
         return None, ()
     from arboretum.engine.certificate import certify
-    from arboretum.engine.telling import repeated
+    from arboretum.engine.heartbeat import repeated
 
     subject = f"certifying with {request.certifier.name}" if request.certifier else "certifying"
     with compiling(timings, progress, "certify"), clock(timings, "certify"), repeated(progress, subject) as listener:
@@ -309,7 +309,7 @@ def fit(
 
 
 def divide(parts: Parts, table: Table, seed: int) -> Division:
-    """Which rows teach and which judge; without a split all rows teach."""
+    """Which rows teach and which scorer; without a split all rows teach."""
     if parts.split is None:
         none = np.empty(0, np.int64)
         return Division(np.arange(table.n_rows), none, none)
@@ -357,7 +357,7 @@ def compiling(timings: dict[str, float], progress: Progress, name: str = "fit") 
 
 def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
     """Every reported number of a tree: quality per part, and the complexities over the training objects."""
-    from arboretum.engine.search.covering import covering_cost_of
+    from arboretum.engine.search.coverage_state import covering_cost_of
     from arboretum.measure import complexities, evaluate
 
     metrics = {**complexities(tree), **covering_cost_of(tree, fitted.problem, fitted.train)}

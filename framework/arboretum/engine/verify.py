@@ -21,7 +21,7 @@ import numpy as np
 
 from arboretum.engine import verify_nodes
 from arboretum.engine.seal import Seal
-from arboretum.engine.search.covering import COVERED
+from arboretum.engine.search.coverage_state import COVERED
 from arboretum.errors import ContractError, VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model import walk

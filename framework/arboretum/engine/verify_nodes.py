@@ -96,13 +96,13 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         return "not: the tree states none"
     if not np.isfinite(tree.score[inner]).all():
         _fail(int(inner[np.argmin(np.isfinite(tree.score[inner]))]), "score", tree.score, ["a finite number"] * tree.n_nodes)
-    from arboretum.engine.search.covering import Covering
-    from arboretum.engine.search.judge import Judge
+    from arboretum.engine.search.coverage_state import CoverageState
+    from arboretum.engine.search.compiled_criterion import CompiledCriterion
     from arboretum.engine.search.statistics import Statistics
 
     statistics = Statistics.of(problem.objects, bool(getattr(criterion, "counts_objects", False)))
-    judge = Judge.of(criterion, parts.impurity, statistics, 0, parts.coverage)
-    covering = Covering.of(parts.coverage, problem.objects) if judge.wants_gain else None
+    scorer = CompiledCriterion.of(criterion, parts.impurity, statistics, 0, parts.coverage)
+    coverage_state = CoverageState.of(parts.coverage, problem.objects) if scorer.wants_gain else None
     row = np.unique(problem.objects.object_of_row, return_index=True)[1]
     floor, asked = 1e-12 * float(np.abs(tree.score[inner]).max(initial=0.0)), 0
     for v in _some(inner, arrived.sizes()):
@@ -113,14 +113,14 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         if (outcome < 0).any() and parts.by_shares:  # which table competed, only ``missing`` knows
             continue
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)
-        node, own = _asked_again(tree, v, problem, who, outcome, statistics, judge, covering)
+        node, own = _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_state)
         level = abs(node.impurity) if np.isfinite(node.impurity) else 0.0
         _close(tree, v, "score", own, SCORES * max(abs(own), level) + floor)
         asked += 1
     return _share(asked, len(inner), "inner nodes")
 
 
-def _asked_again(tree, v, problem, who, outcome, statistics, judge, covering) -> tuple[Node, float]:
+def _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_state) -> tuple[Node, float]:
     """The node as the criterion sees it, and the score it gives the test that was chosen."""
     arity = tree.rule(v).arity
     label = None if statistics.moments else statistics.label[who]
@@ -136,26 +136,26 @@ def _asked_again(tree, v, problem, who, outcome, statistics, judge, covering) ->
 
     weights, counts = table(np.zeros(len(who), np.int64), 1)
     mass = float(weights[0, 0] if statistics.moments else weights.sum())
-    left = None if covering is None else covering.left(who)
-    level, state = judge.node_impurity(weights[0], statistics, who), 0.0 if left is None else covering.mean(who, left)
+    left = None if coverage_state is None else coverage_state.left(who)
+    level, state = scorer.node_impurity(weights[0], statistics, who), 0.0 if left is None else coverage_state.mean(who, left)
     total, depth = float(statistics.weight.sum()), int(tree.depth_of[v])
     node = Node(weights[0], counts[0].astype(np.int64), mass, total, level, depth, state, int(problem.objects.count[who].sum()), len(who))
-    if judge.prefix:  # mass × impurity of each outcome
+    if scorer.prefix:  # mass × impurity of each outcome
         y = statistics.y[who]
-        of = judge.impurity.of_values
+        of = scorer.impurity.of_values
         extra = np.array([[weight[outcome == k].sum() * of(y[outcome == k], weight[outcome == k])] if (outcome == k).any() else [0.0] for k in range(arity)])
-    elif judge.has_columns:
-        columns = judge.columns(node, problem.objects, who)
+    elif scorer.has_columns:
+        columns = scorer.columns(node, problem.objects, who)
         extra = np.stack([np.bincount(outcome, column, arity) for column in columns.T], axis=1) if columns.shape[1] else np.zeros((arity, 0))
     else:
         extra = np.zeros((arity, 0))
     weights, counts = table(outcome, arity)
-    tables = judge.tables(weights[None], counts[None].astype(np.int64), tree.price[v : v + 1].copy(), extra[None], np.zeros(1, np.int64))
+    tables = scorer.tables(weights[None], counts[None].astype(np.int64), tree.price[v : v + 1].copy(), extra[None], np.zeros(1, np.int64))
     if getattr(problem.parts.criterion, "needs_outcome_prices", False):
         tables = attrs.evolve(tables, outcome_price=tree.edge_price[None, tree.child_offset[v] : tree.child_offset[v + 1]])
     if left is not None:
-        tables = attrs.evolve(tables, gain=covering.gains(who, left, [outcome.astype(np.int32)], 1, arity))
-    return node, float(judge.score(tables, node)[0])
+        tables = attrs.evolve(tables, gain=coverage_state.gains(who, left, [outcome.astype(np.int32)], 1, arity))
+    return node, float(scorer.score(tables, node)[0])
 
 
 def _values(tree: Tree, objects: Encoded, arrived: Arrivals) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:

@@ -55,7 +55,7 @@ class Reasons:
 
 @blaming()
 def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
-    """Grow again along the path to a node and judge all its candidates.
+    """Grow again along the path to a node and scorer all its candidates.
 
     problem : what the tree was grown from.   node : number in the tree.
     Raises DataError (no such node), CapabilityError (not grown by a criterion), ContractError when the growth takes
@@ -132,14 +132,14 @@ def _stopped_by(growth: Growth, item: Open) -> str:
 
 
 def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Judged, ...]:
-    cell, node, judge = item.cell, item.node, growth.judge
-    prepare_columns(cell, node, judge, growth.space)
+    cell, node, scorer = item.cell, item.node, growth.scorer
+    prepare_columns(cell, node, scorer, growth.space)
     found: list[tuple[Block, np.ndarray, Mapping[str, np.ndarray]]] = []
-    if judge.wants_gain:
+    if scorer.wants_gain:
         rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
-        node = attrs.evolve(node, coverage=growth.space.covering.mean(rows, growth.space.covering.left(rows)))
-    for block in listed(growth.engines, cell, judge, growth.space):
-        found.append((block, scored(block, cell, node, judge), judge.terms(block.tables, node)))
+        node = attrs.evolve(node, coverage=growth.space.coverage_state.mean(rows, growth.space.coverage_state.left(rows)))
+    for block in listed(growth.engines, cell, scorer, growth.space):
+        found.append((block, scored(block, cell, node, scorer), scorer.terms(block.tables, node)))
     judged = [_judged(*each, i, cell, chosen) for each in found for i in range(each[0].tables.n_tests)]
     scores = _settled(judged, growth, node)
     judged = [attrs.evolve(one, score=score) for one, score in zip(judged, scores, strict=True)]
@@ -148,10 +148,10 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
 
 def _settled(judged: list[Judged], growth: Growth, node: Node) -> np.ndarray:
     scores = np.array([one.score for one in judged])
-    if not judged or not hasattr(growth.judge.criterion, "settle"):
+    if not judged or not hasattr(growth.scorer.criterion, "settle"):
         return scores
     terms = {name: np.array([one.terms[name] for one in judged]) for name in judged[0].terms}
-    return np.asarray(growth.judge.criterion.settle(scores, terms, node))
+    return np.asarray(growth.scorer.criterion.settle(scores, terms, node))
 
 
 def _judged(

@@ -1,7 +1,7 @@
 """Where do the cycles go?  numba and NumPy only; arrays in, arrays out.  Importing this package loads no numba."""
 
-from arboretum.kernels.known import known_impurity
-from arboretum.kernels.marks import (
+from arboretum.kernels.identify_impurity import known_impurity
+from arboretum.kernels.kernel_decorators import (
     KernelNode,
     adds_by_class,
     baked,

@@ -1,7 +1,7 @@
 """Exact thresholds without sorting: bound what a cut inside a bin can score, look only where it may win.
 
 At a node each column is counted into bins (see :mod:`arboretum.kernels.binning`).  Cuts between bins are scored from the
-counts, cuts inside them are bounded (see :mod:`arboretum.kernels.corners`); where the bound cannot beat the best cut found,
+counts, cuts inside them are bounded (see :mod:`arboretum.kernels.vertex_bounds`); where the bound cannot beat the best cut found,
 the bin is never sorted.  Usually a handful of bins per node remain; where most do, they are divided and bounded once more
 (see :mod:`arboretum.kernels.fine_bins`).
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from arboretum.kernels.binning import MISSING_BIN
 from arboretum.kernels.coded import NAN_SCORE, NO_SIDE, NOTHING
-from arboretum.kernels.corners import BLOCK, score_edges
+from arboretum.kernels.vertex_bounds import BLOCK, score_edges
 from arboretum.kernels.fine_bins import (
     BINS,
     WHOLE,
@@ -24,7 +24,7 @@ from arboretum.kernels.fine_bins import (
     search_entries,
 )
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import make_node
+from arboretum.kernels.function_pointers import make_node
 
 CODING = 16
 """Placing all objects of a column within their bins costs as much as sorting one in so many."""

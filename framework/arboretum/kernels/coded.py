@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at, make_node
+from arboretum.kernels.function_pointers import batch_at, make_node
 
 MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
 NO_SIDE = -1

@@ -9,7 +9,7 @@ import numpy as np
 
 from arboretum.kernels.coded import NO_SIDE
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import column_at, impurity_at
+from arboretum.kernels.function_pointers import column_at, impurity_at
 
 MAX_DEPTH, MIN_LEAF, MIN_SPLIT, ALLOW_CONSTANT, ONCE, BOUNDED, MIN_OBJECTS = range(7)
 MIN_WEIGHT, LEAST, LIGHT, MIXED, TOTAL = range(5)

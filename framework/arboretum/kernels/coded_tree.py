@@ -15,8 +15,8 @@ Groups of arguments, one tuple each:
   (a score must beat ``levels[1]``), min_objects.
 * ``levels``: float64[5] least weight of a branch, least score, weight at or below which a node is a leaf, impurity at
   or below which it is one, total weight.
-* ``judge``: batch address, params, impurity address, relative tolerance of ties, address of the criterion's own column (0:
-  none; see ``pointers.column_address``).
+* ``scorer``: batch address, params, impurity address, relative tolerance of ties, address of the criterion's own column (0:
+  none; see ``function_pointers.column_address``).
 * ``above``, about the path to the given node: used int64[:], tests asked (as positions in ``prices``; they matter with
   allow_constant only), and paid bool[F], whether a feature's column was asked.
 * ``nodes``, one entry per node, the given node first: feature int32 (place in the group's order, −1: leaf), index
@@ -44,8 +44,8 @@ from arboretum.kernels.coded_node import (
     mass_of,
 )
 from arboretum.kernels.jit import jit
-from arboretum.kernels.marks import KernelNode
-from arboretum.kernels.pointers import batch_at, impurity_at
+from arboretum.kernels.kernel_decorators import KernelNode
+from arboretum.kernels.function_pointers import batch_at, impurity_at
 
 FOUND_NAN = -1
 """The criterion returned NaN or +inf somewhere, or its own column a value that is not finite."""
@@ -89,7 +89,7 @@ def scratch_for(features, n_rows, room, width, count_width, unit, by_class, own)
 
 
 @jit(borrow=True)
-def grow_coded(features, rows, depth, above, objects, rules, levels, judge, nodes, scratch):
+def grow_coded(features, rows, depth, above, objects, rules, levels, scorer, nodes, scratch):
     """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, or NO_ROOM.
 
     rows : int32[m], the objects of the given node; divided in place.   scratch : of :func:`scratch_for`.
@@ -97,7 +97,7 @@ def grow_coded(features, rows, depth, above, objects, rules, levels, judge, node
     """
     family, offset, has_missing, price_offset, prices, owner = features[4:]
     feature, index, side, parent, branch, price, score, impurity, weights, counts = nodes[:10]
-    batch, params, impurity_address, relative, column_address = judge
+    batch, params, impurity_address, relative, column_address = scorer
     bin_w, bin_c, block, place, sums, free, spare, goes, start, segment, stack, state, best, column = scratch
     bin_e, path = column[0], (feature, index, parent)
     by_class = len(objects[0]) > 0

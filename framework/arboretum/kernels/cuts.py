@@ -12,7 +12,7 @@ import numpy as np
 
 from arboretum.kernels.coded import BLOCK, NAN_SCORE, NO_SIDE, NOTHING
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at, make_node, prefix_at
+from arboretum.kernels.function_pointers import batch_at, make_node, prefix_at
 from arboretum.kernels.presort import unpack
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
 from arboretum.kernels.coded import NO_SIDE
-from arboretum.kernels.corners import BLOCK, heavy_enough, is_empty, put_table
+from arboretum.kernels.vertex_bounds import BLOCK, heavy_enough, is_empty, put_table
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at
+from arboretum.kernels.function_pointers import batch_at
 from arboretum.kernels.sorting import sort_run
 
 BINS = 256

@@ -26,7 +26,7 @@ def grow_forest(
     depth, used, paid, label, y, weight, count, unit, n_rows, rules, levels, batch, params, impurity_address,
     column_address, relative, start, integers, floats, weights, counts, tallies, measures,
 ):
-    """Grow one tree per judge over all the objects and measure it; return the number of judges served.
+    """Grow one tree per scorer over all the objects and measure it; return the number of judges served.
 
     That is all of them, or ``start`` holds FOUND_NAN or NO_ROOM behind the last one.  Groups of arguments are those of
     :mod:`arboretum.kernels.coded_tree`, written out: calls from Python are fastest with plain arrays.
@@ -54,8 +54,8 @@ def grow_forest(
             integers[0, at:], integers[1, at:], integers[2, at:], integers[3, at:], integers[4, at:], floats[0, at:],
             floats[1, at:], floats[2, at:], weights[at:], counts[at:], tallies[at:],
         )  # fmt: skip
-        judge = (batch[k], params[k], impurity_address[k], relative, column_address[k])
-        n = grow_coded(features, rows, depth, (used, paid), objects, rules, levels, judge, nodes, scratch)
+        scorer = (batch[k], params[k], impurity_address[k], relative, column_address[k])
+        n = grow_coded(features, rows, depth, (used, paid), objects, rules, levels, scorer, nodes, scratch)
         if n < 0:
             start[k + 1] = n
             return k

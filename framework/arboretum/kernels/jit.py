@@ -75,7 +75,7 @@ def jit(
     borrow : count no references to arrays: an atomic addition for each view and each array argument is a third of the
         time of a kernel that does little with many arrays, and half of its compilation.  Such a kernel neither allocates
         nor returns arrays (also in tuples), and calls only such kernels; its caller keeps the arrays alive.
-    signature : numba signature; with one, compilation happens now, so only :mod:`arboretum.kernels.pointers` gives it.
+    signature : numba signature; with one, compilation happens now, so only :mod:`arboretum.kernels.function_pointers` gives it.
     """
     if function is None:
         return lambda f: jit(f, inline=inline, borrow=borrow, signature=signature)
@@ -107,11 +107,21 @@ def merged(function: Callable) -> Any:
 def _stamp(dispatcher: Any, stamp: Any) -> None:
     """Make the cached code stale when ``stamp`` changes.
 
-    numba looks at the file of the kernel alone, so that a kernel would keep an old copy of a helper from another file.
+    numba looks at the file of the kernel alone, so that a kernel would keep an old copy of a helper from another file.  And
+    it reads a whole index before it compares: one that names a class which has moved since is stale, not an error.
     """
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_source_stamp"):
-        file._source_stamp = (file._source_stamp, stamp)  # noqa: SLF001 — numba offers no public way
+        read = file._load_index  # noqa: SLF001 — numba offers no public way
+        file._source_stamp = (file._source_stamp, stamp)
+        file._load_index = lambda: _or_nothing(read)
+
+
+def _or_nothing(read: Callable[[], dict]) -> dict:
+    try:
+        return read()
+    except (ImportError, AttributeError):  # what pickle raises where a module or a class is gone
+        return {}
 
 
 class CompileClock(event.Listener):

@@ -14,8 +14,8 @@ import numpy as np
 
 from arboretum.kernels.coded import NAN_SCORE, NO_SIDE, NOTHING
 from arboretum.kernels.jit import jit, merged
-from arboretum.kernels.pointers import compiled, make_node
-from arboretum.kernels.registers import float_table, int_table
+from arboretum.kernels.function_pointers import compiled, make_node
+from arboretum.kernels.stack_arrays import float_table, int_table
 
 MOST_IN_REGISTERS = 3
 """Classes up to which the number of classes is a constant of the compiled loop."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at, column_at, impurity_at, make_node
+from arboretum.kernels.function_pointers import batch_at, column_at, impurity_at, make_node
 
 
 @jit
@@ -21,5 +21,5 @@ def impurity_of(weights, impurity):
 
 @jit
 def pick_column(rows, weight, label, column, scalars, params, impurity, picked, values):
-    """The rows whose value in a criterion's own column is not 0, and these values; see ``pointers.column_address``."""
+    """The rows whose value in a criterion's own column is not 0, and these values; see ``function_pointers.column_address``."""
     return column_at(column)(rows, weight, label, make_node(scalars, params, impurity), picked, values)

@@ -13,8 +13,8 @@ import numpy as np
 
 from arboretum.kernels.coded import BLOCK
 from arboretum.kernels.jit import jit
-from arboretum.kernels.marks import KernelNode
-from arboretum.kernels.pointers import batch_at, impurity_at, make_node
+from arboretum.kernels.kernel_decorators import KernelNode
+from arboretum.kernels.function_pointers import batch_at, impurity_at, make_node
 from arboretum.kernels.runs import divide, divide_run, sort_columns, varies
 
 FOUND_NAN = -1

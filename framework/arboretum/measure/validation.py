@@ -106,7 +106,7 @@ class _Cuts:
         """nodes : int64[…], where to cut."""
         tree, codes, weights = self.tree, self.table.target.codes, self.table.row_weights()
         n_classes = max(len(tree.classes), int(codes.max(initial=0)) + 1)
-        place = self.tree.heirs(nodes)[self.at] * n_classes + codes[self.whole]
+        place = self.tree.nearest_kept(nodes)[self.at] * n_classes + codes[self.whole]
         mass = np.bincount(place, weights[self.whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
         used = np.flatnonzero(mass.sum(axis=1) > 0)
         share = tree.distribution()
@@ -123,7 +123,7 @@ class _Cuts:
 
     def _predicted(self, nodes: Sequence[int] | np.ndarray, of_node: np.ndarray) -> np.ndarray:
         predicted = np.zeros(self.table.n_rows, of_node.dtype)
-        predicted[self.whole] = of_node[self.tree.heirs(nodes)[self.at]]
+        predicted[self.whole] = of_node[self.tree.nearest_kept(nodes)[self.at]]
         if len(self.parted):
             predicted[self.parted] = self.tree.cut(nodes).predict(self.table.take(self.parted))
         return predicted

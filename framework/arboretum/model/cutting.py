@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEAF, MISSING_STOPS = -1, -1
 
 
-def heirs(tree: Tree, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+def nearest_kept(tree: Tree, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
     """int64[n_nodes]: the node at which a row that came to rest at each node rests once ``nodes`` are leaves.
 
     That is the first of ``nodes`` on the path from the root, or the node itself where none lies on it.
@@ -40,7 +40,7 @@ def cut(tree: Tree, nodes: Sequence[int] | np.ndarray) -> Tree:
     marked = _marked(tree, nodes)
     if not (marked & ~tree.is_leaf).any():
         return tree
-    stands = heirs(tree, nodes) == np.arange(tree.n_nodes)
+    stands = nearest_kept(tree, nodes) == np.arange(tree.n_nodes)
     inner = stands & ~marked & ~tree.is_leaf
     arity = np.diff(tree.child_offset)
     edges = inner[tree.owner]

@@ -117,7 +117,7 @@ class Cell:
         table: str, row: str, column: str, published: float, values: np.ndarray, behind: int,
         *, rounding: float = 0.0, known: Known | None = None, aside: str = "",
     ) -> Cell | None:  # fmt: skip
-        """Judge the mean of our runs; None where they are fewer than the paper's, or all agree: they say nothing of the error.
+        """CompiledCriterion the mean of our runs; None where they are fewer than the paper's, or all agree: they say nothing of the error.
 
         values : float64[n], one per run.   behind : runs behind the published mean.   rounding : unit of its last digit.
         """

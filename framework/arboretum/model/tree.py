@@ -231,7 +231,7 @@ class Tree:
             steps.append((node, edge - int(self.child_offset[node])))
         return steps[::-1]
 
-    cut, heirs = cutting.cut, cutting.heirs
+    cut, nearest_kept = cutting.cut, cutting.nearest_kept
 
     # -- use -----------------------------------------------------------------------------------------------------
 

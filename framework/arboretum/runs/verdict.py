@@ -27,7 +27,7 @@ SENT = "tracked.json"
 
 
 @attrs.frozen(eq=False)
-class Told:
+class VerdictFacts:
     """A judgement with where it comes from.
 
     facts : name, paper, fields, seed, fraction, pieces, versions, timings …, as written to ``reproduction.json``.
@@ -67,13 +67,13 @@ def _exact(value: float) -> str:
     return repr(float(value))
 
 
-def write_verdict(folder: Path, told: Told) -> None:
+def write_verdict(folder: Path, told: VerdictFacts) -> None:
     """Write all files, whole or none.  Raises StoreError."""
     write_files(folder, told.files(), OUT)
 
 
 def track_verdict(
-    tracker: Any, told: Told, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = ""
+    tracker: Any, told: VerdictFacts, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = ""
 ) -> str:
     """Give it to the tracker and return the parent's id; "" when that tracker has this very judgement from this folder.
 
@@ -105,14 +105,14 @@ def track_verdict(
     return parent
 
 
-def _whole(told: Told, text: str) -> dict[str, str]:
+def _whole(told: VerdictFacts, text: str) -> dict[str, str]:
     """What is kept on the parent: everything but the pictures that a chapter has."""
     shown = {f"{name}.svg" for chapter in told.judgement.chapters for name in chapter.pictures}
     files = {name: content for name, content in told.files().items() if name not in shown}
     return {**files, PRINTED: text} if text else files
 
 
-def _track_chapter(tracker: Any, told: Told, chapter: Chapter, folder: Path, parent: str) -> None:
+def _track_chapter(tracker: Any, told: VerdictFacts, chapter: Chapter, folder: Path, parent: str) -> None:
     facts = told.facts
     config = {
         "choices": {"reproduction": facts["name"]},
@@ -155,7 +155,7 @@ def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:
     return found
 
 
-def _mark(told: Told) -> str:
+def _mark(told: VerdictFacts) -> str:
     """Content hash of what is judged: times and counts of reused pieces left out."""
     files = {name: text for name, text in told.files().items() if name != SUMMARY}
     same = {key: told.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}

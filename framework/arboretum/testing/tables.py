@@ -221,7 +221,7 @@ def own_columns(
     criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any, coverage: Sequence[Any] = ()
 ) -> np.ndarray:
     """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
-    from arboretum.engine.search.judge import asked_columns, kernel_of
+    from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of
 
     if mark_of(getattr(criterion, "column", None)) == "column":
         params = [getattr(criterion, field.name) for field in attrs.fields(type(criterion))]

@@ -8,7 +8,7 @@ import pytest
 from arboretum.api import ConfigError, Parts, Solution, Status
 from arboretum.testing.oracles import build_tree
 from arboretum.testing.tables import ToyGini, context_of, problem_of, toy_table
-from arboretum.testing.toys import ToyReduction
+from arboretum.testing.example_components import ToyReduction
 from arboretum_basics.methods import Exact, Greedy, Order
 from arboretum_basics.stopping import Standard
 

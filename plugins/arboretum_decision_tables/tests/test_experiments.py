@@ -39,7 +39,7 @@ def test_ratios_on_a_real_table_are_those_of_a_certified_run(tmp_path, capsys):
 
 def test_small_and_large_solver_agree_on_the_shapes_that_both_can_do(monkeypatch):
     study = script("shapes")
-    house = study.RegistryHouse(study.load_registry())
+    house = study.RegistryFactory(study.load_registry())
     bulk = study.study(house, 20, 5, 4, 1000)
     monkeypatch.setattr(study, "IN_BULK", 0)
     assert (study.study(house, 20, 5, 4, 1000).relative == bulk.relative).all()

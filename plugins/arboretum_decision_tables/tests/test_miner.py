@@ -9,7 +9,7 @@ import pytest
 import arboretum
 from arboretum.api import ConfigError, VerificationError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum_decision_tables import miner
 from arboretum_decision_tables.bulk import COSTS
 from arboretum_decision_tables.miner import Candidate, Search, csv_of, mine, preset, report, table_of
@@ -22,8 +22,8 @@ SEARCHES = [
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryHouse:
-    return RegistryHouse(load_registry())
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
 
 
 @pytest.fixture(scope="module", params=SEARCHES, ids=lambda search: search.complexity)

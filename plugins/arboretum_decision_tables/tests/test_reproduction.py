@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import arboretum
 from arboretum.api import Judgement, Verdict, VerificationError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum.testing import ReproductionSuite
 from arboretum_decision_tables.bulk import COSTS as MINIMA
 from arboretum_decision_tables.judging import MEANS, Sample, judge
@@ -27,8 +27,8 @@ N_TABLES = 50
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryHouse:
-    return RegistryHouse(load_registry())
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
 
 
 @pytest.fixture(scope="module")

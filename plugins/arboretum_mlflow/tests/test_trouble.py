@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from arboretum_mlflow.courier import Courier
+from arboretum_mlflow.client import Client
 from arboretum_mlflow.location import locate
 from arboretum_mlflow.tracker import MLflowTracker
 from arboretum_mlflow.worker import Worker, reply
@@ -176,7 +176,7 @@ def test_a_process_that_is_killed_is_reported_and_replaced(fresh_store, tmp_path
 
 def test_a_process_that_cannot_start_says_why(fresh_store, monkeypatch):
     tracker = MLflowTracker(uri=fresh_store)
-    monkeypatch.setattr("arboretum_mlflow.courier.child_environment", lambda: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr("arboretum_mlflow.client.child_environment", lambda: {"PYTHONHOME": "/nowhere"})
     with ended(tracker):
         text = refusal(lambda: tracker._courier.ask("open"))
     assert "ended (" in text
@@ -195,7 +195,7 @@ def test_ctrl_c_while_a_run_is_written_leaves_the_write_whole(fresh_store, tmp_p
                 super().join(timeout)
 
         with monkeypatch.context() as patch:
-            patch.setattr("arboretum_mlflow.courier.threading.Thread", Interrupted)
+            patch.setattr("arboretum_mlflow.client.threading.Thread", Interrupted)
             with pytest.raises(KeyboardInterrupt):
                 tracker.store(sample_run(tmp_path, 0, sweep), sample_record(), {})
         assert tracker.close_sweep(sweep, {}, "KILLED") is None
@@ -217,7 +217,7 @@ def test_a_signal_to_the_whole_group_leaves_the_process_that_closes_the_sweep(fr
 
 def test_an_idle_courier_ends_its_process_with_itself(fresh_store):
     tracker = MLflowTracker(uri=fresh_store)
-    courier = Courier(tracker.location, "arboretum", 30.0)
+    courier = Client(tracker.location, "arboretum", 30.0)
     courier.ask("open")
     process = courier._process
     del courier

@@ -27,7 +27,7 @@ from arboretum.kernels import KernelNode, adds_by_class
 from arboretum.testing.scoring import params_of
 from arboretum.testing.tables import ToyFeature
 from arboretum_regularized.criteria import Regularized
-from arboretum_regularized.literal import Instance
+from definition_oracle import Instance
 
 THETAS = (Fraction(0), Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(1, 3), Fraction(1, 2))
 WEIGHTS = st.sampled_from([1, 1, 1, 2, 3, 7])

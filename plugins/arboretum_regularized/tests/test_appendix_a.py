@@ -10,11 +10,11 @@ import pytest
 from arboretum.api import Context, grow
 from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.impurities import Entropy, Gini
-from arboretum_regularized import literal
+import definition_oracle
 from arboretum_regularized.coverages import Probability, UnlikePairs
 from arboretum_regularized.baselines import ImpurePairs
 from arboretum_regularized.criteria import Regularized
-from arboretum_regularized.literal import Instance
+from definition_oracle import Instance
 
 from instances import contingency, encoded, problem
 
@@ -56,7 +56,7 @@ def test_the_terms_are_those_of_the_text(example):
 def test_the_efficiency_is_exact(example):
     """Uncovered of f after the useless test: 49 of 99 other objects and 625 of 2500 pairs; after the telling one, 24 objects
     are covered, and the others have 75 of 99 and 1300 of 2500 left."""
-    found = [literal.efficiency(example, BOTH, example.everyone, [], test) for test in (TELLING, USELESS)]
+    found = [definition_oracle.efficiency(example, BOTH, example.everyone, [], test) for test in (TELLING, USELESS)]
     telling = Fraction(24, 100) + Fraction(76, 100) * (1 - Fraction(75, 99) * Fraction(1300, 2500))
     assert found == [telling, 1 - Fraction(49, 99) * Fraction(625, 2500)]
 

@@ -7,7 +7,7 @@ import os
 import arboretum
 import pytest
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum_regularized import certified as certified_chapter
 
 PRESETS = ("ec45", "ecart", "asr", "ip", "bal", "cc45")
@@ -43,7 +43,7 @@ def test_the_run_says_what_the_theorem_promises_and_from_what():
 
 @pytest.mark.skipif(not os.environ.get("ARBORETUM_DATA"), reason="ARBORETUM_DATA names no data home with monk1")
 def test_the_study_says_what_a_certified_run_says():
-    found = certified_chapter.work({"dataset": "monk1", "prices": "unit", "variant": "paper"}, 0, RegistryHouse(load_registry()))
+    found = certified_chapter.work({"dataset": "monk1", "prices": "unit", "variant": "paper"}, 0, RegistryFactory(load_registry()))
     one = certified("ec45", "dataset=monk1", "theta=0.03", "split=holdout").certificate.complexities["expected_cost"]
     assert (found["methods"]["EC4.5"]["expected_cost"], found["least"]) == pytest.approx((one.value, one.minimum), rel=1e-12)
     assert found["methods"]["EC4.5"]["promised"] == pytest.approx(one.promised, rel=1e-12)

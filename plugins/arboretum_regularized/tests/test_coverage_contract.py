@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from arboretum.api import Context, ContractError, Parts, grow
-from arboretum.engine.search.covering import covering_cost_of
+from arboretum.engine.search.coverage_state import covering_cost_of
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized
-from arboretum_regularized.literal import Instance
+from definition_oracle import Instance
 from arboretum_regularized.stopping import Covered
 
 from instances import problem

@@ -16,10 +16,10 @@ from arboretum.testing.tables import ToyFeature
 from arboretum_basics.methods import Exact, Greedy
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 from arboretum_classic.impurities import Entropy, Gini
-from arboretum_regularized import literal
+import definition_oracle
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Discrimination, Regularized
-from arboretum_regularized.literal import Instance
+from definition_oracle import Instance
 from arboretum_regularized.pruning import CostComplexity
 from arboretum_regularized.stopping import Covered, FewObjects
 
@@ -271,8 +271,8 @@ def test_a_set_of_several_classes_that_is_almost_covered_is_not():
     n = 200_000
     label = (np.arange(n) % 2).astype(np.int32)
     objects = attrs.evolve(one_among_many(), label=label, weight=np.ones(n), count=np.ones(n, np.int64))
-    from arboretum.engine.search.covering import Covering
+    from arboretum.engine.search.coverage_state import CoverageState
 
-    covering = Covering.of((Probability(), UnlikePairs()), objects)
+    covering = CoverageState.of((Probability(), UnlikePairs()), objects)
     mean = lambda *rows: covering.mean(np.array(rows), covering.left(np.array(rows)))  # noqa: E731
     assert mean(0, 1) < 1.0 == mean(0, 2) == mean(0)

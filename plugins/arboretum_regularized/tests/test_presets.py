@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 
 PLAIN = ("asr", "ip", "bal", "ec45", "ecart", "cc45", "ccart", "c45_ig", "cart_gg")
 ROWS = {"dataset": "iris", "split": "none"}
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryHouse:
-    return RegistryHouse(load_registry())
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
 
 
 def tree(house, method, *values, theta=0.02, **choices):

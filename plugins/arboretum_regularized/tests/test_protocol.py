@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import arboretum
 from arboretum.api import Context, Problem, VerificationError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum_regularized.measuring import Measured, area, rests
 from arboretum_regularized.protocol import BINS, ENCODER, TOLERANCE, coded, columns_of_table_1, lesson, price_list, theta_of
 from arboretum_regularized.published import published
@@ -29,8 +29,8 @@ OTHER = {"bioresponse": 5335}
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryHouse:
-    return RegistryHouse(load_registry())
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
 
 
 # -- Table 1 -----------------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_a_cut_tree_is_measured_without_walking_again(grown):
     whole = Measured.of(tree, taught, prices)
     cut = [node for node in range(1, tree.n_nodes) if not tree.is_leaf[node]][:3]
     walked = Measured.of(tree.cut(cut), taught, prices)
-    moved = attrs.evolve(whole, rest=tree.heirs(cut)[whole.rest])
+    moved = attrs.evolve(whole, rest=tree.nearest_kept(cut)[whole.rest])
     assert moved.auc(taught.valid) == walked.auc(taught.valid)
     assert moved.auc(taught.test) != whole.auc(taught.test)
 

@@ -57,8 +57,8 @@ def shares_of_errors(tree: Tree) -> np.ndarray:
 
 def leaves_of_cut(tree: Tree, nodes) -> frozenset[int]:
     """The leaves that stand, by the numbers of the tree before."""
-    heirs = tree.heirs(nodes)
-    return frozenset(int(v) for v in np.unique(heirs[tree.is_leaf]))
+    nearest_kept = tree.nearest_kept(nodes)
+    return frozenset(int(v) for v in np.unique(nearest_kept[tree.is_leaf]))
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)

@@ -12,7 +12,7 @@ import pytest
 
 from arboretum.api import ConfigError, DataError, Judgement, Verdict
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum.testing import ReproductionSuite
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, judge
@@ -26,8 +26,8 @@ SMALL = Regularized(datasets=("iris", "tic-tac-toe"), seeds=5, seeds_small=5, ti
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryHouse:
-    return RegistryHouse(load_registry())
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from arboretum.kernels import KernelNode
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
-from arboretum_regularized import kernels, literal, reference
+import definition_oracle
+from arboretum_regularized import kernels, reference
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Discrimination, Regularized
 from arboretum_regularized.impurities import Tsallis
@@ -46,7 +47,7 @@ def nodes(draw, **limits):
     asked = draw(st.lists(st.sampled_from(x.tests), max_size=len(x.tests) - 1, unique=True))
     i = draw(st.sampled_from(x.everyone))
     part = x.together(i, asked)
-    tests = list(literal.candidates(x, part, asked))
+    tests = list(definition_oracle.candidates(x, part, asked))
     assume(tests)
     return x, asked, part, draw(st.sampled_from(tests))
 
@@ -56,9 +57,9 @@ def nodes(draw, **limits):
 def test_a_coverage_is_the_function_of_the_tests_on_the_path(case):
     x, asked, part, _ = case
     objects = encoded(x)
-    for name in literal.FUNCTIONS:
+    for name in definition_oracle.FUNCTIONS:
         (component,) = coverages((name,), x.theta)
-        expected = [float(literal.FUNCTIONS[name](x, i, asked)) for i in part]
+        expected = [float(definition_oracle.FUNCTIONS[name](x, i, asked)) for i in part]
         rows = np.array(part)
         assert component.covered(objects, rows) == pytest.approx(expected, abs=CLOSE)
         assert (component.prepare(objects).covered(objects, rows) == component.covered(objects, rows)).all()
@@ -68,7 +69,7 @@ def test_a_coverage_is_the_function_of_the_tests_on_the_path(case):
 @given(instances())
 def test_every_object_starts_uncovered_and_is_covered_by_all_tests(x):
     objects = encoded(x)
-    for component in coverages(literal.FUNCTIONS, x.theta):
+    for component in coverages(definition_oracle.FUNCTIONS, x.theta):
         assert component.covered(objects, np.array(x.everyone)) == pytest.approx(0.0, abs=CLOSE)
         for i in x.everyone:
             assert component.covered(objects, np.array(x.together(i, x.tests))).tolist() == [1.0]
@@ -83,8 +84,8 @@ def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
         criterion = Regularized(lam=lam, theta=float(x.theta), d_term=form)
         tables, node = contingency(x, objects, part, test, criterion, impurity, coverages(family, x.theta))
         found = {name: float(value[0]) for name, value in criterion.terms(tables, node).items()}
-        b, e = literal.balance(x, part, test), literal.efficiency(x, family, part, asked, test)
-        d = literal.discrimination(x, shares(x, impurity), part, test, authors=form is Discrimination.authors)
+        b, e = definition_oracle.balance(x, part, test), definition_oracle.efficiency(x, family, part, asked, test)
+        d = definition_oracle.discrimination(x, shares(x, impurity), part, test, authors=form is Discrimination.authors)
         assert found["B"] == pytest.approx(float(b), abs=CLOSE)
         assert found["E"] == pytest.approx(float(e), abs=CLOSE)
         assert found["D"] == pytest.approx(float(d) if lam else 0.0, abs=CLOSE)
@@ -115,9 +116,9 @@ def test_a_kernel_and_its_twin_give_the_score_of_the_terms(case, family, lam, fo
 
 def slow(kernel):
     """The kernel as plain Python, its helpers, too."""
-    from arboretum.engine.search.slow_form import slow_form
+    from arboretum.engine.search.kernel_check import as_plain_python
 
-    return slow_form(kernel)
+    return as_plain_python(kernel)
 
 
 @settings(deadline=None, max_examples=50)

@@ -18,13 +18,13 @@ from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
-from arboretum_regularized import literal
+import definition_oracle
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.baselines import Balance, ImpurePairs, Weighting
 from arboretum_regularized.criteria import CostBenefit, Discrimination, Regularized, SubmodularRanking
 from arboretum_regularized.guarantee import guarantee_of
 from arboretum_regularized.impurities import Tsallis
-from arboretum_regularized.literal import Instance
+from definition_oracle import Instance
 from arboretum_regularized.stopping import Covered, FewObjects
 
 from instances import instances, problem
@@ -75,7 +75,7 @@ def check(x: Instance, tree: Tree, score) -> None:
     stack = [(0, x.everyone, [])]
     while stack:
         v, part, asked = stack.pop()
-        tests = list(literal.candidates(x, part, asked))
+        tests = list(definition_oracle.candidates(x, part, asked))
         if tree.is_leaf[v]:
             assert x.is_leaf(part) or not tests
             continue
@@ -93,10 +93,10 @@ def z(x, family, lam, impurity, authors=False):
     h = lambda masses: float(impurity.value(np.array([float(m) for m in masses])))  # noqa: E731
 
     def score(part, asked, d):
-        gained = literal.discrimination(x, h, part, d, authors=authors)
+        gained = definition_oracle.discrimination(x, h, part, d, authors=authors)
         if lam == math.inf:
             return gained / x.price[d]
-        regular = literal.balance(x, part, d) + literal.efficiency(x, family, part, asked, d)
+        regular = definition_oracle.balance(x, part, d) + definition_oracle.efficiency(x, family, part, asked, d)
         return (regular + (lam * gained if lam else 0)) / x.price[d]
 
     return score
@@ -194,7 +194,7 @@ def test_a_large_lambda_is_lambda_inf_where_no_two_tests_reduce_impurity_alike(x
         v, part, asked = stack.pop()
         if endless.is_leaf[v]:
             continue
-        found = sorted(literal.discrimination(x, h, part, d) / x.price[d] for d in literal.candidates(x, part, asked))
+        found = sorted(definition_oracle.discrimination(x, h, part, d) / x.price[d] for d in definition_oracle.candidates(x, part, asked))
         assume(len(found) < 2 or found[-1] - found[-2] > 1e-6)
         chosen = int(endless.rule(v).columns[0].removeprefix("t"))
         below = [int(c) for c in endless.children(v) if c >= 0]
@@ -228,11 +228,11 @@ def test_stopping_where_all_are_covered_is_the_papers_leaf_rule(x):
 def test_the_least_increment_is_bounded_from_below(x):
     objects = problem(x, parts_of(None, None, x.theta)).objects
     for family in (("probability", "pairs"), ("probability",), ("pairs",), ("excluded",), ("probability", "excluded")):
-        assume(not all(literal.disjunction(x, family, i, []) == 1 for i in x.everyone))
+        assume(not all(definition_oracle.disjunction(x, family, i, []) == 1 for i in x.everyone))
         coverage = parts_of(None, None, x.theta, family).coverage
         found = guarantee_of(objects, coverage, float(x.theta), 0.0, None)
         assert not found.reason
-        assert found.delta <= float(literal.least_increment(x, family)) * (1 + 1e-9)
+        assert found.delta <= float(definition_oracle.least_increment(x, family)) * (1 + 1e-9)
 
 
 @FEW
@@ -242,10 +242,10 @@ def test_the_greedy_tree_keeps_theorem_1(x, lam, impurity):
     asked: Problem = problem(x, parts)
     tree = grow(asked, Context()).tree
     cost = literal_cost(x, tree)
-    least = float(literal.least_cost(x))
+    least = float(definition_oracle.least_cost(x))
     promise = guarantee_of(asked.objects, parts.coverage, float(x.theta), lam, impurity)
     # exact Δ and ε_h make a tighter promise; it must hold, too
-    delta = float(literal.least_increment(x, ("probability", "pairs"))) if not x.is_leaf(x.everyone) else 1.0
+    delta = float(definition_oracle.least_increment(x, ("probability", "pairs"))) if not x.is_leaf(x.everyone) else 1.0
     tight = 20 * 15 * (1 + math.log(1 / delta) + math.log2(len(x.p)) + lam * exact_eps(x, impurity))
     assert tight <= promise.ratio * (1 + 1e-9)
     assert least <= cost * (1 + 1e-9) and cost <= tight * least * (1 + 1e-9)

@@ -9,7 +9,7 @@ import pytest
 
 from arboretum.api import ConfigError, Verdict, VerificationError, standard_error
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum_regularized import certified, drawn, growth, sweep
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, one_sided
@@ -22,8 +22,8 @@ OURS = Part(UNIT, AUTHORS)
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryHouse:
-    return RegistryHouse(load_registry())
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
 
 
 def of_means(**changed) -> Results:

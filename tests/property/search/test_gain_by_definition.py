@@ -17,7 +17,7 @@ from arboretum.api import Context, ContractError, Family, grow
 from arboretum.engine.search import covering
 from arboretum.engine.search.grow import Growth
 from arboretum.testing.naive import check_tree
-from arboretum.testing.toys import ToyCover, ToyExcluded
+from arboretum.testing.example_components import ToyCover, ToyExcluded
 from arboretum_classic.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parent))

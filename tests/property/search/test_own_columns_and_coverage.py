@@ -29,7 +29,7 @@ from arboretum.engine.why import reasons
 from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.testing.coverage import coverage_of
 from arboretum.testing.naive import check_tree
-from arboretum.testing.toys import ToyCover, ToyExcluded
+from arboretum.testing.example_components import ToyCover, ToyExcluded
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 

@@ -14,7 +14,7 @@ import pytest
 from arboretum.api import Form, param
 from arboretum.engine.certificate import breaks_rule, certified
 from arboretum.engine.run import CERTIFICATE_MB, Budget, Request, fingerprint, fit, run
-from arboretum.engine.telling import repeated
+from arboretum.engine.heartbeat import repeated
 from arboretum.errors import BudgetError, CapabilityError, ConfigError, VerificationError
 from arboretum.interfaces.complexity import value_of
 from arboretum.interfaces.stopping import LeafRule

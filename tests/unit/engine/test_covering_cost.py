@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from arboretum.api import Context, Parts, Problem, VerificationError, grow
-from arboretum.engine.search.covering import covering_cost_of
+from arboretum.engine.search.coverage_state import covering_cost_of
 from arboretum.engine.verify import check_tree, covering_cost, verify
 from arboretum.measure import better, complexities
 from arboretum.model.tree import MISSING_SPLITS
 from arboretum.testing.coverage import covering_cost_of as slow_cost
 from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
-from arboretum.testing.toys import ToyExcluded, ToyReduction
+from arboretum.testing.example_components import ToyExcluded, ToyReduction
 
 
 @attrs.frozen

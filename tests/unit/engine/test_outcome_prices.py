@@ -10,7 +10,7 @@ from arboretum.engine.check import check_prices
 from arboretum.measure import costs_of_rows
 from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import ToyGini, toy_objects, toy_table
-from arboretum.testing.toys import ToyReduction
+from arboretum.testing.example_components import ToyReduction
 
 
 def objects_of(seed: int, raw: bool = False):

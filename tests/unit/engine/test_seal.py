@@ -13,7 +13,7 @@ from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Parts
 from arboretum.model.solution import Solution, Status
 from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
-from arboretum.testing.toys import ToyReduction
+from arboretum.testing.example_components import ToyReduction
 
 
 def writable(array: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import inspect
 import subprocess
 import sys
 
-from arboretum.kernels.marks import criterion_kernel
+from arboretum.kernels.kernel_decorators import criterion_kernel
 
 
 @criterion_kernel
@@ -17,7 +17,7 @@ def first_class(weights, counts, price, extra, node):
 
 def test_a_compiled_loop_stands_where_its_kernel_stands():
     """Anywhere else, inspect would start to read in the middle of something; Python 3.13 raises on half a docstring."""
-    from arboretum.kernels.pointers import compiled
+    from arboretum.kernels.function_pointers import compiled
 
     loop = compiled(first_class).py_func
     assert inspect.getsourcefile(loop) == inspect.getsourcefile(first_class)
@@ -38,7 +38,7 @@ def test_a_file_may_be_imported_by_its_test_and_then_loaded_as_a_plugin(tmp_path
     file, elsewhere = tmp_path / "mine.py", tmp_path / "elsewhere"
     file.write_text(KERNEL)
     elsewhere.mkdir()
-    compile_it = "from arboretum.kernels.pointers import batch_address; assert batch_address(module.second_class) > 0"
+    compile_it = "from arboretum.kernels.function_pointers import batch_address; assert batch_address(module.second_class) > 0"
     load = f"from pathlib import Path; from arboretum.plugin.discovery import import_file; module = import_file(Path({str(file)!r}))"
     for found, folder in (("import mine as module", tmp_path), (load, elsewhere), ("import mine as module", tmp_path)):
         done = subprocess.run(

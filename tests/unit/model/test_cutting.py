@@ -41,7 +41,7 @@ def test_every_row_rests_at_the_first_cut_on_its_way(case):
 def test_heirs_say_where_rows_will_rest(case):
     tree, nodes, _ = case
     ways = ([above for above, _ in tree.path(node)] for node in range(tree.n_nodes))
-    assert tree.heirs(nodes).tolist() == [next((v for v in way if v in nodes), node) for node, way in enumerate(ways)]
+    assert tree.nearest_kept(nodes).tolist() == [next((v for v in way if v in nodes), node) for node, way in enumerate(ways)]
 
 
 @given(cuts())

@@ -43,7 +43,7 @@ def test_the_estimate_covers_what_is_allocated_and_is_not_far_above(engine):
     growth.run("depth")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    estimate = growth_bytes(growth.space, growth.judge, growth.plan, compiled=False)
+    estimate = growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False)
     # the scratch of kernels is not traced; the tree and Python's objects are: some kB per node
     assert estimate / 4 < peak < 1.1 * estimate + 20_000 * 31
 
@@ -66,7 +66,7 @@ def test_many_columns_of_few_rows_are_sorted_which_takes_less_memory_and_gives_t
     wide = encode(np.zeros((30, 0), np.uint8), [], [], generator.random((30, bounded.MANY_COLUMNS)), generator.integers(0, 2, 30))
     problem = problem_of(wide, Reduction(), Gini(), max_depth=3)
     growth = Growth.of(problem, Context(), allow_constant=False)
-    assert growth_bytes(growth.space, growth.judge, growth.plan, compiled=False) < 100 * wide.raw.size + 1_000_000
+    assert growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False) < 100 * wide.raw.size + 1_000_000
     tree = grow(problem, Context(), compiled=False).tree
     monkeypatch.setattr(bounded, "MANY_COLUMNS", 1 << 40)
     assert grow(problem, Context(), compiled=False).tree == tree

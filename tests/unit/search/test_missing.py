@@ -14,7 +14,7 @@ from arboretum.model.rules import Bins, Equals, Threshold, Values
 from arboretum.testing import MissingSuite
 from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import SEEDS, ToyGini, TreeParts, problem_of, toy_table
-from arboretum.testing.toys import ToyExcluded, ToyReduction
+from arboretum.testing.example_components import ToyExcluded, ToyReduction
 from arboretum_basics.methods import Exact, Greedy
 from arboretum_basics.missing import BetterSide
 from arboretum_data.encoding.encoder import Missing, TestsEncoder

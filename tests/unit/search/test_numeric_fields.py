@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.engine.search.judge import numeric_fields
+from arboretum.engine.search.compiled_criterion import numeric_fields
 
 
 class Sort(enum.IntEnum):

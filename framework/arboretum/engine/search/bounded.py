@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.engine.search.coded import nan_score
 from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.histograms import Histograms, flat_memory
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
 from arboretum.engine.search.raw import RawColumns, midpoint
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import binning, bounded, cuts
@@ -62,7 +62,7 @@ class BoundedEngine(RawColumns):
         where = (self._codes_flat, width, 1, np.arange(width), np.arange(width + 1) * 256)
         self._histograms = Histograms(workspace, where)
 
-    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+    def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         weights, counts = self._histograms.tables(cell)
         rows = space.rows[cell.low : cell.high]
@@ -72,8 +72,8 @@ class BoundedEngine(RawColumns):
             f, b, low, high, side, score = bounded.best_bounded(
                 weights, counts, *where, self._fine, self._is_fine, self._edges, rows, stats.short_label, stats.weight,
                 stats.count, stats.unit, self._many, dropped, price, space.min_leaf, space.min_weight, self._gap,
-                CROWD, PIECE << max(0, stats.n_classes - 2), judge.batch, judge.scalars(node), judge.params,
-                judge.impurity_at, TIE_TOLERANCE, judge.tie_floor(node),
+                CROWD, PIECE << max(0, stats.n_classes - 2), scorer.batch, scorer.scalars(node), scorer.params,
+                scorer.impurity_at, TIE_TOLERANCE, scorer.tie_floor(node),
             )  # fmt: skip
             if f < 0:
                 return None
@@ -82,7 +82,7 @@ class BoundedEngine(RawColumns):
             dtype = self._flat.dtype.type
             threshold = midpoint(dtype(low), dtype(high))
             if side == NAN_SCORE:
-                raise nan_score(judge, self._features[f].rule(threshold))
+                raise nan_score(scorer, self._features[f].rule(threshold))
             if dtype(high) > dtype(low) + self._gap:
                 break
             dropped[f, b] = True  # neighbours on both sides of the bin's edge are too close to be separated here
@@ -90,7 +90,7 @@ class BoundedEngine(RawColumns):
         cell.memo[self] = threshold
         return Candidate(self, f, b, side, float(price[f]), float(score), place)
 
-    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+    def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         msg = "this engine lists no candidates; the presorted one does"
         raise NotImplementedError(msg)
 

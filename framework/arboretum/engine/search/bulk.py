@@ -16,8 +16,8 @@ import numpy as np
 
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.coded import FAMILY
-from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, hang, rules_and_levels
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
+from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, attach, rules_and_levels
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.errors import CapabilityError, ContractError, VerificationError
@@ -65,13 +65,13 @@ class Judges:
         """
         none = np.zeros(0)
         classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
-        judges = [Judge.of(criterion, impurity, classes, seed, coverage) for criterion, impurity in pairs]
-        for judge in judges:
-            name = component_name(judge.criterion)
-            if judge.by_class:
+        judges = [CompiledCriterion.of(criterion, impurity, classes, seed, coverage) for criterion, impurity in pairs]
+        for scorer in judges:
+            name = component_name(scorer.criterion)
+            if scorer.by_class:
                 msg = f"bulk growth adds up one column: criterion {name!r} has one per class here; use method=greedy"
                 raise CapabilityError(msg)
-            if not judge.in_kernel_form:
+            if not scorer.in_kernel_form:
                 msg = f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy"
                 raise CapabilityError(msg)
         counting = {bool(getattr(j.criterion, "counts_objects", False)) for j in judges}
@@ -79,8 +79,8 @@ class Judges:
             msg = "bulk growth takes criteria together that count alike (objects or rows, a column or none); call it once per sort"
             raise CapabilityError(msg)
         params = np.zeros((len(judges), max((len(j.params) for j in judges), default=0)))
-        for k, judge in enumerate(judges):
-            params[k, : len(judge.params)] = judge.params
+        for k, scorer in enumerate(judges):
+            params[k, : len(scorer.params)] = scorer.params
         return Judges(
             tuple(f"{component_name(j.criterion)}/{component_name(j.impurity)}" for j in judges),
             np.array([j.batch for j in judges], np.int64),
@@ -175,7 +175,7 @@ class Forest:
         """Tree k in full, as a run would return it."""
         low, high = self.start[k], self.start[k + 1]
         stats = Statistics.of(objects)
-        root, _ = hang(
+        root, _ = attach(
             None, self.integers[:, low:high], self.floats[:, low:high], self.weights[low:high], self.n_rows[low:high],
             stats, objects.features, layout, {},
         )  # fmt: skip
@@ -190,7 +190,7 @@ def grow_many(
     limits: Limits | None = None,
     rule: LeafRule | None = None,
 ) -> Forest:
-    """Grow one tree per judge over the same objects.
+    """Grow one tree per scorer over the same objects.
 
     stopping : leaf rules that look at objects alone, with their limits; or give ``limits`` and ``rule`` themselves.
     Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion returns NaN or +inf.

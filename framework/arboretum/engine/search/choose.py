@@ -9,35 +9,35 @@ import numpy as np
 
 from arboretum.engine.search.coded import better, nan_score
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, branch_prices
-from arboretum.engine.search.covering import Covering
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, checked_array, component_name
+from arboretum.engine.search.coverage_state import CoverageState
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, checked_array, component_name
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.model.encoded import Node, Prices
 
 
-def choose(engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge, space: Workspace) -> Candidate | None:
+def choose(engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> Candidate | None:
     """The admissible test with the highest score; among equal scores the lowest test; None if there is none."""
-    prepare_columns(cell, node, judge, space)
-    if judge.listing:
-        return _choose_listed(engines, cell, node, judge, space)
+    prepare_columns(cell, node, scorer, space)
+    if scorer.listing:
+        return _choose_listed(engines, cell, node, scorer, space)
     best: Candidate | None = None
     for engine in engines:
-        found = engine.best(cell, node, judge)
+        found = engine.best(cell, node, scorer)
         if found is not None:
-            best = found if best is None else better(best, found, judge.tie_floor(node))
+            best = found if best is None else better(best, found, scorer.tie_floor(node))
     if best is not None and best.score == np.inf:
-        raise infinite_score(judge, best.engine.rule(cell, best).describe())
+        raise infinite_score(scorer, best.engine.rule(cell, best).describe())
     return best
 
 
-def prepare_columns(cell: Cell, node: Node, judge: Judge, space: Workspace) -> None:
+def prepare_columns(cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> None:
     """Ask the criterion for its own columns of the node's objects."""
-    if judge.has_columns:
+    if scorer.has_columns:
         rows = space.rows[cell.low : cell.high].astype(np.int64)
-        found = judge.columns(node, space.objects, rows)
-        if cell.depth == 0 and not judge.column_at:
-            check_steady(judge, "columns", found, judge.columns(node, space.objects, rows))
+        found = scorer.columns(node, space.objects, rows)
+        if cell.depth == 0 and not scorer.column_at:
+            check_steady(scorer, "columns", found, scorer.columns(node, space.objects, rows))
         space.set_extra(rows, found)
 
 
@@ -48,28 +48,28 @@ A NumPy criterion costs some 50 µs per call whatever the number of tests; a sma
 """
 
 
-def listed(engines: Sequence[Engine], cell: Cell, judge: Judge, space: Workspace) -> Iterator[Block]:
+def listed(engines: Sequence[Engine], cell: Cell, scorer: CompiledCriterion, space: Workspace) -> Iterator[Block]:
     """All candidates of a node with their tables, block by block, numbered through."""
     first = 0
-    rows = space.rows[cell.low : cell.high].astype(np.int64) if judge.wants_gain else None
-    before = None if rows is None else space.covering.visit(rows)
-    prices = space.prices.at(cell.asked, cell.paid) if getattr(judge.criterion, "needs_outcome_prices", False) else None
+    rows = space.rows[cell.low : cell.high].astype(np.int64) if scorer.wants_gain else None
+    before = None if rows is None else space.coverage_state.visit(rows)
+    prices = space.prices.at(cell.asked, cell.paid) if getattr(scorer.criterion, "needs_outcome_prices", False) else None
     for engine in engines:
         size = 0
-        for block in merged(engine.blocks(cell, judge, first)):
+        for block in merged(engine.blocks(cell, scorer, first)):
             size += block.tables.n_tests
             if prices is not None:
                 block = _with_prices(block, cell, prices)
-            yield block if rows is None else _with_gain(block, cell, rows, before, space.covering)
+            yield block if rows is None else _with_gain(block, cell, rows, before, space.coverage_state)
         first += size
 
 
-def _with_gain(block: Block, cell: Cell, rows: np.ndarray, before: np.ndarray, covering: Covering) -> Block:
+def _with_gain(block: Block, cell: Cell, rows: np.ndarray, before: np.ndarray, coverage_state: CoverageState) -> Block:
     """The same tests with what each adds to the coverage of its outcomes' objects."""
     n_outcomes = block.tables.weights.shape[1]
     n_tests = block.tables.n_tests
     outcomes = (block.engine.outcomes(cell, block.candidate(i, np.nan)) for i in range(n_tests))
-    gain = covering.gains(rows, before, outcomes, n_tests, n_outcomes)
+    gain = coverage_state.gains(rows, before, outcomes, n_tests, n_outcomes)
     return attrs.evolve(block, tables=attrs.evolve(block.tables, gain=gain))
 
 
@@ -116,44 +116,44 @@ def _joined(blocks: list[Block]) -> Block:
     return Block(blocks[0].engine, whole, *(join(name, blocks) for name in ("feature", "index", "side")))
 
 
-def scored(block: Block, cell: Cell, node: Node, judge: Judge) -> np.ndarray:
+def scored(block: Block, cell: Cell, node: Node, scorer: CompiledCriterion) -> np.ndarray:
     """float64[tests]: the criterion's scores of a block; raises ContractError on NaN, naming the test."""
-    scores = judge.score(block.tables, node)
+    scores = scorer.score(block.tables, node)
     if cell.depth == 0 and 0 in block.tables.test[:1]:
-        check_steady(judge, "score", scores, judge.score(block.tables, node))
+        check_steady(scorer, "score", scores, scorer.score(block.tables, node))
     bad = np.flatnonzero(np.isnan(scores))
     if len(bad):
-        raise nan_score(judge, block.engine.rule(cell, block.candidate(int(bad[0]), np.nan)))
+        raise nan_score(scorer, block.engine.rule(cell, block.candidate(int(bad[0]), np.nan)))
     if np.isposinf(scores).any():
         rule = block.engine.rule(cell, block.candidate(int(scores.argmax()), np.inf))
-        raise infinite_score(judge, rule.describe())
+        raise infinite_score(scorer, rule.describe())
     return scores
 
 
-def check_steady(judge: Judge, method: str, first: np.ndarray, again: np.ndarray) -> None:
+def check_steady(scorer: CompiledCriterion, method: str, first: np.ndarray, again: np.ndarray) -> None:
     """Raise ContractError when the same question is answered in two ways.  Asked once per growth, at its root."""
     if not np.array_equal(first, again, equal_nan=True):
         msg = (
-            f"criterion {component_name(judge.criterion)!r}: {method} answers the same question in two ways, so that no run could be "
+            f"criterion {component_name(scorer.criterion)!r}: {method} answers the same question in two ways, so that no run could be "
             "repeated; draw by with_seed(seed) and tables.test alone, and keep nothing between calls"
         )
         raise ContractError(msg)
 
 
-def infinite_score(judge: Judge, test: str) -> ContractError:
+def infinite_score(scorer: CompiledCriterion, test: str) -> ContractError:
     """+∞ beats every test and ties with itself only: it is a mistake, most often a division by zero."""
-    msg = f"criterion {component_name(judge.criterion)!r} scored {test!r} with +inf; return a finite score, or −inf to refuse it"
+    msg = f"criterion {component_name(scorer.criterion)!r} scored {test!r} with +inf; return a finite score, or −inf to refuse it"
     return ContractError(msg)
 
 
 def _choose_listed(
-    engines: Sequence[Engine], cell: Cell, node: Node, judge: Judge, space: Workspace
+    engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Candidate | None:
-    found = ((block, scored(block, cell, node, judge)) for block in listed(engines, cell, judge, space))
-    if hasattr(judge.criterion, "settle"):
-        found = _settled(list(found), node, judge)
+    found = ((block, scored(block, cell, node, scorer)) for block in listed(engines, cell, scorer, space))
+    if hasattr(scorer.criterion, "settle"):
+        found = _settled(list(found), node, scorer)
     best: Candidate | None = None
-    floor = judge.tie_floor(node)
+    floor = scorer.tie_floor(node)
     for block, scores in found:
         if len(scores) == 0 or (highest := scores.max()) == -np.inf:
             continue
@@ -165,20 +165,20 @@ def _choose_listed(
     return best
 
 
-def _settled(found: list[tuple[Block, np.ndarray]], node: Node, judge: Judge) -> list[tuple[Block, np.ndarray]]:
+def _settled(found: list[tuple[Block, np.ndarray]], node: Node, scorer: CompiledCriterion) -> list[tuple[Block, np.ndarray]]:
     """Let the criterion look at all scores of the node at once, in the order of ``tables.test``."""
     if not found:
         return found
     number = np.concatenate([block.tables.test for block, _ in found])
     scores = np.empty(len(number))
     scores[number] = np.concatenate([s for _, s in found])
-    parts = [judge.terms(block.tables, node) for block, _ in found]
+    parts = [scorer.terms(block.tables, node) for block, _ in found]
     terms = {}
     for name in parts[0]:
         terms[name] = np.empty(len(number))
         terms[name][number] = np.concatenate([part[name] for part in parts])
-    name = component_name(judge.criterion)
-    scores = checked_array(judge.criterion.settle(scores, terms, node), len(number), f"criterion {name!r}: settle")
+    name = component_name(scorer.criterion)
+    scores = checked_array(scorer.criterion.settle(scores, terms, node), len(number), f"criterion {name!r}: settle")
     if np.isnan(scores).any():
         msg = f"criterion {name!r}: settle returned NaN; return −inf to refuse a test"
         raise ContractError(msg)

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
@@ -90,7 +90,7 @@ class TableEngine:
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
         return self._rule(cell, candidate.feature, candidate.index)
 
-    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+    def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         best: Candidate | None = None
         for view in self._views(cell):
             feature, index, side = view.listed(self._space)
@@ -99,16 +99,16 @@ class TableEngine:
             at, score = kernels.best_test(
                 view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing, view.price_offset,
                 view.prices, view.free, feature, index, side, view.arity()[feature],
-                judge.batch, judge.scalars(node), judge.params, judge.impurity_at, TIE_TOLERANCE, judge.tie_floor(node),
+                scorer.batch, scorer.scalars(node), scorer.params, scorer.impurity_at, TIE_TOLERANCE, scorer.tie_floor(node),
             )  # fmt: skip
             if at == kernels.NOTHING:
                 continue
             if at == kernels.NAN_SCORE:
                 f, i, _ = view.outside(*(a[int(score) : int(score) + 1] for a in (feature, index, side)))
-                raise nan_score(judge, self._rule(cell, int(f[0]), int(i[0])))
+                raise nan_score(scorer, self._rule(cell, int(f[0]), int(i[0])))
             outer = view.outside(feature[at : at + 1], index[at : at + 1], side[at : at + 1])
             found = self._candidate(view, feature[at], index[at], outer, score)
-            best = found if best is None else better(best, found, judge.tie_floor(node))
+            best = found if best is None else better(best, found, scorer.tie_floor(node))
         return best
 
     def _candidate(self, view: View, feature: int, index: int, outer: tuple[np.ndarray, ...], score: float) -> Candidate:
@@ -116,7 +116,7 @@ class TableEngine:
         price = 0.0 if view.free[feature] else float(view.prices[view.price_offset[feature] + index])
         return Candidate(self, f, i, side, price, float(score), (self.position(f), self.rank, f, i))
 
-    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+    def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         for view in self._views(cell):
             feature, index, side = view.listed(self._space)
             arity = view.arity()[feature] if len(feature) else np.zeros(0, np.int32)
@@ -131,7 +131,7 @@ class TableEngine:
                     weights, counts, extra, price,
                 )  # fmt: skip
                 outer = view.outside(feature[some], index[some], side[some])
-                yield Block(self, judge.tables(weights, counts, price, extra, first + some), *outer)
+                yield Block(self, scorer.tables(weights, counts, price, extra, first + some), *outer)
             first += len(feature)
 
 
@@ -261,9 +261,9 @@ def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
     return other if other.score > best.score + max(TIE_TOLERANCE * abs(best.score), floor) else best
 
 
-def nan_score(judge: Judge, rule: TestRule) -> ContractError:
+def nan_score(scorer: CompiledCriterion, rule: TestRule) -> ContractError:
     """The error for a criterion that returned NaN."""
-    name = component_name(judge.criterion)
+    name = component_name(scorer.criterion)
     return ContractError(f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to refuse a test")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.contract import Cell
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.engine.search.subtree import MOST_ENTRIES, MOST_ENTRIES_IN_TIME
@@ -97,7 +97,7 @@ class CodedSubtrees:
     """What stays the same over all subtrees of a growth."""
 
     space: Workspace
-    judge: Judge
+    scorer: CompiledCriterion
     limits: Limits
     most_entries: int
     _layout: Layout
@@ -107,7 +107,7 @@ class CodedSubtrees:
     _names: dict[tuple[int, int], TestRule] = attrs.field(factory=dict)
 
     @staticmethod
-    def of(problem: Problem, space: Workspace, judge: Judge, timed: bool) -> CodedSubtrees:
+    def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, timed: bool) -> CodedSubtrees:
         """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.   timed : there is a deadline."""
         objects, limits, rule = problem.objects, problem.parts.limits(), leaf_rule_of(problem.parts)
         total = float(space.statistics.weight.sum())
@@ -116,10 +116,10 @@ class CodedSubtrees:
         )
         most = MOST_ENTRIES_IN_TIME if timed else MOST_ENTRIES
         layout = Layout.of(objects.features, space.prices.tests)
-        addresses = (np.array([at], np.int64) for at in (judge.batch, judge.impurity_at, judge.column_at))
+        addresses = (np.array([at], np.int64) for at in (scorer.batch, scorer.impurity_at, scorer.column_at))
         batch, impurity, column = addresses
-        one = batch, judge.params[None], impurity, column
-        return CodedSubtrees(space, judge, limits, most, layout, rules, levels, one)
+        one = batch, scorer.params[None], impurity, column
+        return CodedSubtrees(space, scorer, limits, most, layout, rules, levels, one)
 
     def takes(self, cell: Cell, node: Node) -> bool:
         """Whether the kernel is allowed, and expected to be faster."""
@@ -163,7 +163,7 @@ class CodedSubtrees:
             room *= 4  # tests with one outcome make chains
         if n == FOUND_NAN:
             return -1
-        return hang(
+        return attach(
             root, integers[:, :n], floats[:, :n], weights[:n].copy(),
             n_rows[:n] if len(each) else counts[:n].sum(axis=1), stats, space.objects.features, self._layout, self._names,
         )[1]  # fmt: skip
@@ -177,7 +177,7 @@ class CodedSubtrees:
         return np.array(cell.used, np.int64), paid
 
 
-def hang(
+def attach(
     root: Grown | None, integers: np.ndarray, floats: np.ndarray, weights: np.ndarray, count: np.ndarray,
     stats: Statistics, features: tuple[Any, ...], layout: Layout, names: dict[tuple[int, int], TestRule],
 ) -> tuple[Grown, int]:  # fmt: skip

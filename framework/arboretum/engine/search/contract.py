@@ -17,7 +17,7 @@ from arboretum.model.encoded import Node, Prices, Tables
 from arboretum.model.rules import TestRule
 
 if TYPE_CHECKING:
-    from arboretum.engine.search.judge import Judge
+    from arboretum.engine.search.compiled_criterion import CompiledCriterion
 
 NO_SIDE = -1
 """The node has no row whose value is missing, so that the test needs not send any."""
@@ -89,14 +89,14 @@ class Engine(Protocol):
 
     rank: int
 
-    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+    def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         """The best admissible candidate by a criterion in kernel form; None if there is none.
 
         Raises ContractError when the criterion returns NaN.
         """
         ...
 
-    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+    def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         """All candidates with their tables, in blocks of bounded size; ``tables.test`` counts from ``first``."""
         ...
 

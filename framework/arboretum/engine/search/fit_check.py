@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.engine.search.judge import Judge, component_name
-from arboretum.engine.search.slow_form import check_kernels
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
+from arboretum.engine.search.kernel_check import check_kernels
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError
 from arboretum.interfaces.capability import Capability, as_capabilities
@@ -16,7 +16,7 @@ from arboretum.model.encoded import Encoded, Family
 from arboretum.model.table import ColumnKind
 
 
-def check_parts(problem: Problem, judge: Judge, statistics: Statistics, allow_constant: bool = False) -> None:
+def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statistics, allow_constant: bool = False) -> None:
     """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination.
 
     Raises ContractError when a kernel reads beyond an array, or compiled answers something else than as plain Python.
@@ -25,37 +25,37 @@ def check_parts(problem: Problem, judge: Judge, statistics: Statistics, allow_co
     if not objects.features and not objects.raw_features:
         msg = "the encoder left no feature to test; choose another encoder"
         raise CapabilityError(msg)
-    for part in (judge.criterion, judge.impurity):
+    for part in (scorer.criterion, scorer.impurity):
         _check_task(part, statistics)
-    if hasattr(judge.impurity, "of_values"):
-        name = component_name(judge.impurity)
+    if hasattr(scorer.impurity, "of_values"):
+        name = component_name(scorer.impurity)
         if objects.features:
             raise CapabilityError(_needs_raw(name, objects))
-        if not getattr(judge.criterion, "reads_prefix_costs", False):
-            msg = f"criterion {component_name(judge.criterion)!r} cannot use impurity {name!r}; choose criterion=reduction"
+        if not getattr(scorer.criterion, "reads_prefix_costs", False):
+            msg = f"criterion {component_name(scorer.criterion)!r} cannot use impurity {name!r}; choose criterion=reduction"
             raise CapabilityError(msg)
     if problem.parts.predicate is not None:
-        _check_predicate(problem, judge, allow_constant)
+        _check_predicate(problem, scorer, allow_constant)
     arity = max((f.arity for f in objects.features if f.family is Family.multiway), default=2)
-    if arity > 2 and two_outcomes_only(judge):
-        msg = f"criterion {component_name(judge.criterion)!r} scores two outcomes only; choose a binary encoder"
+    if arity > 2 and two_outcomes_only(scorer):
+        msg = f"criterion {component_name(scorer.criterion)!r} scores two outcomes only; choose a binary encoder"
         raise CapabilityError(msg)
-    _check_limits(problem, judge, statistics)
-    _check_prices(problem, judge)
-    check_kernels(judge, objects, statistics)
+    _check_limits(problem, scorer, statistics)
+    _check_prices(problem, scorer)
+    check_kernels(scorer, objects, statistics)
 
 
-def two_outcomes_only(judge: Judge) -> bool:
+def two_outcomes_only(scorer: CompiledCriterion) -> bool:
     """Whether the criterion declares capabilities, and multiway tests are not among them."""
-    declared = _declared(judge.criterion)
+    declared = _declared(scorer.criterion)
     return bool(declared) and Capability.multiway not in declared
 
 
-def _check_predicate(problem: Problem, judge: Judge, allow_constant: bool) -> None:
+def _check_predicate(problem: Problem, scorer: CompiledCriterion, allow_constant: bool) -> None:
     """Tests made at the node read raw values: those of an object must be one, and not be needed in sorted order."""
     objects, name = problem.objects, component_name(problem.parts.predicate)
-    if judge.prefix:
-        msg = f"impurity {component_name(judge.impurity)!r} is summed along sorted columns; with predicate {name!r} choose impurity=variance"
+    if scorer.prefix:
+        msg = f"impurity {component_name(scorer.impurity)!r} is summed along sorted columns; with predicate {name!r} choose impurity=variance"
         raise CapabilityError(msg)
     if allow_constant:
         msg = f"predicate {name!r} makes its tests at the node, where constant ones never compete; leave method.allow_constant out"
@@ -75,13 +75,13 @@ def _check_predicate(problem: Problem, judge: Judge, allow_constant: bool) -> No
             raise CapabilityError(msg)
 
 
-def _check_prices(problem: Problem, judge: Judge) -> None:
+def _check_prices(problem: Problem, scorer: CompiledCriterion) -> None:
     """A score that divides by the price needs prices above 0, also of tests that are asked again."""
-    if not getattr(judge.criterion, "divides_by_price", False):
+    if not getattr(scorer.criterion, "divides_by_price", False):
         return
     objects = problem.objects
     every = frozenset(feature.column for feature in (*objects.features, *objects.raw_features))
-    name, prices = component_name(judge.criterion), problem.prices.at(every)  # the cheapest of a path
+    name, prices = component_name(scorer.criterion), problem.prices.at(every)  # the cheapest of a path
     owner = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
     asked = [*zip(owner, prices.tests.tolist(), strict=True)]
     asked += zip((feature.column for feature in objects.raw_features), prices.raw.tolist(), strict=True)
@@ -97,12 +97,12 @@ def _check_prices(problem: Problem, judge: Judge) -> None:
         raise CapabilityError(msg)
 
 
-def _check_limits(problem: Problem, judge: Judge, statistics: Statistics) -> None:
+def _check_limits(problem: Problem, scorer: CompiledCriterion, statistics: Statistics) -> None:
     """Tables of objects cannot say how many rows a branch has; a limit must not change its meaning in silence."""
     least = problem.parts.limits().min_leaf
     if len(statistics.n_rows) and least > 1:
         msg = (
-            f"criterion {component_name(judge.criterion)!r} counts objects, and some stand for several rows, so min_leaf={least} "
+            f"criterion {component_name(scorer.criterion)!r} counts objects, and some stand for several rows, so min_leaf={least} "
             "(rows) cannot be held; use stopping.standard.min_mass (a share of the weight), or encoder.coalesce=none"
         )
         raise CapabilityError(msg)

@@ -18,9 +18,9 @@ from arboretum.engine.search.choose import choose
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.coded_subtree import CodedSubtrees
 from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
-from arboretum.engine.search.covering import Covering
+from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
-from arboretum.engine.search.judge import Judge, component_name
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.made import MadeEngine
 from arboretum.engine.search.memory import check_memory
 from arboretum.engine.search.plan import BINNED, CODED, MADE, SORTED, Plan
@@ -67,7 +67,7 @@ def grow(
     if problem.parts.by_shares:
         return grow_by_shares(problem, context, order, allow_constant)
     growth = Growth.of(problem, context, allow_constant, order)
-    check_memory(growth.space, growth.judge, growth.plan, compiled, context.memory_bytes)
+    check_memory(growth.space, growth.scorer, growth.plan, compiled, context.memory_bytes)
     if compiled:
         growth.use_subtrees()
     root = growth.run(order)
@@ -92,7 +92,7 @@ class Growth:
     problem: Problem
     context: Context
     space: Workspace
-    judge: Judge
+    scorer: CompiledCriterion
     plan: Plan
     limits: Any
     total_mass: float
@@ -102,34 +102,34 @@ class Growth:
     stopped: bool = False
     refused: int = 0
     settled: int = 0
-    spoke: float = attrs.field(factory=time.monotonic)
+    last_report: float = attrs.field(factory=time.monotonic)
 
     @staticmethod
     def of(problem: Problem, context: Context, allow_constant: bool, order: str = "depth") -> Growth:
         """Prepare a growth: components checked and compiled, its way decided."""
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
-        judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
-        check_parts(problem, judge, statistics, allow_constant)
+        scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
+        check_parts(problem, scorer, statistics, allow_constant)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
-        plan = Plan.of(problem, space, judge, order, context.deadline is not None)
-        growth = Growth(problem, context, space, judge, plan, limits, float(statistics.weight.sum()))
-        space.covering = Covering.of(parts.coverage, objects, growth.report)
+        plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
+        growth = Growth(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
+        space.coverage_state = CoverageState.of(parts.coverage, objects, growth.report)
         return growth
 
     def use_subtrees(self) -> None:
         """Grow small nodes by a kernel, where the plan has one."""
         if self.plan.kernel:
             kind = Subtrees if self.plan.kernel == "raw" else CodedSubtrees
-            self.subtrees = kind.of(self.problem, self.space, self.judge, self.context.deadline is not None)
+            self.subtrees = kind.of(self.problem, self.space, self.scorer, self.context.deadline is not None)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """Opened when a node needs them: raw columns are sorted or binned then."""
         make = {
             CODED: CodedEngine, BINNED: BoundedEngine, SORTED: PresortedEngine,
-            MADE: lambda space: MadeEngine(space, self.problem.parts.predicate, self.context.seed, two_outcomes_only(self.judge)),
+            MADE: lambda space: MadeEngine(space, self.problem.parts.predicate, self.context.seed, two_outcomes_only(self.scorer)),
         }  # fmt: skip
         return tuple(make[name](self.space) for name in self.plan.engines)
 
@@ -154,7 +154,7 @@ class Growth:
         statistics = self.space.statistics
         weights, counts = statistics.totals(rows)
         mass = float(weights[0] if statistics.moments else weights.sum())
-        impurity = self.judge.node_impurity(weights, statistics, rows)
+        impurity = self.scorer.node_impurity(weights, statistics, rows)
         sizes = statistics.rows_in(rows, counts), len(rows)
         node = Node(weights, counts, mass, self.total_mass, impurity, cell.depth, self.coverage_of(rows), *sizes)
         cell.wanted = not self.is_leaf(cell, node, rows)
@@ -163,19 +163,19 @@ class Growth:
 
     def coverage_of(self, rows: np.ndarray) -> float:
         """``node.coverage``, where somebody looks at it."""
-        covering, rules = self.space.covering, self.problem.parts.stopping
-        if covering is None or not (self.judge.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)):
+        coverage_state, rules = self.space.coverage_state, self.problem.parts.stopping
+        if coverage_state is None or not (self.scorer.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)):
             return 0.0
         rows = rows.astype(np.int64)
-        return covering.mean(rows, covering.visit(rows))
+        return coverage_state.mean(rows, coverage_state.visit(rows))
 
     def leaf_value(self, weights: np.ndarray, rows: np.ndarray) -> float:
         """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the weighted mean."""
         statistics = self.space.statistics
         if not statistics.moments:
             return math.nan
-        if hasattr(self.judge.impurity, "leaf_value"):
-            value = self.judge.impurity.leaf_value(statistics.y[rows], statistics.weight[rows])
+        if hasattr(self.scorer.impurity, "leaf_value"):
+            value = self.scorer.impurity.leaf_value(statistics.y[rows], statistics.weight[rows])
         else:
             value = weights[1] / weights[0]
         return float(value) + statistics.shift
@@ -196,10 +196,10 @@ class Growth:
         """Choose the node's test, if it may have one."""
         if not item.cell.wanted or self.late() or self.finish(item):
             return
-        candidate = choose(self.engines, item.cell, item.node, self.judge, self.space)
+        candidate = choose(self.engines, item.cell, item.node, self.scorer, self.space)
         least = self.limits.min_decrease
         # above it by more than ties: a gain of 0 is often 1e-17 once it is summed
-        if candidate is not None and (least is None or candidate.score > least + self.judge.tie_floor(item.node)):
+        if candidate is not None and (least is None or candidate.score > least + self.scorer.tie_floor(item.node)):
             item.candidate = candidate
 
     def finish(self, item: Open) -> bool:
@@ -275,9 +275,9 @@ class Growth:
     def report(self) -> None:
         """Tell of progress, at most twice a second."""
         now = time.monotonic()
-        if now - self.spoke > 0.5:
-            self.spoke = now
-            how = ", scoring by the definition of coverage, which has no kernel here" if self.judge.sums_gain else ""
+        if now - self.last_report > 0.5:
+            self.last_report = now
+            how = ", scoring by the definition of coverage, which has no kernel here" if self.scorer.sums_gain else ""
             self.context.progress(self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}")
 
     def notes(self, order: str, compiled: bool) -> tuple[str, ...]:
@@ -289,7 +289,7 @@ class Growth:
             found.append(
                 f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test gains; method.order=best spends them by gain"
             )
-        if self.judge.sums_gain and self.judge.kernel is None:
+        if self.scorer.sums_gain and self.scorer.kernel is None:
             parts = self.problem.parts
             coverage, impurity = ", ".join(map(component_name, parts.coverage)), component_name(parts.impurity)
             found.append(

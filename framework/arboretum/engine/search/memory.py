@@ -5,7 +5,7 @@ from __future__ import annotations
 from arboretum.engine.search import raw, subtree
 from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.histograms import KEEP_BYTES
-from arboretum.engine.search.judge import Judge
+from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.made import OUTCOMES_AT_ONCE
 from arboretum.engine.search.plan import BINNED, MADE, Plan
 from arboretum.engine.search.workspace import Workspace
@@ -23,12 +23,12 @@ TESTS = 1024
 """Tests that a predicate is taken to make at a node."""
 
 
-def check_memory(space: Workspace, judge: Judge, plan: Plan, compiled: bool, memory_bytes: int | None) -> None:
+def check_memory(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool, memory_bytes: int | None) -> None:
     """Raise BudgetError, naming need, budget and the way out, where the budget (bytes; None: none) is too small.
 
     compiled : subtrees may be grown inside a kernel.
     """
-    if memory_bytes is None or (need := growth_bytes(space, judge, plan, compiled)) <= memory_bytes:
+    if memory_bytes is None or (need := growth_bytes(space, scorer, plan, compiled)) <= memory_bytes:
         return
     msg = (
         f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than budget.memory_mb={memory_bytes / 1e6:g};"
@@ -37,7 +37,7 @@ def check_memory(space: Workspace, judge: Judge, plan: Plan, compiled: bool, mem
     raise BudgetError(msg)
 
 
-def growth_bytes(space: Workspace, judge: Judge, plan: Plan, compiled: bool) -> int:
+def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool) -> int:
     """Bytes of the largest arrays; the encoded table and the tree are not among them, the tables of a NumPy criterion are."""
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
@@ -61,7 +61,7 @@ def growth_bytes(space: Workspace, judge: Judge, plan: Plan, compiled: bool) -> 
             columns += sum(f.n_bins if f.family is Family.equals else 1 for f in objects.features)
             entries = min(n * columns, subtree.MOST_ENTRIES)
             need += entries * (size + 4 + (size if objects.features else 0)) + 2 * min(n, entries // columns) * (110 + entry + 2 * size)
-    if judge.listing:
+    if scorer.listing:
         need += min(raw.BLOCK_ENTRIES, 2 * max(1, objects.n_tests, n) * stats.width) * 16
     return int(need)
 

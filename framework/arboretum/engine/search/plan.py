@@ -12,7 +12,7 @@ import attrs
 
 from arboretum.engine.search import bounded
 from arboretum.engine.search.coded import WIDE
-from arboretum.engine.search.judge import Judge, component_name
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule
@@ -42,15 +42,15 @@ class Plan:
     no_bins: tuple[str, ...]
 
     @staticmethod
-    def of(problem: Problem, space: Workspace, judge: Judge, order: str, timed: bool) -> Plan:
+    def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool) -> Plan:
         """Decide.   timed : there is a deadline."""
         objects, parts = problem.objects, problem.parts
         if parts.predicate is not None:
             return Plan((MADE,), "", (f"predicate {component_name(parts.predicate)} makes its tests at each node",), ())
-        no_bins = tuple(_no_bins(space, judge)) if objects.raw_features else ()
+        no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         engines = ([CODED] if objects.features else []) + raw
-        no_kernel = tuple(_no_kernel(problem, space, judge, order, timed))
+        no_kernel = tuple(_no_kernel(problem, space, scorer, order, timed))
         return Plan(tuple(engines), "" if no_kernel else "raw" if objects.raw_features else "coded", no_kernel, no_bins)
 
     @property
@@ -66,19 +66,19 @@ class Plan:
         return (way + " and ".join(self.engines), *slower, *(f"no bins: {reason}" for reason in self.no_bins))
 
 
-def _no_kernel(problem: Problem, space: Workspace, judge: Judge, order: str, timed: bool) -> Iterator[str]:
+def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool) -> Iterator[str]:
     """Why no kernel grows subtrees."""
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
-    criterion, impurity = f"criterion {component_name(judge.criterion)}", f"impurity {component_name(judge.impurity)}"
-    if judge.kernel is None:
+    criterion, impurity = f"criterion {component_name(scorer.criterion)}", f"impurity {component_name(scorer.impurity)}"
+    if scorer.kernel is None:
         yield f"{criterion} has no kernel"
-    elif judge.listing:
+    elif scorer.listing:
         yield f"{criterion} settles a score by those of all candidates"
-    elif judge.has_columns and (objects.raw_features or not judge.column_at or judge.by_class):
+    elif scorer.has_columns and (objects.raw_features or not scorer.column_at or scorer.by_class):
         yield f"{criterion} adds up columns of its own"
-    if judge.prefix or hasattr(judge.impurity, "leaf_value"):
+    if scorer.prefix or hasattr(scorer.impurity, "leaf_value"):
         yield f"{impurity} is computed from the values of a node"
-    elif judge.impurity is not None and not judge.compiled_impurity:
+    elif scorer.impurity is not None and not scorer.compiled_impurity:
         yield f"{impurity} has no kernel"
     if not space.prices.fixed:
         yield "prices depend on the path or on the outcome"
@@ -89,7 +89,7 @@ def _no_kernel(problem: Problem, space: Workspace, judge: Judge, order: str, tim
     if (rule := leaf_rule_of(parts)) is None:
         foreign = [component_name(one) for one in parts.stopping if _objects_alone(one) is None]
         yield f"stopping rule {foreign[0]} has no leaf_rule()"
-    elif rule.delta is not None and judge.impurity is None:
+    elif rule.delta is not None and scorer.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
     if objects.raw_features:
         if len(space.statistics.n_rows):
@@ -111,19 +111,19 @@ def _no_kernel(problem: Problem, space: Workspace, judge: Judge, order: str, tim
             yield f"the columns have more than {MOST_BINS} codes together"
 
 
-def _no_bins(space: Workspace, judge: Judge) -> Iterator[str]:
+def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
     """Why the best threshold cannot be bounded bin by bin, or why sorting is cheaper."""
     stats, (n, width) = space.statistics, space.objects.raw.shape
-    criterion = f"criterion {component_name(judge.criterion)}"
+    criterion = f"criterion {component_name(scorer.criterion)}"
     if stats.moments:
         yield "bounds are known for classes, and the target is a number"
-    elif not judge.concave:
-        yield f"{criterion} does not declare bounded_by_corners for impurity {component_name(judge.impurity)}"
+    elif not scorer.concave:
+        yield f"{criterion} does not declare bounded_by_corners for impurity {component_name(scorer.impurity)}"
     if stats.n_classes > bounded.MOST_CLASSES:
         yield f"{stats.n_classes} classes give a bin too many corners"
     if width >= bounded.MANY_COLUMNS and n <= bounded.FEW_ROWS:  # 256 bins of a column would take more memory than its rows
         yield "many columns of few rows are cheaper to sort"
-    if judge.listing or judge.has_columns or judge.prefix:
+    if scorer.listing or scorer.has_columns or scorer.prefix:
         yield f"{criterion} needs more than the tables of classes"
     if space.allow_constant:
         yield "method.allow_constant"

@@ -8,7 +8,7 @@ import numpy as np
 
 from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.coded import BLOCK_ENTRIES, nan_score
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels import cuts, presort, scan
@@ -124,36 +124,36 @@ class PresortedEngine(RawColumns):
         low, high = self._values[feature, self._run(feature, cell.low + index, cell.low + index + 2)]
         return midpoint(low, high)
 
-    def best(self, cell: Cell, node: Node, judge: Judge) -> Candidate | None:
+    def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, np.array(self._price(cell))
         objects, least = (stats.y, stats.weight, stats.count), (space.min_leaf, space.min_weight)
-        ties = (TIE_TOLERANCE, judge.tie_floor(node))
+        ties = (TIE_TOLERANCE, scorer.tie_floor(node))
         place = (self._order, cell.low, cell.high, self._shift, self._values)
-        scalars = judge.scalars(node)
-        if judge.prefix or space.extra.shape[1]:
+        scalars = scorer.scalars(node)
+        if scorer.prefix or space.extra.shape[1]:
             feature, index, side, score = cuts.best_cut(
-                *place, stats.label, objects, space.extra, price, least, self._gap, judge.batch, scalars, judge.params,
-                judge.impurity_at, ties, judge.prefix,
+                *place, stats.label, objects, space.extra, price, least, self._gap, scorer.batch, scalars, scorer.params,
+                scorer.impurity_at, ties, scorer.prefix,
             )  # fmt: skip
         else:
             if self._search is None:
-                self._search = self._compiled_search(judge)
+                self._search = self._compiled_search(scorer)
             feature, index, side, score = self._search(
-                *place, objects, (node.weights, node.counts), price, least, self._gap, scalars, judge.params,
-                judge.impurity_at, ties,
+                *place, objects, (node.weights, node.counts), price, least, self._gap, scalars, scorer.params,
+                scorer.impurity_at, ties,
             )  # fmt: skip
         if feature < 0:
             return None
         if side == NAN_SCORE:
-            raise nan_score(judge, self._rule_at(cell, feature, index))
+            raise nan_score(scorer, self._rule_at(cell, feature, index))
         place = (self.position(feature), self.rank, feature, index)
         return Candidate(self, feature, index, side, float(price[feature]), score, place)
 
-    def _compiled_search(self, judge: Judge) -> Callable:
+    def _compiled_search(self, scorer: CompiledCriterion) -> Callable:
         stats = self._space.statistics
-        return scan.scan_of(judge.kernel, stats.n_classes, stats.moments, not stats.unit)
+        return scan.scan_of(scorer.kernel, stats.n_classes, stats.moments, not stats.unit)
 
-    def blocks(self, cell: Cell, judge: Judge, first: int) -> Iterator[Block]:
+    def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         position, side = np.empty(2 * cell.size, np.int32), np.empty(2 * cell.size, np.int32)
         least = (space.min_leaf, space.min_weight)
@@ -161,13 +161,13 @@ class PresortedEngine(RawColumns):
         for f in range(len(self._features)):
             rows = self._run(f, cell.low, cell.high)
             n, known = cuts.find_cuts(self._values[f], rows, stats.weight, stats.count, least, self._gap, position, side)
-            width = 1 if judge.prefix else space.extra.shape[1]
+            width = 1 if scorer.prefix else space.extra.shape[1]
             state = [np.zeros((3, stats.width)), np.zeros((3, stats.count_width), np.int64), np.zeros((3, width))]
             at = np.array([-1])
-            costs = np.empty((4, cell.size if judge.prefix and n else 0))
-            extra_of = np.zeros((len(stats.weight), 1)) if judge.prefix else space.extra
+            costs = np.empty((4, cell.size if scorer.prefix and n else 0))
+            extra_of = np.zeros((len(stats.weight), 1)) if scorer.prefix else space.extra
             if costs.size:
-                cuts.fill_prefix_costs(rows, known, stats.y, stats.weight, judge.prefix, costs)
+                cuts.fill_prefix_costs(rows, known, stats.y, stats.weight, scorer.prefix, costs)
             for start in range(0, n, step):
                 some = slice(start, min(n, start + step))
                 m = some.stop - start
@@ -180,7 +180,7 @@ class PresortedEngine(RawColumns):
                     form = np.where(side[some] == 1, 2, 0)
                     out[2][:, 0, 0] = costs[form, position[some]]
                     out[2][:, 1, 0] = costs[form + 1, position[some] + 1]
-                tables = judge.tables(out[0], out[1], np.full(m, price[f]), out[2], np.arange(first, first + m))
+                tables = scorer.tables(out[0], out[1], np.full(m, price[f]), out[2], np.arange(first, first + m))
                 yield Block(self, tables, np.full(m, f), position[some].copy(), side[some].copy())
                 first += m
 

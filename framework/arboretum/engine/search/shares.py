@@ -17,7 +17,7 @@ import numpy as np
 from arboretum.blame import blaming
 from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.fit_check import check_parts
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge, component_name
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.method import Context, Problem
@@ -112,7 +112,7 @@ class _Growth:
 
     problem: Problem
     missing: Any
-    judge: Judge
+    scorer: CompiledCriterion
     statistics: Statistics
     limits: Limits
     least: float
@@ -124,12 +124,12 @@ class _Growth:
     def of(problem: Problem, context: Context, order: str, allow_constant: bool) -> _Growth:
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
-        judge = Judge.of(parts.criterion, parts.impurity, statistics, context.seed)
-        check_parts(problem, judge, statistics, allow_constant)
+        scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed)
+        check_parts(problem, scorer, statistics, allow_constant)
         unknown = {
             "coverage": parts.coverage, "predicate": parts.predicate, "constant tests": allow_constant, "method.order=best": order == "best",
-            "columns of a criterion's own": judge.has_columns, "criterion that settles scores": hasattr(judge.criterion, "settle"),
-            "impurity of sorted values": hasattr(judge.impurity, "of_values"),
+            "columns of a criterion's own": scorer.has_columns, "criterion that settles scores": hasattr(scorer.criterion, "settle"),
+            "impurity of sorted values": hasattr(scorer.impurity, "of_values"),
         }  # fmt: skip
         for what, there in unknown.items():
             if there:
@@ -141,14 +141,14 @@ class _Growth:
             sums, rows = (part[:, None] * np.eye(statistics.width)[objects.label] for part in (objects.weight, statistics.count))
         limits = parts.limits()
         least = limits.min_weight(float(objects.weight.sum()), objects.n_objects)
-        return _Growth(problem, parts.missing, judge, statistics, limits, least, sums, rows)
+        return _Growth(problem, parts.missing, scorer, statistics, limits, least, sums, rows)
 
     def look(self, who: np.ndarray, share: np.ndarray, depth: int, asked: frozenset[str] = frozenset(), paid: float = 0.0) -> Open:
         """Describe a node."""
         statistics, objects = self.statistics, self.problem.objects
         weights = (self.sums[who] * share[:, None]).sum(axis=0)
         count, mass = float((objects.count[who] * share).sum()), float(weights[0] if statistics.moments else weights.sum())
-        level = self.judge.node_impurity(weights, statistics, who)
+        level = self.scorer.node_impurity(weights, statistics, who)
         counts = np.rint((self.rows[who] * share[:, None]).sum(axis=0)).astype(np.int64)
         node = Node(weights, counts, mass, float(statistics.weight.sum()), level, depth, 0.0, round(count), len(who))
         value = float(weights[1] / weights[0]) + statistics.shift if statistics.moments else math.nan
@@ -193,7 +193,7 @@ class _Growth:
 
     def choose(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
-        best, floor = None, self.judge.tie_floor(item.node)
+        best, floor = None, self.scorer.tie_floor(item.node)
         for column in self.columns(item):
             found = self._best_of(column, item, floor) if column.n_bins > 1 else None
             if found is not None and (best is None or found.score > best.score + max(TIE_TOLERANCE * abs(best.score), floor)):
@@ -224,12 +224,12 @@ class _Growth:
         own, rows = (np.stack([entry[k][:width] for entry in entries]) for k in (2, 3))
         price = np.array([column.prices[test] for test, *_ in entries], np.float64)
         none, numbers = np.zeros((len(entries), width, 0)), np.arange(len(entries))
-        scores = self.judge.score(self.judge.tables(own, np.rint(rows).astype(np.int64), price, none, numbers), item.node)
+        scores = self.scorer.score(self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers), item.node)
         if self.missing.discounted:
             scores = scores * (mass[divides[0]].sum() / item.node.mass)
         if np.isnan(scores).any() or np.isposinf(scores).any():
             i = int(np.argmax(np.isnan(scores) | np.isposinf(scores)))
-            who, test = component_name(self.judge.criterion), column.rules(entries[i][0]).describe()
+            who, test = component_name(self.scorer.criterion), column.rules(entries[i][0]).describe()
             raise ContractError(f"criterion {who!r} scored {test!r} with {scores[i]}; return a finite score, or −inf to refuse a test")
         i = int(np.argmax(scores >= scores.max() - max(TIE_TOLERANCE * abs(scores.max()), floor)))
         return None if scores[i] == -np.inf else Choice(column, entries[i][0], entries[i][1], float(price[i]), float(scores[i]))

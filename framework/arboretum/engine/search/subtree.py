@@ -16,7 +16,7 @@ import numpy as np
 from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.histograms import flat_memory
-from arboretum.engine.search.judge import TIE_TOLERANCE, Judge
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.search.workspace import Workspace
@@ -105,7 +105,7 @@ class Subtrees:
     """What stays the same over all subtrees of a growth."""
 
     space: Workspace
-    judge: Judge
+    scorer: CompiledCriterion
     limits: Limits
     min_split: int
     total_mass: float
@@ -116,14 +116,14 @@ class Subtrees:
     _strides: tuple[int, int]
 
     @staticmethod
-    def of(problem: Problem, space: Workspace, judge: Judge, timed: bool) -> Subtrees:
+    def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, timed: bool) -> Subtrees:
         """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.   timed : there is a deadline."""
         objects, limits, rule = problem.objects, problem.parts.limits(), leaf_rule_of(problem.parts)
         flat, *strides = flat_memory(objects.raw)
         most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
         total = float(space.statistics.weight.sum())
         tests = TestColumns.of(objects, space.prices)
-        return Subtrees(space, judge, limits, rule.min_split, total, most, work, tests, flat, (strides[0], strides[1]))
+        return Subtrees(space, scorer, limits, rule.min_split, total, most, work, tests, flat, (strides[0], strides[1]))
 
     def takes(self, cell: Cell, node: Node) -> bool:
         """Whether the kernel is allowed, and expected to be faster."""
@@ -154,7 +154,7 @@ class Subtrees:
             found = self._call(rows, depth, asked)
             if found is None:
                 return -1
-            nodes, inner = found.hang(top, self.space, self._tests)
+            nodes, inner = found.attach(top, self.space, self._tests)
             divided += inner
             once = self._tests if self.space.prices.once_per_column else None
             waiting += [(*found.open_node(v, rows, asked, once), nodes[v]) for v in found.left_open.tolist()]
@@ -162,7 +162,7 @@ class Subtrees:
 
     def _call(self, rows: np.ndarray, depth: int, asked: frozenset[str]) -> Found | None:
         """One call of the kernel; None if the criterion returned NaN."""
-        space, stats, judge, limits = self.space, self.space.statistics, self.judge, self.limits
+        space, stats, scorer, limits = self.space, self.space.statistics, self.scorer, self.limits
         room, dtype = 2 * len(rows), self._flat.dtype
         target = (stats.label, stats.y[rows]) if stats.moments else (stats.short_label[rows], stats.y)
         objects = kernels.Objects(*target, stats.weight[rows], stats.count[rows], stats.unit)
@@ -174,10 +174,10 @@ class Subtrees:
         charges = kernels.Charges(tests.prices_after(asked if once else frozenset()), tests.owner, once)
         rules = kernels.Rules(
             -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, space.min_weight, self.min_split,
-            limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), judge.concave and not stats.moments,
+            limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), scorer.concave and not stats.moments,
         )  # fmt: skip
         criterion = kernels.Criterion(
-            judge.batch, judge.params, judge.impurity_at, TIE_TOLERANCE, stats.width, self.total_mass
+            scorer.batch, scorer.params, scorer.impurity_at, TIE_TOLERANCE, stats.width, self.total_mass
         )
         nodes = kernels.Nodes(
             feature=np.empty(room, np.int32), child=np.empty((room, 2), np.int32), side=np.empty(room, np.int32),
@@ -226,7 +226,7 @@ class Found:
             columns.add(tests.names[tests.owner[self.feature[up]]])
         return below, depth, frozenset(columns)
 
-    def hang(self, root: Grown, space: Workspace, tests: TestColumns) -> tuple[list[Grown], int]:
+    def attach(self, root: Grown, space: Workspace, tests: TestColumns) -> tuple[list[Grown], int]:
         """Make them nodes below ``root``; return them, and how many have a test."""
         stats = space.statistics
         weights = self.weights.copy()

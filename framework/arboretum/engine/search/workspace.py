@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arboretum.engine.search.covering import Covering
+from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.stopping import Limits
 from arboretum.model.encoded import Encoded, Prices
@@ -19,7 +19,7 @@ class Workspace:
     min_leaf, min_weight : rows and weight in every branch that receives any; the weight allows for rounding
         (:meth:`Limits.min_weight`), so that engines compare plainly, and is 0 without such a limit.
     extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0 without any.
-    covering : the run's coverages, None without any.
+    coverage_state : the run's coverages, None without any.
     extra_rows : int32[m], those of the node's objects that have a value other than 0 in some column.
     """
 
@@ -32,7 +32,7 @@ class Workspace:
     rows: np.ndarray
     spare: np.ndarray
     extra: np.ndarray
-    covering: Covering | None = None
+    coverage_state: CoverageState | None = None
     extra_rows: np.ndarray = attrs.field(factory=lambda: np.zeros(0, np.int32))
 
     @staticmethod

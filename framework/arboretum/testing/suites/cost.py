@@ -61,7 +61,7 @@ class CostSuite(ComponentSuite):
         from arboretum.api import Problem, grow
         from arboretum.testing.suites.growing import verify_solution
         from arboretum.testing.tables import ToyGini, context_of
-        from arboretum.testing.toys import ToyReduction
+        from arboretum.testing.example_components import ToyReduction
 
         parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), cost=component)
         problem = Problem(objects, component.price_list(objects, 1), parts)

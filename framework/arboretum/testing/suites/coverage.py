@@ -12,7 +12,7 @@ import pytest
 from arboretum.api import Encoded
 from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
 from arboretum.testing.tables import SEEDS, outcomes, toy_objects, toy_table
-from arboretum.testing.toys import ToyExcluded
+from arboretum.testing.example_components import ToyExcluded
 
 TOLERANCE = 1e-9
 """Absolute; values lie between 0 and 1 and come from a few dozen additions and one division."""

@@ -179,7 +179,7 @@ class CriterionSuite(ComponentSuite):
     def test_its_extra_columns_are_finite_and_one_row_per_object(self, component):
         if not hasattr(component, "columns"):
             pytest.skip("declares no extra columns")
-        from arboretum.engine.search.judge import asked_columns
+        from arboretum.engine.search.compiled_criterion import asked_columns
 
         for seed in SEEDS:
             objects = toy_objects(toy_table(seed, kind=kind_of_table(component, tasks_of(component)[0])))
@@ -208,7 +208,7 @@ class CriterionSuite(ComponentSuite):
 
     def test_its_compiled_kernel_answers_what_the_slow_form_answers(self, component, ready, impurity, coverage):
         """The slow form is ``score`` in NumPy, where the criterion has it, and else the kernel as plain Python."""
-        from arboretum.engine.search.judge import Judge
+        from arboretum.engine.search.compiled_criterion import CompiledCriterion
         from arboretum.engine.search.statistics import Statistics
         from arboretum.testing.compiled import compiled_scores
 
@@ -216,16 +216,16 @@ class CriterionSuite(ComponentSuite):
             used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
             kind = kind_of_table(component, task)
             objects = toy_objects(toy_table(seed, kind=kind), multiway=kind.multiway)
-            judge = Judge.of(component, used, Statistics.of(objects), 1, coverage)
-            if not judge.batch:
+            scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
+            if not scorer.batch:
                 pytest.skip("is written in NumPy")
             given = {"criterion": ready, "impurity": used, "prices": prices_of(objects, seed), "coverage": coverage}
             tables, node = contingency(objects, **given)
-            assert close(compiled_scores(judge, tables, node), scores(ready, tables, node))
+            assert close(compiled_scores(scorer, tables, node), scores(ready, tables, node))
 
     def test_its_column_is_finite_and_answers_compiled_what_it_answers_as_python(self, component, ready, impurity, coverage):
         """Where it has ``columns``, too, the two are one rule in two forms."""
-        from arboretum.engine.search.judge import Judge, asked_columns
+        from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
         from arboretum.engine.search.statistics import Statistics
 
         if mark_of(getattr(component, "column", None)) != "column":
@@ -233,14 +233,14 @@ class CriterionSuite(ComponentSuite):
         for task, seed in itertools.product(tasks_of(component), SEEDS):
             used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
             objects = toy_objects(toy_table(seed, kind=kind_of_table(component, task)))
-            judge = Judge.of(component, used, Statistics.of(objects), 1, coverage)
+            scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
             for rows in (np.arange(objects.n_objects), np.array([0, 3, 5, 8]), np.array([2])):
                 node = node_of(objects, rows, impurity=used, count_objects=bool(getattr(component, "counts_objects", False)))
                 plain = own_columns(ready, node, objects, rows, used, coverage)
-                width = objects.n_classes if judge.by_class else 1
+                width = objects.n_classes if scorer.by_class else 1
                 assert plain.shape == (len(rows), width) and np.isfinite(plain).all()
-                if judge.column_at:
-                    assert close(judge.columns(node, objects, rows), plain)
+                if scorer.column_at:
+                    assert close(scorer.columns(node, objects, rows), plain)
                 if hasattr(component, "columns"):
                     assert close(np.asarray(asked_columns(ready, node, objects, rows))[:, :1], plain)
 

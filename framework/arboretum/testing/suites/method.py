@@ -12,7 +12,7 @@ from arboretum.api import BudgetError, Capability, Parts, Solution, Status
 from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, tasks_of
 from arboretum.testing.suites.growing import verified, verify_solution
 from arboretum.testing.tables import context_of, problem_of, toy_impurity, toy_table
-from arboretum.testing.toys import ToyReduction
+from arboretum.testing.example_components import ToyReduction
 
 PATIENCE = 5.0
 """Seconds a method may need to notice that its deadline is over, first compilation excepted."""

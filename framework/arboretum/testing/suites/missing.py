@@ -10,7 +10,7 @@ from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.suites.growing import verified
 from arboretum.testing.tables import SEEDS, ToyGini, ToyVariance, TreeParts, context_of, problem_of, toy_table
-from arboretum.testing.toys import ToyReduction
+from arboretum.testing.example_components import ToyReduction
 
 
 class MissingSuite(ComponentSuite):

@@ -1,4 +1,4 @@
-"""Conformance of splits: which rows teach, which judge?"""
+"""Conformance of splits: which rows teach, which scorer?"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from arboretum.api import Limits, Parts
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.suites.growing import grow_and_verify
 from arboretum.testing.tables import SEEDS, ToyGini, node_of, toy_objects, toy_table
-from arboretum.testing.toys import ToyReduction
+from arboretum.testing.example_components import ToyReduction
 
 
 class StoppingSuite(ComponentSuite):

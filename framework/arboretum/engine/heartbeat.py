@@ -38,7 +38,7 @@ def repeated(progress: Progress, subject: str, seconds: float = REPEATED_SECONDS
             heard.clear()
 
     say()
-    thread = threading.Thread(target=repeat, name="arboretum-telling", daemon=True)
+    thread = threading.Thread(target=repeat, name="arboretum-heartbeat", daemon=True)
     thread.start()
     try:
         yield listen

@@ -7,12 +7,12 @@ import pytest
 import arboretum
 from arboretum.api import ConfigError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryHouse:
-    return RegistryHouse(load_registry())
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
 
 
 def test_a_component_of_any_plugin_is_built_by_name(house):

@@ -32,7 +32,7 @@ def child_environment() -> dict[str, str]:
     return {**DEFAULTS, **os.environ, **ENVIRONMENT, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"}
 
 
-class Courier:
+class Client:
     """One process with MLflow, started when first needed and again after a failure."""
 
     def __init__(self, location: Location, experiment: str, seconds: float) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arboretum.kernels import baked, criterion_kernel, kernel_part, known_impurity, mark_of, parts, pointers
+from arboretum.kernels import baked, criterion_kernel, kernel_part, known_impurity, mark_of, impurity_sums, function_pointers
 from arboretum.kernels.scoring import score_tables
 from arboretum_classic.impurities import Entropy, Gini
 
@@ -20,7 +20,7 @@ TABLES = st.lists(st.lists(st.sampled_from([0.0, 0.125, 1.0, 2.5, 7.0]), min_siz
 @given(rows=TABLES)
 def test_the_sums_are_mass_times_impurity_of_every_outcome(rows):
     weights = np.array(rows)
-    for part, impurity in ((parts.entropy_after, Entropy()), (parts.gini_after, Gini())):
+    for part, impurity in ((impurity_sums.entropy_after, Entropy()), (impurity_sums.gini_after, Gini())):
         expected = math.fsum((weights.sum(axis=1) * impurity.value(weights)).tolist())
         assert part(weights) == pytest.approx(expected, rel=1e-12, abs=1e-12)  # a dozen terms of at most 21 · log2 3
 
@@ -53,8 +53,8 @@ WEIGHTS = np.array([[[1.0, 3.0], [0.5, 0.25]]])
 def compiled_score(kernel):
     out, scalars = np.empty(1), np.array([4.75, 4.75, 0.5, 0.0, 0.0, 2.0])
     arguments = WEIGHTS.astype(np.int64), np.ones(1), np.zeros((1, 2, 0))
-    impurity = pointers.impurity_address(Gini.kernel)
-    score_tables(WEIGHTS, *arguments, pointers.batch_address(kernel), scalars, np.zeros(0), impurity, out)
+    impurity = function_pointers.impurity_address(Gini.kernel)
+    score_tables(WEIGHTS, *arguments, function_pointers.batch_address(kernel), scalars, np.zeros(0), impurity, out)
     return out[0]
 
 

@@ -22,10 +22,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.engine.search.judge import Judge, component_name, numeric_fields
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name, numeric_fields
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ContractError
-from arboretum.kernels.marks import KernelNode, mark_of
+from arboretum.kernels.kernel_decorators import KernelNode, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Family, Node, Tables
 
@@ -65,34 +65,34 @@ class Trial:
     params: tuple[float, ...]
 
 
-def check_kernels(judge: Judge, objects: Encoded, statistics: Statistics) -> None:
+def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics) -> None:
     """Raise ContractError naming criterion or impurity, the line of its kernel and the fault."""
-    criterion, impurity = judge.criterion, judge.impurity
-    slow_impurity = slow_form(impurity.kernel) if judge.compiled_impurity else None
+    criterion, impurity = scorer.criterion, scorer.impurity
+    slow_impurity = as_plain_python(impurity.kernel) if scorer.compiled_impurity else None
     trial = Trial(
         statistics.width,
         statistics.count_width,
-        _own_columns(judge, objects, statistics),
+        _own_columns(scorer, objects, statistics),
         _arities(objects, statistics.width),
         tuple(numeric_fields(criterion).tolist()),
     )
     if slow_impurity is not None:
-        _check_impurity(slow_impurity, judge.impurity_at, trial, component_name(impurity), impurity.value)
-    if judge.prefix:
-        _guarded(slow_form(impurity.prefix), f"impurity {component_name(impurity)!r}", *np.ones((3, 4)))
-    if judge.column_at:
-        name, addresses = component_name(criterion), (judge.column_at, judge.impurity_at)
-        _check_column(slow_form(criterion.column), slow_impurity, addresses, trial, name, statistics.moments)
-    if judge.batch:
+        _check_impurity(slow_impurity, scorer.impurity_at, trial, component_name(impurity), impurity.value)
+    if scorer.prefix:
+        _guarded(as_plain_python(impurity.prefix), f"impurity {component_name(impurity)!r}", *np.ones((3, 4)))
+    if scorer.column_at:
+        name, addresses = component_name(criterion), (scorer.column_at, scorer.impurity_at)
+        _check_column(as_plain_python(criterion.column), slow_impurity, addresses, trial, name, statistics.moments)
+    if scorer.batch:
         names = tuple(field.name for field in attrs.fields(type(criterion))) if attrs.has(type(criterion)) else ()
         numeric = tuple(n for n in names if isinstance(getattr(criterion, n), bool | int | float))
-        kernel = slow_form(judge.kernel)
+        kernel = as_plain_python(scorer.kernel)
         _check_criterion(
-            kernel, slow_impurity, judge.batch, judge.impurity_at, trial, component_name(criterion), numeric
+            kernel, slow_impurity, scorer.batch, scorer.impurity_at, trial, component_name(criterion), numeric
         )
-        if mark_of(criterion.score) is None and not judge.wants_gain and not judge.prefix:
+        if mark_of(criterion.score) is None and not scorer.wants_gain and not scorer.prefix:
             once = _check_forms if _hashable(criterion) and _hashable(impurity) else _check_forms.__wrapped__
-            once(criterion, impurity, (judge.batch, judge.impurity_at), trial, judge.kernel)
+            once(criterion, impurity, (scorer.batch, scorer.impurity_at), trial, scorer.kernel)
 
 
 def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
@@ -103,17 +103,17 @@ def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
     return tuple(a for a, size in zip(ordered, entries, strict=True) if size <= MOST_ENTRIES or a == ordered[0])
 
 
-def _own_columns(judge: Judge, objects: Encoded, statistics: Statistics) -> int:
+def _own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics) -> int:
     """How many columns the criterion adds."""
-    if judge.prefix or judge.column_at:
-        return statistics.width if judge.by_class else 1
-    if not judge.has_columns or not judge.batch:
+    if scorer.prefix or scorer.column_at:
+        return statistics.width if scorer.by_class else 1
+    if not scorer.has_columns or not scorer.batch:
         return 0
     rows = np.arange(min(SHOWN_ROWS, objects.n_objects))
     weights, counts = statistics.totals(rows.astype(np.int32))
     mass = float(weights[0] if statistics.moments else weights.sum())
-    impurity = judge.node_impurity(weights, statistics, rows)
-    return judge.columns(Node(weights, counts, mass, float(statistics.weight.sum()), impurity, 0), objects, rows).shape[1]
+    impurity = scorer.node_impurity(weights, statistics, rows)
+    return scorer.columns(Node(weights, counts, mass, float(statistics.weight.sum()), impurity, 0), objects, rows).shape[1]
 
 
 @lru_cache(maxsize=256)
@@ -212,7 +212,7 @@ def _tables(trial: Trial) -> Iterable[tuple[np.ndarray, np.ndarray]]:
 
 
 @lru_cache(maxsize=256)
-def slow_form(function: Callable) -> Callable:
+def as_plain_python(function: Callable) -> Callable:
     """The plain Python function of a kernel, calling the plain Python functions of its compiled helpers."""
     plain = getattr(function, "py_func", function)
     names = [n for n in plain.__code__.co_names if hasattr(plain.__globals__.get(n), "py_func")]
@@ -220,7 +220,7 @@ def slow_form(function: Callable) -> Callable:
         return plain
     scope = dict(plain.__globals__)
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
-    scope.update({name: copy if scope[name] is function else slow_form(scope[name]) for name in names})
+    scope.update({name: copy if scope[name] is function else as_plain_python(scope[name]) for name in names})
     return copy
 
 
@@ -272,7 +272,7 @@ def _where(kernel: Callable) -> str:
 
 @lru_cache(maxsize=256)
 def _check_forms(criterion: Any, impurity: Any, addresses: tuple[int, int], trial: Trial, kernel: Callable) -> None:
-    """Raise ContractError where ``score`` in NumPy and the kernel that stands in for it judge a table differently."""
+    """Raise ContractError where ``score`` in NumPy and the kernel that stands in for it scorer a table differently."""
     of, scale = getattr(impurity, "value", None), getattr(impurity, "scale", "mean")
     for weights, counts in _tables(trial):
         total = weights.sum(axis=0)
@@ -287,7 +287,7 @@ def _check_forms(criterion: Any, impurity: Any, addresses: tuple[int, int], tria
             except Exception:  # noqa: BLE001 - it will be said at the node where it happens, if it does
                 continue
         what = f"criterion {component_name(criterion)!r}"
-        _compare(numpy_form, float(out[0]), slow_form(kernel), what, "by score, in NumPy form", ONE_FORMULA)
+        _compare(numpy_form, float(out[0]), as_plain_python(kernel), what, "by score, in NumPy form", ONE_FORMULA)
 
 
 def _check_memory(work: Callable[[], Any], usual: Callable[[], Any] | None, kernel: Callable, what: str) -> None:

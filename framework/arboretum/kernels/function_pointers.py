@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from arboretum.kernels.jit import jit, merged
-from arboretum.kernels.marks import KernelNode, mark_of
+from arboretum.kernels.kernel_decorators import KernelNode, mark_of
 
 _F1 = types.Array(types.float64, 1, "C")
 IMPURITY_SIGNATURE = types.float64(_F1)

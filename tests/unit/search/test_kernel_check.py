@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from arboretum.api import Context, ContractError, Encoded, Family, Task, grow
-from arboretum.engine.search import slow_form
-from arboretum.engine.search.judge import Judge
+from arboretum.engine.search import kernel_check
+from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import column_kernel, criterion_kernel, impurity_kernel
 from arboretum.testing.tables import toy_objects, toy_table
@@ -122,7 +122,7 @@ def grown(criterion, impurity=None, family=None):
 @pytest.mark.parametrize(
     ("criterion", "complaint"),
     [
-        (ThirdParameter(), r"criterion 'mine'.* in test_slow_form.py:\d+, .*node.params\[1\].*node.params holds 1 \(lam\)"),
+        (ThirdParameter(), r"criterion 'mine'.* in test_kernel_check.py:\d+, .*node.params\[1\].*node.params holds 1 \(lam\)"),
         (ThirdClass(), r"criterion 'mine'.*weights\[1, 2\].*weights is \[2, 2\]"),
         (ThroughHelper(), r"criterion 'mine'.*numbers\[2\].*index 2 is out of bounds"),
         (OneOutcomeMore(), r"criterion 'mine'.*weights\[2, 0\].*index 2 is out of bounds"),
@@ -152,14 +152,14 @@ def test_what_python_refuses_to_divide_is_left_to_the_compiled_form():
 def test_the_first_look_is_cheap_and_the_second_free(criterion, impurity):
     objects = toy_objects(toy_table(0))
     statistics = Statistics.of(objects)
-    judge = Judge.of(criterion, impurity, statistics, 1)
-    slow_form.check_kernels(judge, objects, statistics)
+    scorer = CompiledCriterion.of(criterion, impurity, statistics, 1)
+    kernel_check.check_kernels(scorer, objects, statistics)
 
     def calls(forget):
         if forget:
-            slow_form._check_criterion.cache_clear(), slow_form._check_impurity.cache_clear()
+            kernel_check._check_criterion.cache_clear(), kernel_check._check_impurity.cache_clear()
         profile = cProfile.Profile()
-        profile.runcall(slow_form.check_kernels, judge, objects, statistics)
+        profile.runcall(kernel_check.check_kernels, scorer, objects, statistics)
         return pstats.Stats(profile).total_calls
 
     assert calls(forget=True) < 1_000
@@ -279,7 +279,7 @@ class ColumnTakesMemory(Scores):
         return -extra[0, 0]
 
 
-HERE = r"\(test_slow_form.py:\d+\)"
+HERE = r"\(test_kernel_check.py:\d+\)"
 
 
 @pytest.mark.parametrize(

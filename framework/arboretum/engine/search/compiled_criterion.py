@@ -1,4 +1,4 @@
-"""The judge of a run: criterion and impurity, prepared for scoring in either form."""
+"""The scorer of a run: criterion and impurity, prepared for scoring in either form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arboretum.blame import blaming
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.method import Problem
-from arboretum.kernels.marks import adds_by_class, mark_of
+from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
 
@@ -29,7 +29,7 @@ in 10⁹ are not worth telling apart.
 
 
 @attrs.frozen(eq=False)
-class Judge:
+class CompiledCriterion:
     """Scores tables.
 
     kernel : the criterion's, or None.
@@ -58,14 +58,14 @@ class Judge:
     @staticmethod
     def of(
         criterion: Any, impurity: Any, statistics: Statistics, seed: int, coverage: tuple[Any, ...] = ()
-    ) -> Judge:
+    ) -> CompiledCriterion:
         """Prepare the components of a run; compiles their kernels, or loads them from the cache.
 
         coverage : the run's coverage components, for a criterion whose kernel depends on them.
 
         Raises CapabilityError when there is no criterion, ContractError when a kernel cannot be compiled.
         """
-        from arboretum.kernels import pointers
+        from arboretum.kernels import function_pointers
 
         if criterion is None:
             msg = "growing needs a criterion; choose one with criterion=NAME"
@@ -84,16 +84,16 @@ class Judge:
             raise CapabilityError(msg)
         prefix = getattr(impurity, "prefix", None)
         marked = mark_of(getattr(impurity, "kernel", None)) == "impurity"
-        return Judge(
+        return CompiledCriterion(
             criterion=criterion,
             impurity=impurity,
             kernel=kernel,
-            batch=0 if kernel is None else _compiled(pointers.batch_address, kernel, criterion),
+            batch=0 if kernel is None else _compiled(function_pointers.batch_address, kernel, criterion),
             impurity_at=_compiled(
-                pointers.impurity_address, impurity.kernel if marked else pointers.undefined_impurity, impurity
+                function_pointers.impurity_address, impurity.kernel if marked else function_pointers.undefined_impurity, impurity
             ),
-            prefix=0 if prefix is None else _compiled(pointers.prefix_address, prefix, impurity),
-            column_at=0 if column is None else _compiled(pointers.column_address, column, criterion),
+            prefix=0 if prefix is None else _compiled(function_pointers.prefix_address, prefix, impurity),
+            column_at=0 if column is None else _compiled(function_pointers.column_address, column, criterion),
             by_class=by_class,
             params=numeric_fields(criterion),
             listing=kernel is None or hasattr(criterion, "settle"),
@@ -139,7 +139,7 @@ class Judge:
         return Tables(weights, counts, price, extra, test, self._impurity_of, scale)
 
     def scalars(self, node: Node) -> np.ndarray:
-        """float64[6] for :func:`arboretum.kernels.pointers.make_node`, and the number of classes."""
+        """float64[6] for :func:`arboretum.kernels.function_pointers.make_node`, and the number of classes."""
         return np.array(
             [node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width], dtype=np.float64
         )

@@ -40,7 +40,7 @@ FLOAT64 = np.dtype(np.float64)
 
 
 @attrs.frozen(eq=False)
-class Covering:
+class CoverageState:
     """The coverages of a run, bound to its objects.
 
     functions : values with ``covered(objects, rows)``.   look : called now and then while much is summed, to tell of progress.
@@ -54,13 +54,13 @@ class Covering:
     look: Callable[[], None] = lambda: None
 
     @staticmethod
-    def of(coverage: tuple[Any, ...], objects: Encoded, look: Callable[[], None] = lambda: None) -> Covering | None:
+    def of(coverage: tuple[Any, ...], objects: Encoded, look: Callable[[], None] = lambda: None) -> CoverageState | None:
         """Bind them (``prepare``, where they have it); None without any."""
         if not coverage:
             return None
         bound = tuple(part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage)
         names = tuple(getattr(part, "name", None) or type(part).__name__ for part in coverage)
-        return Covering(bound, names, objects, np.full((len(bound), objects.n_objects), np.nan), look)
+        return CoverageState(bound, names, objects, np.full((len(bound), objects.n_objects), np.nan), look)
 
     def visit(self, rows: np.ndarray) -> np.ndarray:
         """``left(rows)`` of a node, after those above it; raises ContractError where an f_i starts above 0 or falls."""
@@ -184,13 +184,13 @@ def _checked(values: Any, n: int, what: str) -> np.ndarray:
 def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, float]:
     """The metric ``covering_cost`` of a run with coverages; nothing without any."""
     objects = problem.objects
-    covering = Covering.of(problem.parts.coverage, objects)
-    if covering is None:
+    coverage_state = CoverageState.of(problem.parts.coverage, objects)
+    if coverage_state is None:
         return {}
     from arboretum.measure import covering_cost
 
     _, row = np.unique(objects.object_of_row, return_index=True)  # rows of an object are alike
     places = walk.places(tree, train.take(row))
     # the shares of an object go several ways, so that what is true of one need not be of the next
-    left = covering.left if len(places.row) else covering.visit
+    left = coverage_state.left if len(places.row) else coverage_state.visit
     return {"covering_cost": covering_cost(tree, places.all(), objects.weight, left)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.pointers import batch_at
+from arboretum.kernels.function_pointers import batch_at
 
 BLOCK = 128
 """Tables per call of the criterion."""

@@ -19,7 +19,7 @@ from arboretum.errors import ArboretumError, ContractError, StoreError
 from arboretum.interfaces.reproduction import Piece
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.house import RegistryHouse
+from arboretum.plugin.component_factory import RegistryFactory
 from arboretum.plugin.registry import Registry
 from arboretum.runs.pieces import Done, Job, Pieces
 
@@ -179,11 +179,11 @@ def _end_with(parent: int) -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def bench(job: Job) -> tuple[Any, RegistryHouse]:
+def bench(job: Job) -> tuple[Any, RegistryFactory]:
     """The reproduction and its house in this process, warmed up."""
     registry = load_registry(job.plugins)
     component = build(registry.get("reproduction", job.name), json.loads(job.fields))
-    house = RegistryHouse(registry)
+    house = RegistryFactory(registry)
     if hasattr(component, "warm_up"):
         component.warm_up(house)
     return component, house

@@ -12,7 +12,7 @@ from arboretum.plugin.build import build
 from arboretum.plugin.registry import Registry
 
 
-class RegistryHouse:
+class RegistryFactory:
     """The :class:`~arboretum.interfaces.reproduction.House` of a registry."""
 
     def __init__(self, registry: Registry) -> None:

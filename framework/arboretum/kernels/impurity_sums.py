@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from arboretum.kernels.marks import kernel_part
+from arboretum.kernels.kernel_decorators import kernel_part
 
 
 @kernel_part
