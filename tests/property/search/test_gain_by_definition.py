@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Family, grow
-from arboretum.engine.search import covering
+from arboretum.engine.search import coverage_state
 from arboretum.engine.search.grow import Growth
 from arboretum.testing.naive import check_tree
 from arboretum.testing.example_components import ToyCover, ToyExcluded
@@ -60,7 +60,7 @@ def test_the_tree_is_that_of_the_literal_sums_however_sets_are_asked_for(objects
     criterion, prices = ToyCover(0.01, 0.001), drawn_prices(objects, seed, False)
     coverage = (Many() if many else Counted(), Counted())
     problem = with_coverage(problem_of(objects, criterion, Gini(), prices), *coverage)
-    with mock.patch.object(covering, "MOST_ROWS", most):
+    with mock.patch.object(coverage_state, "MOST_ROWS", most):
         tree = grow(problem, Context()).tree
     assert not many or coverage[0].asked == []
     check_tree(tree, objects, prices, criterion.score, Gini(), criterion=criterion, coverage=coverage)
