@@ -1,0 +1,130 @@
+"""What every search does with contingency tables, said once: rows added up, branches that may be, scores that count as equal.
+
+A row of a table is the class weights of an outcome, or its moments (Σw, Σwy, Σwy²).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.function_pointers import batch_at, make_node
+from arboretum.kernels.jit import jit
+from arboretum.kernels.kernel_decorators import KernelNode
+
+NOTHING = -1
+"""In place of a position: no test is admissible."""
+
+NAN_SCORE = -2
+"""In place of a side: the criterion returned NaN."""
+
+NO_SIDE = -1
+"""No row lacks a value, so that none needs to be sent anywhere."""
+
+BLOCK = 128
+"""Tables scored per call of a criterion; 128 of 2 × 3 stay in the first-level cache."""
+
+
+class Objects(NamedTuple):
+    """What is added up, by object; label or y is empty.   unit : all weigh 1 and count once."""
+
+    label: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    unit: bool
+
+
+class Least(NamedTuple):
+    """What a branch must have.   weight : 0 without such a rule."""
+
+    rows: int
+    weight: float
+
+
+class Ties(NamedTuple):
+    """Two scores are equal where they differ by at most ``relative`` times the better one, or by ``floor``."""
+
+    relative: float
+    floor: float
+
+
+class Scorer(NamedTuple):
+    """A criterion at a node.   batch, impurity : addresses.   scalars, params : see ``make_node``."""
+
+    batch: int
+    scalars: np.ndarray
+    params: np.ndarray
+    impurity: int
+    ties: Ties
+
+
+class Ask(NamedTuple):
+    """The same inside a kernel."""
+
+    node: KernelNode
+    batch: int
+    ties: Ties
+
+
+@jit
+def ask_of(scorer):
+    """What a kernel scores the tables of a node with."""
+    return Ask(make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties)
+
+
+@jit(inline=True)
+def score_block(n, weights, counts, price, extra, ask, scores):
+    """Score the first n tables of a block."""
+    batch_at(ask.batch)(weights[:n], counts[:n], price[:n], extra[:n], ask.node, scores[:n])
+
+
+@jit(inline=True)
+def slack(score, ties):
+    """By how much scores around this one may differ and count as equal."""
+    return max(ties.relative * abs(score), ties.floor)
+
+
+@jit(inline=True)
+def bar_of(best, ties):
+    """What a later test has to exceed: ties go to the first.   best : −inf where there is none."""
+    return best + slack(best, ties) if best > -np.inf else best
+
+
+@jit(inline=True)
+def equal_from(best, ties):
+    """The lowest score that counts as equal to the best."""
+    return best - slack(best, ties) if best > -np.inf else best
+
+
+@jit(inline=True)
+def add_moments(sums, v, w, y):
+    """Add an object of weight w and target y to row v of a table of moments."""
+    sums[v, 0] += w
+    sums[v, 1] += w * y
+    sums[v, 2] += w * y * y
+
+
+@jit(inline=True)
+def mass_of(table, v, moments):
+    """Weight of row v of a table."""
+    mass = table[v, 0]
+    if not moments:
+        for k in range(1, table.shape[1]):
+            mass += table[v, k]
+    return mass
+
+
+@jit(inline=True)
+def heavy_enough(table, moments, least):
+    """Whether both rows of a table weigh enough."""
+    return least.weight <= 0.0 or (
+        mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight
+    )
+
+
+@jit(inline=True)
+def enough_rows(left, total, least):
+    """Whether both sides have enough rows."""
+    return left >= least.rows and total - left >= least.rows
