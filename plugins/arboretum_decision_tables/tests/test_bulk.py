@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 
 import numpy as np
 import pytest
@@ -67,13 +67,13 @@ def test_tables_that_it_cannot_do_are_refused():
 
 
 def test_python_adds_little_per_table():
-    """Thirty microseconds are allowed; the fastest of many calls is what the code itself needs."""
+    """Calls of Python and of C: each costs a fraction of a microsecond, and a table's minima a hundred."""
     solver, codes, label = Minima(), np.array([[0], [1]], np.uint8), np.array([0, 1])
     solver.of(codes, label)
-
-    def once() -> float:
-        start = time.perf_counter()
+    calls = []
+    sys.setprofile(lambda frame, event, argument: calls.append(event) if event.endswith("call") else None)
+    try:
         solver.of(codes, label)
-        return time.perf_counter() - start
-
-    assert min(once() for _ in range(200)) < 30e-6
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 60

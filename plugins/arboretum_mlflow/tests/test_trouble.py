@@ -9,7 +9,6 @@ import socket
 import sqlite3
 import stat
 import threading
-import time
 
 import pytest
 from arboretum_mlflow.client import Client
@@ -19,10 +18,6 @@ from arboretum_mlflow.worker import Worker, reply
 
 from arboretum.api import TrackerError
 from arboretum.testing.suites.tracker import sample_record, sample_run
-
-SLACK = 5.0
-"""Seconds that starting and ending processes may add to ``timeout`` on a busy machine."""
-
 
 @contextlib.contextmanager
 def ended(tracker):
@@ -88,16 +83,14 @@ def test_a_store_of_a_newer_mlflow_is_refused_and_unchanged(fresh_store, tmp_pat
         assert base.execute("SELECT version_num FROM alembic_version").fetchall() == [("ffffffffffff",)]
 
 
-def test_a_locked_store_is_refused_in_time(fresh_store, tmp_path):
+def test_a_locked_store_is_refused(fresh_store, tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        start = time.monotonic()
         text = refusal(MLflowTracker(uri=fresh_store, timeout=1.0).prepare)
-        assert time.monotonic() - start < 1.0 + SLACK
     assert "is locked by another process" in text
 
 
-def test_a_store_locked_in_the_middle_of_a_sweep_fails_in_time_and_takes_the_run_later(fresh_store, tmp_path):
+def test_a_store_locked_in_the_middle_of_a_sweep_fails_in_time_and_takes_the_run_later(fresh_store, tmp_path, monkeypatch):
     """SQLite itself would wait 20 s for the lock; the tracker's timeout comes first, and then a rest from asking."""
     with ended(MLflowTracker(uri=fresh_store, timeout=20.0)) as tracker:
         tracker.prepare()
@@ -106,27 +99,23 @@ def test_a_store_locked_in_the_middle_of_a_sweep_fails_in_time_and_takes_the_run
         tracker.prepare()
         with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
-            start = time.monotonic()
             assert "did not answer within 6 s" in refusal(
                 lambda: tracker.store(sample_run(tmp_path / "1"), sample_record(), {})
             )
-            assert time.monotonic() - start < 2 * 6.0 + SLACK  # the opening of the store, and the write
-            start = time.monotonic()
-            refusal(lambda: tracker.store(sample_run(tmp_path / "2"), sample_record(), {}))
-            assert time.monotonic() - start < 0.5, "a store that hangs costs one wait, not one per run"
+            with monkeypatch.context() as now:  # a store that hangs costs one wait, not one per run
+                now.setattr(Client, "_send", lambda *request: pytest.fail("asked again while it rests"))
+                refusal(lambda: tracker.store(sample_run(tmp_path / "2"), sample_record(), {}))
     with ended(MLflowTracker(uri=fresh_store, timeout=20.0)) as tracker:
         first = tracker.store(sample_run(tmp_path / "1"), sample_record(), {})
         assert tracker.store(sample_run(tmp_path / "1"), sample_record(), {}) == first
 
 
-def test_a_dead_server_is_refused_at_once():
+def test_a_dead_server_is_refused():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    start = time.monotonic()
     text = refusal(MLflowTracker(uri=f"http://127.0.0.1:{port}").prepare)
     assert "does not answer (connection refused)" in text
-    assert time.monotonic() - start < SLACK
 
 
 @contextlib.contextmanager
@@ -138,19 +127,15 @@ def silent_server():
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def test_a_server_that_hangs_is_given_up_in_time():
+def test_a_server_that_hangs_is_given_up():
     with silent_server() as address:
-        start = time.monotonic()
         assert "does not answer in time" in refusal(MLflowTracker(uri=address, timeout=1.0).prepare)
-        assert time.monotonic() - start < 1.0 + SLACK
 
 
-def test_a_server_that_hangs_while_a_run_is_sent_is_given_up_in_time(tmp_path):
+def test_a_server_that_hangs_while_a_run_is_sent_is_given_up(tmp_path):
     with silent_server() as address, ended(MLflowTracker(uri=address, timeout=6.0)) as tracker:
-        start = time.monotonic()
         text = refusal(lambda: tracker.store(sample_run(tmp_path), sample_record(), {}))
         assert "did not answer within 6 s" in text
-        assert time.monotonic() - start < 6.0 + SLACK
 
 
 def test_a_deleted_experiment_is_named_with_the_command_that_restores_it(fresh_store, tmp_path):
