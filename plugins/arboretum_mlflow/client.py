@@ -39,7 +39,7 @@ class Client:
         self.location, self.experiment, self.seconds = location, experiment, seconds
         self._process: subprocess.Popen[str] | None = None
         self._errors: TextIO | None = None
-        self._busy: threading.Thread | None = None
+        self._busy: threading.Event | None = None
         self._resting_until = 0.0
         self._greeting = ""
 
@@ -77,29 +77,31 @@ class Client:
         process = self._running()
         line = json.dumps({"action": action, "arguments": arguments}) + "\n"
         greeting, self._greeting = self._greeting, ""
+        answered = threading.Event()
 
         def exchange() -> None:
             try:
                 process.stdin.write(greeting + line)
                 process.stdin.flush()
                 text = process.stdout.readline()
+                if text:
+                    answers.append(json.loads(text))
             except (OSError, ValueError):  # the process is gone: no answer
                 return
-            if text:
-                answers.append(json.loads(text))
+            finally:
+                answered.set()
 
-        self._busy = threading.Thread(target=exchange, name="arboretum-mlflow", daemon=True)
-        self._busy.start()
+        self._busy = answered  # an event: Thread.join takes a thread for ended when Ctrl-C interrupts it (Python 3.11)
+        threading.Thread(target=exchange, name="arboretum-mlflow", daemon=True).start()
 
     def _wait(self, seconds: float) -> None:
         """Wait for the request under way, if there is one; end the process when it takes too long.
 
-        The thread is kept when Ctrl-C interrupts the wait: the request goes on, and the next one waits for it first.
+        When Ctrl-C interrupts the wait, the request goes on, and the next one waits for it first.
         """
         if self._busy is None:
             return
-        self._busy.join(seconds)
-        if self._busy.is_alive():
+        if not self._busy.wait(seconds):
             self._resting_until = time.monotonic() + REST
             self.end()
             msg = f"MLflow store {self.location.shown} did not answer within {seconds:.0f} s (tracker.timeout); check it"

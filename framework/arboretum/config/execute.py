@@ -113,8 +113,8 @@ class Session:
             finally:
                 done.set()
 
-        threading.Thread(target=act, name="arboretum-tracker").start()
         self._handing = done  # an event: Thread.join takes a thread for ended when Ctrl-C interrupts it (Python 3.11)
+        threading.Thread(target=act, name="arboretum-tracker").start()
         return trouble
 
     def _settle(self) -> str:

@@ -172,15 +172,15 @@ def test_ctrl_c_while_a_run_is_written_leaves_the_write_whole(fresh_store, tmp_p
     with ended(MLflowTracker(uri=fresh_store)) as tracker:
         sweep = tracker.open_sweep("interrupted", {})
 
-        class Interrupted(threading.Thread):
-            def join(self, timeout=None):
-                if not getattr(self, "asked", False):
+        class Interrupted(threading.Event):
+            def wait(self, timeout=None):
+                if timeout is not None and not getattr(self, "asked", False):
                     self.asked = True
                     raise KeyboardInterrupt
-                super().join(timeout)
+                return super().wait(timeout)
 
         with monkeypatch.context() as patch:
-            patch.setattr("arboretum_mlflow.client.threading.Thread", Interrupted)
+            patch.setattr("arboretum_mlflow.client.threading.Event", Interrupted)
             with pytest.raises(KeyboardInterrupt):
                 tracker.store(sample_run(tmp_path, 0, sweep), sample_record(), {})
         assert tracker.close_sweep(sweep, {}, "KILLED") is None
@@ -242,3 +242,38 @@ def test_an_error_that_is_no_collision_is_reported_at_once():
     worker._writer = Colliding(1, RuntimeError("disk is full"))
     assert "no space left" in reply(worker, '{"action": "store", "arguments": {"entry": {}}}')["error"]
     assert worker._writer.left == 0
+
+
+def test_a_request_goes_on_when_ctrl_c_interrupts_the_wait_and_the_next_one_waits_for_it(tmp_path, monkeypatch):
+    class Process:
+        """Interrupts the command when it is asked for an answer, and gives none until it is ended."""
+
+        def __init__(self) -> None:
+            self.stdin = self.stdout = self
+            self.requests, self.ended = [], threading.Event()
+
+        def write(self, text: str) -> None:
+            self.requests.append(text)
+
+        def flush(self) -> None:
+            pass  # nothing is kept back
+
+        def readline(self) -> str:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            self.ended.wait()
+            return ""
+
+        def wait(self, grace: float) -> None:
+            self.ended.set()
+
+        close = flush
+
+    process = Process()
+    client = Client(locate(f"sqlite:///{tmp_path}/mlflow.db", "test"), "test", 60.0)
+    monkeypatch.setattr(client, "_running", lambda: process)
+    with pytest.raises(KeyboardInterrupt):
+        client.ask("first")
+    client._process, client._errors, client.seconds = process, process, 0.0
+    with pytest.raises(TrackerError, match="did not answer within 0 s"):
+        client.ask("second")
+    assert len(process.requests) == 1
