@@ -5,6 +5,7 @@ Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from arboretum.errors import (
@@ -56,130 +57,26 @@ if TYPE_CHECKING:
     from arboretum.measure import ValidationScore, roc_auc, study
     from arboretum.report import charts, table
 
-__all__ = [
-    "AgainstControl",
-    "ArboretumError",
-    "Axis",
-    "BarChart",
-    "Bins",
-    "BudgetError",
-    "Capability",
-    "CapabilityError",
-    "Certificate",
-    "Certified",
-    "Cell",
-    "Chapter",
-    "Chaptered",
-    "Claim",
-    "Column",
-    "ColumnKind",
-    "ColumnSpec",
-    "ConfigError",
-    "Context",
-    "ContractError",
-    "DataError",
-    "Division",
-    "DotChart",
-    "Encoded",
-    "Equals",
-    "Family",
-    "Feature",
-    "Form",
-    "Friedman",
-    "Grid",
-    "House",
-    "Interval",
-    "Judgement",
-    "Known",
-    "LeafRule",
-    "Limits",
-    "Line",
-    "LineChart",
-    "MISSING_SPLITS",
-    "MISSING_STOPS",
-    "Monotony",
-    "Node",
-    "Observed",
-    "OrdinalThreshold",
-    "Pairwise",
-    "Panels",
-    "Parts",
-    "Piece",
-    "PluginError",
-    "Point",
-    "PointChart",
-    "Prices",
-    "Problem",
-    "RankDiagram",
-    "RawFeature",
-    "Record",
-    "RunInfo",
-    "Scores",
-    "Selection",
-    "Shape",
-    "Solution",
-    "Status",
-    "StoreError",
-    "Surrogate",
-    "Table",
-    "Tables",
-    "Target",
-    "Task",
-    "TestRule",
-    "Threshold",
-    "TrackerError",
-    "Tree",
-    "ValidationScore",
-    "Values",
-    "Verdict",
-    "VerificationError",
-    "closest",
-    "counterexample_to_monotony",
-    "csv_text",
-    "fared",
-    "form_of",
-    "grow",
-    "hookimpl",
-    "masked",
-    "param",
-    "read_dates",
-    "roc_auc",
-    "shape_of",
-    "standard_error",
-    "unknown",
-    "value_of",
-    "warm_up",
-]
+_LATE = {
+    "bulk": "arboretum.engine.search.bulk",
+    "grow": "arboretum.engine.search.grow:grow",
+    "warm_up": "arboretum.engine.search.warmup:warm_up",
+    "ValidationScore": "arboretum.measure:ValidationScore",
+    "roc_auc": "arboretum.measure:roc_auc",
+    "study": "arboretum.measure.study",
+    "charts": "arboretum.report.charts",
+    "table": "arboretum.report.table",
+}
+"""Name → module, or module:name, that is loaded on first use: what grows trees (numba), measures them (``study``: ranks, tests
+and figures of many runs), or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
+
+__all__ = sorted({name for name in globals() if name[0] != "_"} - {"annotations", "importlib", "TYPE_CHECKING", "Any"} | _LATE.keys())  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name == "grow":  # loads numba: only when a method is run
-        from arboretum.engine.search.grow import grow
-
-        return grow
-    if name == "bulk":  # many trees per table, for studies
-        from arboretum.engine.search import bulk
-
-        return bulk
-    if name == "study":  # ranks, tests and figures of studies
-        from arboretum.measure import study
-
-        return study
-    if name == "charts":  # chart_svg and chart_png
-        from arboretum.report import charts
-
-        return charts
-    if name == "table":  # text_table, csv_table and markdown_table
-        from arboretum.report import table
-
-        return table
-    if name == "warm_up":
-        from arboretum.engine.search.warmup import warm_up
-
-        return warm_up
-    if name in ("ValidationScore", "roc_auc"):  # what measures trees: only when something is measured
-        from arboretum import measure
-
-        return getattr(measure, name)
-    msg = f"module 'arboretum.api' has no attribute {name!r}"
-    raise AttributeError(msg)
+    if name not in _LATE:
+        msg = f"module 'arboretum.api' has no attribute {name!r}"
+        raise AttributeError(msg)
+    module, _, inside = _LATE[name].partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, inside) if inside else found

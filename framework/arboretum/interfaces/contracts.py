@@ -2,87 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 
-from arboretum.interfaces.complexity import Complexity, ComplexityForm
-from arboretum.interfaces.cost import Cost
-from arboretum.interfaces.coverage import Coverage, CoverageMany, CoveragePrepared
-from arboretum.interfaces.criterion import (
-    Criterion,
-    CriterionBounds,
-    CriterionColumn,
-    CriterionColumns,
-    CriterionKernel,
-    CriterionNotes,
-    CriterionPromises,
-    CriterionSeed,
-    CriterionSettle,
-    CriterionTerms,
-)
-from arboretum.interfaces.dataset import Dataset
-from arboretum.interfaces.encoder import Encoder
-from arboretum.interfaces.export import Export
-from arboretum.interfaces.impurity import Impurity, ImpurityForTask, ImpurityOfValues
-from arboretum.interfaces.method import Method, MethodWarmUp
-from arboretum.interfaces.missing import Missing, MissingSurrogates
-from arboretum.interfaces.objective import Objective
-from arboretum.interfaces.predicate import Predicate
-from arboretum.interfaces.pruner import Pruner, PrunerChooses
-from arboretum.interfaces.reproduction import Reproduction
-from arboretum.interfaces.solver import Solver, SolverCertifies, SolverWarmUp
-from arboretum.interfaces.split import Split
-from arboretum.interfaces.stopping import Stopping, StoppingByObjects, StoppingByRows
-from arboretum.interfaces.tracker import Tracker
-from arboretum.interfaces.tuner import Tuner
+from arboretum.interfaces.component import EVERY_KIND
 
-REQUIRED: Mapping[str, type] = {
-    "dataset": Dataset,
-    "split": Split,
-    "encoder": Encoder,
-    "predicate": Predicate,
-    "impurity": Impurity,
-    "coverage": Coverage,
-    "criterion": Criterion,
-    "stopping": Stopping,
-    "missing": Missing,
-    "cost": Cost,
-    "complexity": Complexity,
-    "objective": Objective,
-    "solver": Solver,
-    "pruner": Pruner,
-    "tuner": Tuner,
-    "method": Method,
-    "tracker": Tracker,
-    "reproduction": Reproduction,
-    "export": Export,
-}
+
+def _protocols(kind: str) -> list[type]:
+    """The protocols of a kind's file: that of the kind's name first (required), then those whose names begin with it."""
+    found = vars(importlib.import_module(f"arboretum.interfaces.{kind}"))
+    return [found[kind.capitalize()], *(one for name, one in found.items() if name.startswith(kind.capitalize()) and name != kind.capitalize())]
+
+
+REQUIRED: Mapping[str, type] = {kind: _protocols(kind)[0] for kind in EVERY_KIND}
 """Kind → the protocol whose methods a component has."""
 
-INSTEAD: Mapping[str, tuple[type, ...]] = {"impurity": (ImpurityForTask, ImpurityOfValues)}
-"""Kind → protocols of which one may stand in for the required one."""
-
-OPTIONAL: Mapping[str, tuple[type, ...]] = {
-    "criterion": (
-        CriterionTerms,
-        CriterionColumns,
-        CriterionColumn,
-        CriterionSettle,
-        CriterionKernel,
-        CriterionBounds,
-        CriterionSeed,
-        CriterionPromises,
-        CriterionNotes,
-    ),
-    "coverage": (CoveragePrepared, CoverageMany),
-    "impurity": INSTEAD["impurity"],
-    "missing": (MissingSurrogates,),
-    "method": (MethodWarmUp,),
-    "stopping": (StoppingByRows, StoppingByObjects),
-    "complexity": (ComplexityForm,),
-    "solver": (SolverCertifies, SolverWarmUp),
-    "pruner": (PrunerChooses,),
-}
+OPTIONAL: Mapping[str, list[type]] = {kind: _protocols(kind)[1:] for kind in EVERY_KIND}
 """Kind → protocols whose methods have the contract's form where a component has them."""
+
+INSTEAD: Mapping[str, list[type]] = {"impurity": OPTIONAL["impurity"]}
+"""Kind → protocols of which one may stand in for the required one."""
 
 KERNELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "criterion": {

@@ -21,31 +21,4 @@ from arboretum.measure.significance import (
 )
 from arboretum.model.scores import Scores
 
-__all__ = [
-    "Comparison",
-    "PowerLaw",
-    "Scores",
-    "average_ranks",
-    "bar_chart",
-    "bonferroni_dunn",
-    "compare",
-    "critical_difference",
-    "friedman",
-    "group_letters",
-    "growth_chart",
-    "holm",
-    "nemenyi",
-    "pareto_chart",
-    "pareto_front",
-    "power_law",
-    "q_bonferroni_dunn",
-    "q_nemenyi",
-    "rank_diagram",
-    "rank_rows",
-    "ranks",
-    "scores_of",
-    "sweep_chart",
-    "time_chart",
-    "verdict_lines",
-    "wilcoxon_holm",
-]
+__all__ = sorted(name for name in globals() if name[0] != "_" and name != "annotations")  # noqa: PLE0605
