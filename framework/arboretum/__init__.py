@@ -32,6 +32,17 @@ _PUBLIC = {
     "run": "arboretum.config.entry",
 }
 
+_FORMS = {
+    "record_html": "arboretum.report.record_html",
+    "tree_dot": "arboretum.report.graphviz",
+    "tree_png": "arboretum.report.png",
+    "tree_sklearn": "arboretum.report.to_sklearn",
+    "tree_sql": "arboretum.report.sql",
+    "tree_svg": "arboretum.report.svg",
+    "tree_text": "arboretum.report.text",
+}
+"""What ``Tree.to_text`` and its siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
+
 __all__ = [
     "ArboretumError",
     "Record",
@@ -46,8 +57,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    if module := _PUBLIC.get(name) or _FORMS.get(name):
+        return getattr(importlib.import_module(module), name)
     msg = f"module 'arboretum' has no attribute {name!r}"
     raise AttributeError(msg)
 

@@ -9,7 +9,7 @@ EVERYONE_MAY = {"errors", "blame"}
 MAY_IMPORT = {
     "errors": set(),
     "blame": set(),
-    "model": set(),
+    "model": {""},  # of the package its lazy names: Tree.to_text and its siblings ask it for what draws
     "kernels": set(),
     "measure": {"model"},
     "report": {"model"},
@@ -24,12 +24,6 @@ MAY_IMPORT = {
     "testing": {"api", "plugin", "engine", "interfaces", "model", "kernels"},
 }
 """Room → rooms it may import; a new room needs a line here, so that its place is decided and not drifted into."""
-
-WAIVERS = {
-    ("framework/arboretum/model/tree.py", "report"): "Tree.to_text and its siblings: a call away, imported when called",
-    ("framework/arboretum/model/record.py", "report"): "what a notebook shows: a call away, imported when called",
-}
-"""(file, room) → reason; only for imports inside functions."""
 
 OUTSIDE = {
     "hydra": {"config", "cli"},
@@ -62,16 +56,10 @@ def test_every_room_of_the_framework_imports_only_what_lies_below_it(house):
         for found in module.imports:
             top, _, rest = found.target.partition(".")
             room = rest.split(".")[0]
-            waived = (module.where, room) in WAIVERS and not found.at_import
             # the package itself is a place only for its version: "from arboretum import __version__"
-            if top == "arboretum" and room not in allowed | {"__version__"} and not waived:
+            if top == "arboretum" and room not in allowed | {"__version__"}:
                 wrong.append(f"{module.where}:{found.line} imports {found.target}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_waiver_is_still_needed(house):
-    used = {(m.where, f.target.split(".")[1]) for m in house.framework for f in m.imports if f.target.startswith("arboretum.")}
-    assert [waiver for waiver in WAIVERS if waiver not in used] == []
 
 
 def test_kernels_import_numpy_and_numba_only(house):
@@ -154,12 +142,6 @@ def test_what_is_for_testing_is_the_only_room_that_imports_pytest_or_hypothesis(
     assert not wrong, "\n".join(wrong)
 
 
-CIRCLES = {
-    "arboretum.report": "Tree.to_text and its siblings, and what a notebook shows of a record, are one-liners over their forms, imported when called",
-}
-"""Room in which a circle of imports may close → why; every other circle is a fault."""
-
-
 def _imports_of(house) -> dict[str, set[str]]:
     """Module → modules of the house that it imports, at whatever time; what is imported for type checking only left out."""
     names = {module.name for module in house.modules}
@@ -177,9 +159,7 @@ def _imports_of(house) -> dict[str, set[str]]:
 
 
 def test_no_modules_import_each_other_in_a_circle(house):
-    imports = _imports_of(house)
-    excused = {name for name in imports if name.startswith(tuple(CIRCLES))}
-    left = {name: targets - excused for name, targets in imports.items() if name not in excused}
+    left = _imports_of(house)
     while free := {name for name, targets in left.items() if not targets & left.keys()}:
         left = {name: targets for name, targets in left.items() if name not in free}
     assert sorted(left) == [], "these modules, or those that they import, lie in a circle"

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+import arboretum
 from arboretum.errors import StoreError
 from arboretum.model.certificate import Certificate
 from arboretum.model.reading import parse, refuse_misfits
@@ -88,9 +89,7 @@ class Record:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from arboretum.report.record_html import record_html
-
-        return record_html(self)
+        return arboretum.record_html(self)
 
     def to_json(self) -> str:
         """The record as JSON text, without the tree (``tree.json`` lies beside it)."""

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+import arboretum
 from arboretum.errors import ContractError, DataError
 from arboretum.model import cutting, walk
 from arboretum.model.invariants import check_numbers, check_tree
@@ -362,54 +363,35 @@ class Tree:
         except ContractError as error:
             raise DataError(str(error)) from None
 
-    # -- pictures (arboretum.report does the work) --------------------------------------------------------------------
+    # -- pictures (functions of arboretum.report, which the package finds) ------------------------------------------------
 
     def to_text(self, **options: Any) -> str:
         """The tree as indented text; options of :func:`arboretum.report.text.tree_text`."""
-        from arboretum.report.text import tree_text
-
-        return tree_text(self, **options)
+        return arboretum.tree_text(self, **options)
 
     def to_svg(self, **options: Any) -> str:
         """The tree as an SVG document; options of :func:`arboretum.report.svg.tree_svg`."""
-        from arboretum.report.svg import tree_svg
-
-        return tree_svg(self, **options)
+        return arboretum.tree_svg(self, **options)
 
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
         return self.to_svg()
 
     def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes | None:
-        """The tree as a PNG file: its bytes, or written to ``path`` (then None); needs matplotlib.
-
-        Options of :func:`arboretum.report.png.tree_png`.  Raises OSError when the file cannot be written.
-        """
-        from io import BytesIO
-
-        from arboretum.report.png import tree_png
-
-        file = BytesIO() if path is None else path
-        tree_png(self, file, **options)
-        return file.getvalue() if path is None else None
+        """The tree as a PNG file: its bytes, or written to ``path``; options of :func:`arboretum.report.png.tree_png`."""
+        return arboretum.tree_png(self, path, **options)
 
     def to_graphviz(self, **options: Any) -> str:
         """The tree in the DOT language; options of :func:`arboretum.report.graphviz.tree_dot`."""
-        from arboretum.report.graphviz import tree_dot
-
-        return tree_dot(self, **options)
+        return arboretum.tree_dot(self, **options)
 
     def to_sql(self) -> str:
         """The prediction as an SQL CASE expression; see :func:`arboretum.report.sql.tree_sql`."""
-        from arboretum.report.sql import tree_sql
-
-        return tree_sql(self)
+        return arboretum.tree_sql(self)
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn tree with the same predictions; see :func:`arboretum.report.to_sklearn.to_sklearn`."""
-        from arboretum.report.to_sklearn import to_sklearn
-
-        return to_sklearn(self)
+        """A fitted scikit-learn tree with the same predictions; see :func:`arboretum.report.to_sklearn.tree_sklearn`."""
+        return arboretum.tree_sklearn(self)
 
 
 _VALUES = ("task", "columns", "classes", "rules", "surrogates")

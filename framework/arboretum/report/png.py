@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from os import PathLike
 from typing import Any
 
@@ -13,15 +14,17 @@ POINTS_PER_PIXEL = 0.72
 """At 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib."""
 
 
-def tree_png(tree: Tree, path: str | PathLike[str], *, scale: float = 2.0, **options: Any) -> None:
-    """Write the tree to ``path``; options as in :func:`arboretum.report.svg.tree_svg`.
+def tree_png(tree: Tree, path: str | PathLike[str] | None = None, *, scale: float = 2.0, **options: Any) -> bytes | None:
+    """Write the tree to ``path``, or (None) return the file's bytes; options as in :func:`arboretum.report.svg.tree_svg`.
 
     scale : pixels of the file per pixel of the SVG.  Raises OSError when the file cannot be written.
     """
-    scene_png(tree_scene(tree, **options), path, scale)
+    file = io.BytesIO() if path is None else path
+    scene_png(tree_scene(tree, **options), file, scale)
+    return file.getvalue() if path is None else None
 
 
-def scene_png(scene: Scene, path: str | PathLike[str], scale: float = 2.0) -> None:
+def scene_png(scene: Scene, path: str | PathLike[str] | io.BytesIO, scale: float = 2.0) -> None:
     """Paint a scene into a PNG file; loads matplotlib, touches neither its backend nor its global figures."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -23,7 +23,7 @@ CONSTANT = "(constant)"
 """A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants a column."""
 
 
-def to_sklearn(tree: Tree) -> Any:
+def tree_sklearn(tree: Tree) -> Any:
     """A fitted DecisionTreeClassifier or DecisionTreeRegressor with the same predictions on :func:`sklearn_matrix`.
 
     ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as its parent.  The

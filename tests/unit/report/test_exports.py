@@ -14,7 +14,7 @@ from arboretum.model.rules import Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
 from arboretum.report import sql
-from arboretum.report.to_sklearn import sklearn_features, sklearn_matrix, to_sklearn
+from arboretum.report.to_sklearn import sklearn_features, sklearn_matrix, tree_sklearn
 from arboretum.testing.strategies import row_of, rows_like, tables, trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,7 +96,7 @@ def test_the_scikit_learn_tree_predicts_as_the_tree_does(data):
         rest = tree.rest(rows)
         assert ((rest < 0) | ~tree.is_leaf[rest]).any()
         return
-    other = to_sklearn(tree)
+    other = tree_sklearn(tree)
     assert X.shape == (rows.n_rows, len(sklearn_features(tree)))
     if tree.task is Task.classification:
         codes = tree.predict(rows)
@@ -112,7 +112,7 @@ def test_the_scikit_learn_tree_predicts_as_the_tree_does(data):
 def test_scikit_learns_own_tools_read_it(data):
     table = data.draw(tables(task=Task.classification, min_rows=3))
     tree = data.draw(trees(table, binary=True))
-    other, names = to_sklearn(tree), sklearn_features(tree)
+    other, names = tree_sklearn(tree), sklearn_features(tree)
     text = export_text(other, feature_names=names)
     assert text.count("class:") == other.tree_.n_leaves
     assert other.feature_importances_.shape == (len(names),)
@@ -125,7 +125,7 @@ def test_plot_tree_draws_it():
 
     tree = one_test(Threshold("age", 3), AGE)
     axes = FigureCanvasAgg(Figure()).figure.subplots()
-    assert len(plot_tree(to_sklearn(tree), feature_names=["age"], ax=axes)) >= 3
+    assert len(plot_tree(tree_sklearn(tree), feature_names=["age"], ax=axes)) >= 3
 
 
 def test_the_exported_tree_equals_a_fitted_one_node_by_node():
@@ -139,7 +139,7 @@ def test_the_exported_tree_equals_a_fitted_one_node_by_node():
     tree = one_test(
         Threshold("age", threshold), AGE, weights=weights, counts=weights.sum(axis=1), label=weights.argmax(axis=1)
     )
-    ours, theirs = to_sklearn(tree).tree_.__getstate__(), fitted.tree_.__getstate__()
+    ours, theirs = tree_sklearn(tree).tree_.__getstate__(), fitted.tree_.__getstate__()
     for name in ("left_child", "right_child", "feature", "threshold", "n_node_samples", "weighted_n_node_samples"):
         assert ours["nodes"][name].tolist() == theirs["nodes"][name].tolist(), name
     assert ours["nodes"]["impurity"] == pytest.approx(theirs["nodes"]["impurity"])
@@ -169,12 +169,12 @@ def test_a_double_that_float32_would_round_across_a_threshold_stays_on_its_side(
     values = np.array([1.0 + 2.0**-31, 1.0 + 2.0**-29])  # both are 1.0 in float32
     tree = one_test(Threshold("age", cut), AGE)
     rows = ages(values)
-    assert to_sklearn(tree).predict(sklearn_matrix(tree, rows)).tolist() == ["no", "yes"]
+    assert tree_sklearn(tree).predict(sklearn_matrix(tree, rows)).tolist() == ["no", "yes"]
 
 
 def test_missing_values_follow_the_branch_the_tree_sends_them_down():
     for outcome, answer in ((0, "no"), (1, "yes")):
         tree = one_test(Threshold("age", 3), AGE, missing_child=[outcome, -1, -1])
         rows = ages(np.array([np.nan]))
-        assert to_sklearn(tree).predict(sklearn_matrix(tree, rows)).tolist() == [answer]
+        assert tree_sklearn(tree).predict(sklearn_matrix(tree, rows)).tolist() == [answer]
         assert attrs.evolve(tree).predict(rows).tolist() == [outcome]
