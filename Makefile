@@ -31,7 +31,7 @@ demo: $(STAMP)
 	@echo "Browse all runs:  $(BIN)/arboretum ui"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --hypothesis-profile=brief $(PYTEST_ARGS)
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)

@@ -6,9 +6,11 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-# `make test` says the same of the same code every time, also on a busy machine; `make explore` draws new examples, and more.
+# Steady profiles say the same of the same code every time, also on a busy machine; `make explore` draws new examples, and more.
+# `make test` is brief: fewer examples, and tables of one dtype where every other dtype is compiled for itself.
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("steady", max_examples=60, derandomize=True, **CALM)
+settings.register_profile("brief", max_examples=25, derandomize=True, **CALM)
 settings.register_profile("explore", derandomize=False, max_examples=300, print_blob=True, **CALM)
 settings.load_profile("steady")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import attrs
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from arboretum.api import (
@@ -107,6 +109,16 @@ def problem_of(objects: Encoded, criterion: Any, impurity: Any, prices: Prices |
     return Problem(objects, prices, Parts(method=None, criterion=criterion, impurity=impurity, stopping=(Rules(**limits),)))
 
 
+def examples(steady: int) -> settings:
+    """So many examples in the steady profile, and as many times more or fewer as another profile has."""
+    return settings(max_examples=math.ceil(steady * settings().max_examples / settings.get_profile("steady").max_examples))
+
+
+BRIEF = settings.get_current_profile_name() == "brief"
+CODES = [np.uint8] if BRIEF else [np.uint8, np.uint16, np.uint32]
+NUMBERS = [np.float64] if BRIEF else [np.float32, np.float64]
+
+
 @st.composite
 def encodeds(
     draw: st.DrawFn, task: Task = Task.classification, raw_only: bool = False, missing: bool = True, max_rows: int = 14,
@@ -118,12 +130,12 @@ def encodeds(
     n_raw = draw(st.integers(1 if n_coded == 0 or mixed else 0, 2))
     bins = [draw(st.integers(1, 4)) for _ in range(n_coded)]
     families = [draw(st.sampled_from([Family.thresholds, Family.equals] if mixed else Family)) for _ in range(n_coded)]
-    dtype = draw(st.sampled_from([np.uint8, np.uint16, np.uint32]))
+    dtype = draw(st.sampled_from(CODES))
     codes = np.zeros((n, n_coded), dtype)
     for f in range(n_coded):
         codes[:, f] = draw(st.lists(st.integers(0, bins[f] - (0 if missing else 1)), min_size=n, max_size=n))
     numbers = [-2.0, 0.0, 0.1, 0.30000001, 0.30000004, 1.0, 5.0, 1e6] + ([float("nan")] if missing else [])
-    raw = np.zeros((n, n_raw), draw(st.sampled_from([np.float32, np.float64])))
+    raw = np.zeros((n, n_raw), draw(st.sampled_from(NUMBERS)))
     for f in range(n_raw):
         raw[:, f] = draw(st.lists(st.sampled_from(numbers), min_size=n, max_size=n))
     if draw(st.booleans()):

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import CapabilityError, Context, ContractError, Family, Limits, Prices, grow
@@ -21,7 +21,7 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, examples, problem_of  # noqa: E402
 from test_coded_subtrees_equal_the_loop import ByObjects, coded  # noqa: E402
 
 PAIRS = [(Reduction(), Gini()), (Reduction(), Entropy()), (GainRatio(), None)]
@@ -32,7 +32,7 @@ def grown(objects, prices, pairs=PAIRS, stopping=()):
     return light, bulk.grow_many(light, bulk.Judges.of(pairs, light.n_classes), stopping)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(objects=coded(), once=st.booleans(), seed=st.integers(0, 99), min_leaf=st.integers(1, 3))
 def test_every_tree_is_the_one_that_grow_returns_with_the_same_measures(objects, once, seed, min_leaf):
     drawn = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 5.0], int(objects.test_offset[-1]))
@@ -92,7 +92,7 @@ def walked(forest, k, objects):
     }, set(rests)  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(objects=coded(), once=st.booleans(), seed=st.integers(0, 99))
 def test_the_measures_are_what_a_walk_of_every_object_finds(objects, once, seed):
     drawn = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 5.0], int(objects.test_offset[-1]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Encoded, Family, LeafRule, Limits, Node, Prices, Task, grow
@@ -20,9 +20,9 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, examples, problem_of  # noqa: E402
 
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = examples(60)
 ENTRIES = st.sampled_from([4, 10, 30, 1 << 22])
 """Largest node that goes to the kernel: with little of them the loop grows the top of the tree."""
 LIMITS = st.fixed_dictionaries(

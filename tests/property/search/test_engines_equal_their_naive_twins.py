@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import Context, Family, Prices, Task, grow
@@ -18,10 +18,10 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Misclassification, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, problem_of  # noqa: E402
+from problems import encode, encodeds, examples, problem_of  # noqa: E402
 
 ORDERS = ("depth", "breadth", "best")
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = examples(150)
 
 
 @attrs.frozen

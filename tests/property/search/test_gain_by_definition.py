@@ -10,7 +10,7 @@ from unittest import mock
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Family, grow
@@ -21,10 +21,10 @@ from arboretum.testing.example_components import ToyCover, ToyExcluded
 from arboretum_classic.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, problem_of  # noqa: E402
+from problems import encode, encodeds, examples, problem_of  # noqa: E402
 from test_own_columns_and_coverage import drawn_prices, with_coverage  # noqa: E402
 
-EXAMPLES = settings(max_examples=40, deadline=None)
+EXAMPLES = examples(40)
 
 
 @attrs.frozen

@@ -19,10 +19,10 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encodeds, problem_of  # noqa: E402
+from problems import encodeds, examples, problem_of  # noqa: E402
 from test_engines_equal_their_naive_twins import NumpyOnly  # noqa: E402
 
-EXAMPLES = settings(max_examples=100, deadline=None)
+EXAMPLES = examples(100)
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import (
@@ -34,10 +34,10 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, problem_of  # noqa: E402
+from problems import encode, encodeds, examples, problem_of  # noqa: E402
 from test_coded_subtrees_equal_the_loop import ByObjects, assert_same, both, coded, unit  # noqa: E402
 
-EXAMPLES = settings(max_examples=40, deadline=None)
+EXAMPLES = examples(40)
 ENTRIES = st.sampled_from([4, 20, 1 << 22])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Prices, Task, grow
@@ -19,9 +19,9 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, examples, problem_of  # noqa: E402
 
-EXAMPLES = settings(max_examples=120, deadline=None)
+EXAMPLES = examples(120)
 NUMBERS = (-2.0, -0.0, 0.0, 0.1, 0.30000001, 0.30000004, 1.0, 5.0, 1e6, float("nan"))
 MASSES = st.sampled_from([0.0, 0.0, 0.05, 0.25])
 
@@ -93,7 +93,10 @@ def check(objects, criterion, impurity, score, min_leaf, min_mass, prices=None):
     return tree
 
 
-KINDS = pytest.mark.parametrize("dtype, classes", [(np.float32, 2), (np.float64, 3), (np.float32, 5)])
+SLOW = pytest.mark.slow  # each dtype and each of two, three and more classes are compiled for themselves
+KINDS = pytest.mark.parametrize(
+    "dtype, classes", [pytest.param(np.float32, 2, marks=SLOW), (np.float64, 3), pytest.param(np.float32, 5, marks=SLOW)]
+)
 
 
 @KINDS
@@ -118,6 +121,7 @@ def test_a_kernel_may_read_all_it_is_given_and_leave_from_several_places(dtype, 
     check(objects, Lopsided(), Gini(), Lopsided().twin, min_leaf, min_mass, prices)
 
 
+@SLOW
 @EXAMPLES
 @given(objects=tables(np.float32, 5))
 def test_entries_of_eight_bytes_say_the_same_as_those_of_four(objects):
