@@ -17,7 +17,7 @@ import attrs
 
 from arboretum.api import bulk
 from arboretum.engine.run import fit
-from arboretum.engine.search.grow import Growth
+from arboretum.engine.search.growth import Growth
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 

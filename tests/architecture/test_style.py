@@ -14,23 +14,13 @@ LONG_MODULES: dict[str, str] = {}
 
 MOST_PARAMETERS = 12
 WIDE = frozenset({
-    "framework/arboretum/kernels/bounded.py:best_bounded",
-    "framework/arboretum/kernels/bounded.py:search_column",
     "framework/arboretum/kernels/coded.py:best_test",
     "framework/arboretum/kernels/coded.py:fill_tables",
     "framework/arboretum/kernels/coded.py:list_tests",
     "framework/arboretum/kernels/coded_tree.py:scan_binary",
     "framework/arboretum/kernels/coded_tree.py:scan_multiway",
-    "framework/arboretum/kernels/vertex_bounds.py:score_edges",
-    "framework/arboretum/kernels/cuts.py:best_cut",
-    "framework/arboretum/kernels/cuts.py:fill_cuts",
-    "framework/arboretum/kernels/fine_bins.py:count_entries",
-    "framework/arboretum/kernels/fine_bins.py:search_entries",
-    "framework/arboretum/kernels/fine_bins.py:take_best",
     "framework/arboretum/kernels/forest.py:check_forest",
     "framework/arboretum/kernels/forest.py:grow_forest",
-    "framework/arboretum/kernels/scan.py:scan_column",
-    "framework/arboretum/kernels/scan.py:search",
 })
 """Functions that take more than MOST_PARAMETERS; the list only shrinks: strike out what is mended.  (The estimators' ``__init__`` has the
 signature that scikit-learn asks for.)"""

@@ -296,6 +296,8 @@ def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
     assert "follows theta" in call("explain", "stopping.mass").out
     assert "order" in call("explain", "greedy").out and "depth | breadth | best" in call("explain", "greedy").out
     assert "selects:" in call("explain", "method.cart").out
+    assert "kernels may grow subtrees" in call("explain", "criterion.reduction").out
+    assert "node by node, for want of a kernel: criterion random has no kernel" in call("explain", "criterion.random").out
     assert "unknown criterion 'reductoin'; did you mean 'reduction'" in call("explain", "criterion.reductoin").error
     assert "unknown component 'criterio.reduction'; did you mean 'criterion.reduction'?" in (
         call("explain", "criterio.reduction").error

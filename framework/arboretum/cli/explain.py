@@ -13,6 +13,7 @@ from arboretum.cli.example import command, missing_part, runs_anywhere
 from arboretum.cli.layout import fits, paragraph, paragraphs
 from arboretum.cli.plugins import reference
 from arboretum.cli.terminal import Parser
+from arboretum.engine.search.reasons import KINDS, way_of
 from arboretum.errors import ConfigError, closest
 from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES
 from arboretum.plugin.build import field_types
@@ -72,6 +73,8 @@ def _component(entry: Entry, registry: Registry) -> str:
     if declared or entry.kind not in STUDIES:
         told = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
         lines.append(paragraph("capabilities: " + told, rest="  "))
+    if entry.kind in KINDS:
+        lines.append(paragraph(f"growth: {way_of(entry.kind, entry.cls())}", rest="  "))
     needs = getattr(entry.cls, "needs", ())
     if needs:
         lines.append(f"needs: {', '.join(needs)}")

@@ -12,7 +12,7 @@ from arboretum.blame import blaming
 from arboretum.engine.search.choose import listed, prepare_columns, scored
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Block, Cell
-from arboretum.engine.search.grow import Growth, Open
+from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.errors import CapabilityError, ContractError, DataError
 from arboretum.interfaces.method import Context, Problem

@@ -11,183 +11,146 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.binning import MISSING_BIN
-from arboretum.kernels.coded import NAN_SCORE, NO_SIDE, NOTHING
-from arboretum.kernels.vertex_bounds import BLOCK, score_edges
 from arboretum.kernels.fine_bins import (
-    BINS,
-    WHOLE,
-    choose_entries,
-    count_entries,
-    entry_of,
-    fine_codes,
-    lay_entries,
-    search_entries,
-)
+    BINS, WHOLE, Entries, Found, choose_entries, count_entries, entry_of, fine_codes, lay_entries, search_entries,
+)  # fmt: skip
 from arboretum.kernels.jit import jit
-from arboretum.kernels.function_pointers import make_node
+from arboretum.kernels.tables import NO_SIDE, NOTHING, ask_of, equal_from, slack
+from arboretum.kernels.vertex_bounds import Whole, new_block, score_edges
 
 CODING = 16
 """Placing all objects of a column within their bins costs as much as sorting one in so many."""
 
 
 @jit
-def best_bounded(
-    w, c, codes, values, row_stride, column_stride, fine, is_fine, edges, rows, label, weight, count, unit, many, dropped,
-    price, min_leaf, min_weight, gap, crowd, piece, batch, scalars, params, impurity, relative, floor,
-):
+def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     """The best threshold of a node over all raw columns; see the module.
 
-    w : float64[columns × 256, classes], c : int64, the node's bins.   codes : uint8[n, columns].
-    values : flat memory of float[n, columns].   rows : int32[m].   many : bool[columns, 256], see ``binning``.
-    fine : uint16[columns, n], written for the columns that need it, which ``is_fine`` remembers.   unit : all objects are.
-    crowd : rows in the bins in question, from which they are divided, in pieces of ``piece`` rows.
+    w : float64[columns × 256, classes], c : int64, the node's bins.   rows : int32[m].   price : float64[columns].
     dropped : bool[columns, 256], cuts between bins that are known not to be admissible here (neighbours too close).
-    Returns (column, bin, low, high, side, score).  A cut inside a bin comes with its neighbouring values, one after a bin
-    with NaN.  Ties go to the lowest column, then the lowest cut, then side 0.
-    """  # fmt: skip
-    node = make_node(scalars, params, impurity)
-    n_classes = w.shape[1]
-    n_columns = len(many)
-    block = (
-        np.empty((BLOCK, 2, n_classes)), np.empty((BLOCK, 2, n_classes), np.int64), np.empty((BLOCK, 2, 0)),
-        np.empty(BLOCK), np.empty(BLOCK),
-    )  # fmt: skip
-    scores = np.full((n_columns, 2, BINS), -np.inf)
-    bounds = np.full((n_columns, 2, BINS), -np.inf)
-    highest = np.full(n_columns, -np.inf)
-    lost = np.zeros(n_columns, np.int64)
+    Returns its column, or NOTHING, and :class:`Found`.  Ties go to the lowest column, then the lowest cut, then side 0.
+    """
+    ask = ask_of(scorer)
+    n_columns, n_classes = len(price), w.shape[1]
+    block = new_block(n_classes)
+    scores, bounds = np.full((n_columns, 2, BINS), -np.inf), np.full((n_columns, 2, BINS), -np.inf)
+    highest, lost = np.full(n_columns, -np.inf), np.zeros(n_columns, np.int64)
     top = -np.inf
-    all_w, all_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
+    whole = Whole(np.zeros(n_classes), np.zeros(n_classes, np.int64))
     for b in range(BINS):  # every column has all objects, the missing ones in the last bin
         for k in range(n_classes):
-            all_w[k] += w[b, k]
-            all_c[k] += c[b, k]
+            whole.weights[k] += w[b, k]
+            whole.counts[k] += c[b, k]
     for f in range(n_columns):
         first, last = f * BINS, (f + 1) * BINS
         lost[f] = c[f * BINS + MISSING_BIN].sum()
+        block.price[:] = price[f]
         for s in range(2 if lost[f] > 0 else 1):
             side = s if lost[f] > 0 else NO_SIDE
             if not score_edges(
-                w[first:last], c[first:last], all_w, all_c, many[f], min_leaf, min_weight, side, price[f], batch, node,
-                block, scores[f, s], bounds[f, s],
-            ):  # fmt: skip
-                return f, 0, np.nan, np.nan, NAN_SCORE, np.nan
+                w[first:last], c[first:last], whole, raw.many[f], rules.least, side, ask, block, scores[f, s], bounds[f, s]
+            ):
+                return f, Found(np.int64(0), np.nan, np.nan, np.int64(NO_SIDE), np.nan)
             for b in range(BINS):
                 if dropped[f, b]:
                     scores[f, s, b] = -np.inf
                 top = max(top, scores[f, s, b])
                 highest[f] = max(highest[f], bounds[f, s, b])
     # look first where the bound is highest: what is found there spares other bins
-    found_f, found_b, found_low, found_high, found_side, found = NOTHING, -1, np.nan, np.nan, NO_SIDE, -np.inf
-    members = np.empty(len(rows) + 1, np.int32)
-    keys = np.empty(len(rows), values.dtype)
+    found_f, found = np.int64(NOTHING), Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
+    scratch = (np.empty(len(rows), raw.values.dtype), np.empty(len(rows) + 1, np.int32))
     while True:
         f = np.argmax(highest)
-        least = top - max(relative * abs(top), floor) if top > -np.inf else -np.inf
-        if highest[f] == -np.inf or highest[f] < least:
+        if highest[f] == -np.inf or highest[f] < equal_from(top, ask.ties):
             break
         highest[f] = -np.inf
-        ok, b, low, high, side, score = search_column(
-            w[f * BINS : (f + 1) * BINS], c[f * BINS : (f + 1) * BINS], all_w, all_c, codes, values, row_stride,
-            column_stride, fine, is_fine, edges, rows, label, weight, count, unit, f, bounds[f], lost[f] > 0, top, least,
-            price[f], min_leaf, min_weight, gap, crowd, piece, batch, node, block, keys, members, relative, floor,
-        )  # fmt: skip
-        if not ok:
-            return f, b, low, high, NAN_SCORE, np.nan
-        if b < 0:
+        block.price[:] = price[f]
+        first, last = f * BINS, (f + 1) * BINS
+        inner = search_column(w[first:last], c[first:last], whole, raw, f, rows, objects, (bounds[f], top), rules, ask, block, scratch)
+        if inner.score != inner.score:
+            return f, inner
+        if inner.bin < 0:
             continue
-        slack = max(relative * abs(score), floor)
-        if found_f < 0 or score > found + slack or (score >= found - slack and f < found_f):
-            found_f, found_b, found_low, found_high, found_side, found = f, b, low, high, side, score
-        top = max(top, score)
-    if top == -np.inf:
-        return NOTHING, -1, np.nan, np.nan, NO_SIDE, -np.inf
+        near = slack(inner.score, ask.ties)
+        if found_f < 0 or inner.score > found.score + near or (inner.score >= found.score - near and f < found_f):
+            found_f, found = f, inner
+        top = max(top, inner.score)
     # among the cuts within the tolerance of the best, the lowest
-    least = top - max(relative * abs(top), floor)
-    for f in range(n_columns):
-        inner = found_b if found_f == f and found >= least else BINS
+    least = equal_from(top, ask.ties)
+    for f in range(n_columns if top > -np.inf else 0):
+        inner_bin = found.bin if found_f == f and found.score >= least else BINS
         for b in range(BINS):
-            if inner == b:
-                return f, b, found_low, found_high, found_side, found
+            if inner_bin == b:
+                return f, found
             for s in range(2):
                 if scores[f, s, b] >= least:
-                    return f, b, np.nan, np.nan, (s if lost[f] > 0 else NO_SIDE), scores[f, s, b]
-    return NOTHING, -1, np.nan, np.nan, NO_SIDE, -np.inf
+                    side = np.int64(s if lost[f] > 0 else NO_SIDE)
+                    return f, Found(np.int64(b), np.nan, np.nan, side, scores[f, s, b])
+    return np.int64(NOTHING), found
 
 
 @jit
-def search_column(
-    w, c, all_w, all_c, codes, values, row_stride, column_stride, fine, is_fine, edges, rows, label, weight, count, unit, f,
-    bounds, has_missing, top, least, price, min_leaf, min_weight, gap, crowd, piece, batch, node, block, keys, members,
-    relative, floor,
-):
-    """Score every cut inside the bins of column f whose bound reaches ``least``.
+def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, scratch):
+    """Score every cut inside the bins of column f that may beat what is known; return the best.
 
-    w, c : [256, classes], the column's bins.   bounds : float64[2, 256].   top : best admissible score so far.
-    keys, members : scratch of the node's size.
-    Returns (no NaN, bin, low, high, side, score) of the best; bin −1 if there is none.
-    """  # fmt: skip
+    w, c : [256, classes], the column's bins.   known : float64[2, 256], the bounds of its bins, and the best score so far.
+    scratch : keys and members, of the node's size.
+    """
+    bounds, top = known
+    keys, members = scratch
+    least = equal_from(top, ask.ties)
     wanted = np.empty(BINS, np.uint8)
     asked = np.int64(0)
     for b in range(BINS):
         bound = max(bounds[0, b], bounds[1, b])
         wanted[b] = 1 if bound >= least and bound > -np.inf else 0
         asked += c[b].sum() if wanted[b] else 0
+    in_pieces = asked >= rules.crowd and (raw.is_fine[f] or CODING * asked >= len(raw.codes))
+    if in_pieces and not raw.is_fine[f]:
+        start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
+        fine_codes(raw.values, start, step, raw.codes, f, raw.edges[f], raw.fine[f])
+        raw.is_fine[f] = True
+    m = pick_members(raw, f, rows, wanted, members)
     first, shift = np.arange(BINS + 1), np.full(BINS, WHOLE, np.uint8)
-    column, step = np.uintp(f) * np.uintp(column_stride), np.uintp(row_stride)
-    in_pieces = asked >= crowd and (is_fine[f] or CODING * asked >= len(codes))
-    if in_pieces and not is_fine[f]:
-        fine_codes(values, column, step, codes, f, edges[f], fine[f])
-        is_fine[f] = True
-    m = pick_members(codes, fine[f], is_fine[f], rows, f, wanted, members)
     if not in_pieces:
-        return search_entries(
-            w, c, all_w, all_c, codes, fine[f], first, shift, wanted, values, column, step, members, m, label, weight,
-            count, f, has_missing, price, min_leaf, min_weight, gap, batch, node, block, keys, relative, floor,
-        )  # fmt: skip
-    n_classes = len(all_w)
-    entries = lay_entries(c, wanted, piece, first, shift)
-    some_w, some_c = np.zeros((entries, n_classes)), np.zeros((entries, n_classes), np.int64)
-    many = np.empty(entries, np.bool_)
-    count_entries(w, c, fine[f], members[:m], label, weight, count, unit, wanted, first, shift, some_w, some_c, many)
-    scores, limits = np.full((2, entries), -np.inf), np.full((2, entries), -np.inf)
+        entries = Entries(w, c, first, shift, wanted)
+        return search_entries(entries, raw, f, members[:m], objects, whole, rules, ask, block, keys)
+    n, n_classes = lay_entries(c, wanted, rules.piece, first, shift), w.shape[1]
+    entries = Entries(np.zeros((n, n_classes)), np.zeros((n, n_classes), np.int64), first, shift, np.empty(n, np.uint8))
+    many = np.empty(n, np.bool_)
+    count_entries(w, c, raw.fine[f], members[:m], objects, wanted, entries, many)
+    scores, limits = np.full((2, n), -np.inf), np.full((2, n), -np.inf)
+    has_missing = c[MISSING_BIN].sum() > 0
     for s in range(2 if has_missing else 1):
         side = s if has_missing else NO_SIDE
-        if not score_edges(
-            some_w, some_c, all_w, all_c, many, min_leaf, min_weight, side, price, batch, node, block, scores[s],
-            limits[s],
-        ):  # fmt: skip
-            return False, 0, np.nan, np.nan, NAN_SCORE, np.nan
-    chosen = np.empty(entries, np.uint8)
+        if not score_edges(entries.w, entries.c, whole, many, rules.least, side, ask, block, scores[s], limits[s]):
+            return Found(np.int64(0), np.nan, np.nan, np.int64(NO_SIDE), np.nan)
     # a cut between two pieces is as good as any if its neighbours are far enough apart, which is known after sorting
     hoped = max(top, scores.max())
     while True:
-        now = max(least, hoped - max(relative * abs(hoped), floor)) if hoped > -np.inf else least
-        choose_entries(some_c, scores, limits, many, now, chosen)
-        n = np.uintp(0)
+        now = max(least, equal_from(hoped, ask.ties))
+        choose_entries(entries, scores, limits, many, now)
+        kept = np.uintp(0)
         for j in range(m):
             i = members[j]
-            e = entry_of(i, f, codes, fine[f], first, shift)
-            members[j], members[n] = members[n], i  # the others are kept behind them
-            n += np.uintp(chosen[e])
-        ok, b, low, high, side, score = search_entries(
-            some_w, some_c, all_w, all_c, codes, fine[f], first, shift, chosen, values, column, step, members, np.int64(n),
-            label, weight, count, f, has_missing, price, min_leaf, min_weight, gap, batch, node, block, keys, relative, floor,
-        )  # fmt: skip
-        if not ok or hoped <= top or (b >= 0 and score >= now):
-            return ok, b, low, high, side, score
-        hoped = max(top, score) if b >= 0 else top
+            e = entry_of(i, f, raw, entries)
+            members[j], members[kept] = members[kept], i  # the others are kept behind them
+            kept += np.uintp(entries.wanted[e])
+        found = search_entries(entries, raw, f, members[: np.int64(kept)], objects, whole, rules, ask, block, keys)
+        if not found.score < now or hoped <= top:
+            return found
+        hoped = max(top, found.score)
 
 
 @jit
-def pick_members(codes, fine, is_fine, rows, f, wanted, members):
+def pick_members(raw, f, rows, wanted, members):
     """Write the rows whose bin is wanted to ``members``; return their number.
 
     Without a branch: which rows are wanted cannot be predicted.  The column's own array is read where there is one.
     """
-    n, width, column = np.uintp(0), np.uintp(codes.shape[1]), np.uintp(f)
-    flat = codes.reshape(codes.size)
-    if is_fine:
+    n, width, column = np.uintp(0), np.uintp(raw.codes.shape[1]), np.uintp(f)
+    flat, fine = raw.codes.reshape(raw.codes.size), raw.fine[f]
+    if raw.is_fine[f]:
         for j in range(len(rows)):
             i = rows[j]
             members[n] = i
@@ -201,14 +164,12 @@ def pick_members(codes, fine, is_fine, rows, f, wanted, members):
 
 
 @jit
-def edge_values(codes, values, row_stride, column_stride, rows, f, b):
+def edge_values(raw, rows, f, b):
     """The highest value of the node's objects in the bins up to b of column f, and the lowest above."""
     low, high = -np.inf, np.inf
-    start = np.uintp(f) * np.uintp(column_stride)
+    start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     for j in range(len(rows)):
-        i = rows[j]
-        code = codes[i, f]
-        v = np.float64(values[start + np.uintp(i) * np.uintp(row_stride)])
+        code, v = raw.codes[rows[j], f], np.float64(raw.values[start + np.uintp(rows[j]) * step])
         if code <= b:
             low = max(low, v)
         elif code != MISSING_BIN:

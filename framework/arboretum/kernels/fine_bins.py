@@ -8,19 +8,70 @@ value, counted and bounded again: of pieces of a few dozen objects hardly any re
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
-from arboretum.kernels.coded import NO_SIDE
-from arboretum.kernels.vertex_bounds import BLOCK, heavy_enough, is_empty, put_table
 from arboretum.kernels.jit import jit
-from arboretum.kernels.function_pointers import batch_at
 from arboretum.kernels.sorting import sort_run
+from arboretum.kernels.tables import BLOCK, NO_SIDE, Least, bar_of, enough_rows, heavy_enough, score_block
+from arboretum.kernels.vertex_bounds import Whole, is_empty
 
 BINS = 256
 
 WHOLE = 8
 """Shift that leaves a bin in one piece: positions within a bin have eight bits."""
+
+
+class Raw(NamedTuple):
+    """The raw columns.
+
+    codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements.   edges :
+    float[columns, 256].   many : bool[columns, 256], see ``binning``.   fine : uint16[columns, n], written for the columns
+    that need it, which ``is_fine`` remembers.
+    """
+
+    codes: np.ndarray
+    values: np.ndarray
+    row_stride: int
+    column_stride: int
+    edges: np.ndarray
+    many: np.ndarray
+    fine: np.ndarray
+    is_fine: np.ndarray
+
+
+class Rules(NamedTuple):
+    """gap : neighbours not further apart are not separated.   crowd : rows in the bins in question from which they are
+    divided, in pieces of ``piece`` rows."""
+
+    least: Least
+    gap: float
+    crowd: int
+    piece: int
+
+
+class Entries(NamedTuple):
+    """w, c : [entries, classes].   first : int64[256], the bin's first entry.   shift : uint8[256], position >> shift is the
+    piece.   wanted : uint8[entries]."""
+
+    w: np.ndarray
+    c: np.ndarray
+    first: np.ndarray
+    shift: np.ndarray
+    wanted: np.ndarray
+
+
+class Found(NamedTuple):
+    """A cut of a column between the values low and high, in or (NaN) after a bin, −1 for none; its score, NaN where the
+    criterion returned it."""
+
+    bin: int
+    low: float
+    high: float
+    side: int
+    score: float
 
 
 @jit
@@ -62,11 +113,13 @@ def lay_entries(c, wanted, target, first, shift):
 
 
 @jit
-def count_entries(w, c, fine, members, label, weight, count, unit, wanted, first, shift, out_w, out_c, many):
+def count_entries(w, c, fine, members, objects, wanted, entries, many):
     """Count the members into entries; entries of bins that are not wanted take the bin's table.
 
-    w, c : [256, classes].   out_w : float64[entries, classes], out_c : int64, zeros.   many : bool[entries], may be cut.
+    w, c : [256, classes].   wanted : uint8[256].   many : bool[entries], written: may be cut.
     """
+    label, _, weight, count, unit = objects
+    out_w, out_c, first, shift, _ = entries
     for j in range(len(members)):
         i = np.uintp(members[j])
         code = np.uintp(fine[i])
@@ -90,11 +143,12 @@ def count_entries(w, c, fine, members, label, weight, count, unit, wanted, first
 
 
 @jit
-def choose_entries(c, scores, bounds, many, least, wanted):
+def choose_entries(entries, scores, bounds, many, least):
     """Say which entries hold a cut that may reach ``least``, within them or at an edge between two pieces.
 
-    scores, bounds : float64[2, entries].   wanted : uint8[entries], written.
+    scores, bounds : float64[2, entries].   Written: ``entries.wanted``.
     """
+    c, wanted = entries.c, entries.wanted
     wanted[:] = 0
     waiting = False  # the cut before this entry may win
     for e in range(len(c) - 1):
@@ -108,101 +162,82 @@ def choose_entries(c, scores, bounds, many, least, wanted):
 
 
 @jit(inline=True)
-def entry_of(i, f, codes, fine, first, shift):
+def entry_of(i, f, raw, entries):
     """Entry of an object; ``fine`` is read only where bins are in pieces."""
-    b = np.uintp(codes[i, f])
-    e = first[b]
-    if shift[b] < WHOLE:
-        e += np.int64((fine[i] & 255) >> shift[b])
+    b = np.uintp(raw.codes[i, f])
+    e = entries.first[b]
+    if entries.shift[b] < WHOLE:
+        e += np.int64((raw.fine[f, i] & 255) >> entries.shift[b])
     return e
 
 
 @jit
-def search_entries(
-    w, c, all_w, all_c, codes, fine, first, shift, wanted, values, column, step, members, m, label, weight, count, f,
-    has_missing, price, min_leaf, min_weight, gap, batch, node, block, keys, relative, floor,
-):
+def search_entries(entries, raw, f, members, objects, whole, rules, ask, block, keys):
     """Sort the members, who are the objects of the wanted entries, and score every cut inside their bins.
 
-    w, c : [entries, classes]; ``first`` and ``shift`` say which entries a bin has.   members : int32[≥ m].
-    Returns (no NaN, bin, low, high, side, score) of the best; bin −1 if there is none.
-    """  # fmt: skip
-    block_w, block_c, block_e, block_p, out = block
-    n_classes = w.shape[1]
+    members : int32[m].   keys : scratch of the values' type, [≥ m].   Returns the best as :class:`Found`.
+    """
+    label, _, weight, count, _ = objects
+    w, c, wanted = entries.w, entries.c, entries.wanted
+    n_classes, m = w.shape[1], len(members)
+    start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     for j in range(m):
-        keys[j] = values[column + np.uintp(members[j]) * step]
+        keys[j] = raw.values[start + np.uintp(members[j]) * step]
     sort_run(keys, members, 0, m)
     missing_bin = len(w) - 1
-    total = all_c.sum()
-    left_w, left_c = np.empty(n_classes), np.empty(n_classes, np.int64)
-    low, high = np.empty(BLOCK, keys.dtype), np.empty(BLOCK, keys.dtype)
-    place = np.empty(BLOCK, np.int64)
-    best_b, best_low, best_high, best_side, best = -1, np.nan, np.nan, NO_SIDE, -np.inf
-    block_p[:] = price
-    for s in range(2 if has_missing else 1):
-        left_w[:] = 0.0
-        left_c[:] = 0
-        left = np.int64(0)
-        if has_missing and s == 0:
+    total, lost = whole.counts.sum(), c[missing_bin].sum()
+    left = Whole(np.zeros(n_classes), np.zeros(n_classes, np.int64))
+    rows, j, n = np.int64(0), 0, 0
+    best = Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
+    for e in range(missing_bin):
+        if not wanted[e]:
             for k in range(n_classes):
-                left_w[k] += w[missing_bin, k]
-                left_c[k] += c[missing_bin, k]
-                left += left_c[k]
-        j, n = 0, 0
-        for e in range(missing_bin):
-            if not wanted[e]:
-                for k in range(n_classes):
-                    left_w[k] += w[e, k]
-                    left_c[k] += c[e, k]
-                    left += c[e, k]
-                continue
-            while j < m and entry_of(members[j], f, codes, fine, first, shift) == e:
-                i = members[j]
-                left_w[label[i]] += weight[i]
-                left_c[label[i]] += count[i]
-                left += count[i]
-                b = codes[i, f]
-                inside = j + 1 < m and codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + gap
-                if inside and left >= min_leaf and total - left >= min_leaf and heavy_enough(left_w, all_w, min_weight):
-                    # the next piece that has objects may be one that is not wanted
-                    between = e + 1
-                    after = entry_of(members[j + 1], f, codes, fine, first, shift)
-                    while between < after and is_empty(c, between):
-                        between += 1
-                    if between >= after:
-                        put_table(n, block_w, block_c, left_w, left_c, all_w, all_c)
-                        low[n], high[n], place[n] = keys[j], keys[j + 1], b
-                        n += 1
-                j += 1
-                if n < BLOCK:
-                    continue
-                ok, best_b, best_low, best_high, best_side, best = take_best(
-                    n, block, node, batch, low, high, place, s if has_missing else NO_SIDE, relative, floor,
-                    best_b, best_low, best_high, best_side, best,
-                )  # fmt: skip
-                if not ok:
-                    return False, best_b, best_low, best_high, best_side, best
-                n = 0
-        if n > 0:
-            ok, best_b, best_low, best_high, best_side, best = take_best(
-                n, block, node, batch, low, high, place, s if has_missing else NO_SIDE, relative, floor,
-                best_b, best_low, best_high, best_side, best,
-            )  # fmt: skip
-            if not ok:
-                return False, best_b, best_low, best_high, best_side, best
-    return True, best_b, best_low, best_high, best_side, best
+                left.weights[k] += w[e, k]
+                left.counts[k] += c[e, k]
+                rows += c[e, k]
+            continue
+        while j < m and entry_of(members[j], f, raw, entries) == e:
+            i = members[j]
+            left.weights[label[i]] += weight[i]
+            left.counts[label[i]] += count[i]
+            rows += count[i]
+            b = raw.codes[i, f]
+            if j + 1 < m and raw.codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + rules.gap:
+                # the next piece that has objects may be one that is not wanted
+                between, after = e + 1, entry_of(members[j + 1], f, raw, entries)
+                while between < after and is_empty(c, between):
+                    between += 1
+                for s in range((2 if lost > 0 else 1) if between >= after else 0):
+                    if enough_rows(rows + (lost if s == 0 else 0), total, rules.least):
+                        put_table(n, block, left, w, c, missing_bin if s == 0 else -1, whole)
+                        if heavy_enough(block.weights[n], False, rules.least):
+                            block.low[n], block.high[n], block.place[n] = keys[j], keys[j + 1], 2 * np.int64(b) + s
+                            n += 1
+            j += 1
+            if n > BLOCK - 2:
+                best, n = take_best(n, block, ask, lost > 0, best), 0
+    return take_best(n, block, ask, lost > 0, best)
+
+
+@jit(inline=True)
+def put_table(t, block, left, w, c, missing, whole):
+    """Write a two-outcome table: left, with the bin ``missing`` if there is one, and the rest (0 where no row is left)."""
+    for k in range(len(left.weights)):
+        here, rows = left.weights[k], left.counts[k]
+        if missing >= 0:
+            here, rows = here + w[missing, k], rows + c[missing, k]
+        rest = whole.counts[k] - rows
+        block.weights[t, 0, k], block.counts[t, 0, k] = here, rows
+        block.weights[t, 1, k], block.counts[t, 1, k] = whole.weights[k] - here if rest > 0 else 0.0, rest
 
 
 @jit
-def take_best(n, block, node, batch, low, high, place, side, relative, floor, best_b, best_low, best_high, best_side, best):
-    """Score the block and keep the better of its best and the best so far."""
-    block_w, block_c, block_e, block_p, out = block
-    batch_at(batch)(block_w[:n], block_c[:n], block_p[:n], block_e[:n], node, out[:n])
+def take_best(n, block, ask, has_missing, best):
+    """Score the block and keep the better of its best and the best so far: the first of equals."""
+    score_block(n, block.weights, block.counts, block.price, block.extra, ask, block.scores)
     for t in range(n):
-        s = out[t]
-        if np.isnan(s):
-            return False, place[t], np.float64(low[t]), np.float64(high[t]), side, s
-        slack = max(relative * abs(s), floor)
-        if s > -np.inf and (best_b < 0 or s > best + slack or (s >= best - slack and low[t] < best_low)):
-            best_b, best_low, best_high, best_side, best = place[t], np.float64(low[t]), np.float64(high[t]), side, s
-    return True, best_b, best_low, best_high, best_side, best
+        s = block.scores[t]
+        if best.score == best.score and (s != s or s > bar_of(best.score, ask.ties)):
+            side = block.place[t] % 2 if has_missing else np.int64(NO_SIDE)
+            best = Found(block.place[t] // 2, block.low[t], block.high[t], side, s)
+    return best

@@ -90,11 +90,12 @@ def spread(keys, rows, to_keys, to_rows, counts, p):
 
 
 @jit
-def unpack(entries, shift, out):
-    """The objects of some entries.   out : int32[len(entries)]."""
-    mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
-    for j in range(len(entries)):
-        out[j] = np.int32(np.uint64(entries[j]) & mask)
+def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
+    """0 where value ≤ threshold, else 1; missing rows follow ``side``.   values : flat memory of a matrix."""
+    for j in range(len(rows)):
+        v = values[np.uintp(base) + np.uintp(rows[j]) * np.uintp(row_stride)]
+        outcome = np.int32(v > threshold)
+        out[j] = outcome if v == v else np.int32(side)
 
 
 @jit

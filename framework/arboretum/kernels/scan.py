@@ -1,160 +1,231 @@
-"""Score every cut of presorted columns by a scalar kernel, in one pass, without writing tables down.
+"""Score every cut of presorted columns, in one pass, without writing tables down.
 
 The loop is compiled once per criterion kernel, with the kernel merged into it as source: after that, LLVM unrolls the kernel's
-own loops over outcomes and classes and keeps small tables in registers.  Sorted runs are those of ``presort``.
+own loops over outcomes and classes and keeps small tables in registers.  Where a criterion adds up columns of its own, or
+an impurity is computed along the sorted objects, one loop serves all, which calls the kernel through its address.
+Sorted runs are those of ``presort``; a *cut* at position j divides a run into its first j + 1 rows and the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.coded import NAN_SCORE, NO_SIDE, NOTHING
+from arboretum.kernels.function_pointers import batch_at, compiled, prefix_at
 from arboretum.kernels.jit import jit, merged
-from arboretum.kernels.function_pointers import compiled, make_node
+from arboretum.kernels.kernel_decorators import baked
 from arboretum.kernels.stack_arrays import float_table, int_table
+from arboretum.kernels.tables import NO_SIDE, NOTHING, Least, add_moments, ask_of, bar_of, enough_rows, heavy_enough
 
 MOST_IN_REGISTERS = 3
 """Classes up to which the number of classes is a constant of the compiled loop."""
 
+CLASSES, MOMENTS, WEIGHTED, OWN, PREFIX = 0, False, True, False, False
+"""Constants of a compiled loop: the number of classes where it is known; the tables hold Σw, Σwy, Σwy²; weights or counts
+are not all 1; tables have columns of the criterion's own, or what a prefix kernel answers."""
+
 _TEMPLATE = """
-def {name}(order, low, high, shift, values, objects, whole, price, least, gap, scalars, params, impurity, ties):
-    return search(
-        kernel, CLASSES, MOMENTS, WEIGHTED,
-        order, low, high, shift, values, objects, whole, price, least, gap, scalars, params, impurity, ties,
-    )
+def {name}(runs, objects, own, whole, price, rules, scorer):
+    return search(kernel, runs, objects, own, whole, price, rules, scorer)  # CONSTANTS
 """
 
 
-@lru_cache(maxsize=None)
-def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Any:
-    """The compiled :func:`search` of a criterion kernel.
+class Runs(NamedTuple):
+    """A node's part of the columns.   order : uint32/64[columns, n] of entries.   values : float32/64[columns, n]."""
 
-    classes : of the tables.   moments : the tables hold Σw, Σwy, Σwy².   weighted : weights or counts are not all 1.
-    Compiled at its first call, or read from the cache.
+    order: np.ndarray
+    low: int
+    high: int
+    shift: int
+    values: np.ndarray
+
+
+class Own(NamedTuple):
+    """Columns of the criterion's own.   values : float64[n, k], by object.   prefix : address of a prefix kernel, whose
+    answers take their place (k = 1)."""
+
+    values: np.ndarray
+    prefix: int
+
+
+class Rules(NamedTuple):
+    """gap : neighbours not further apart are not separated."""
+
+    least: Least
+    gap: float
+
+
+class Table(NamedTuple):
+    """The table of a cut, float64[2, width], int64[2, count width], float64[2, k], and what is summed up for it.
+
+    left_w, left_c, lost_w, lost_c : rows left of the cut, and those without a value, as tables of one row.
+    own : float64[3, k], the criterion's columns left, known, missing; or the costs of a prefix kernel.
+    one : float64[2, 1], price and score, for a call through an address.
     """
-    constant = classes if classes <= MOST_IN_REGISTERS and not moments else 0
-    template = _TEMPLATE
-    for word, value in (("CLASSES", constant), ("MOMENTS", moments), ("WEIGHTED", weighted)):
-        template = template.replace(word, repr(value))
-    return compiled(kernel, template, None, (("search", search),))
+
+    weights: np.ndarray
+    counts: np.ndarray
+    extra: np.ndarray
+    left_w: np.ndarray
+    left_c: np.ndarray
+    lost_w: np.ndarray
+    lost_c: np.ndarray
+    own: np.ndarray
+    one: np.ndarray
 
 
-@merged
-def search(
-    kernel, classes, moments, weighted,
-    order, low, high, shift, values, objects, whole, price, least, gap, scalars, params, impurity, ties,
-):
+def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Any:
+    """The compiled :func:`search` of a criterion kernel, for tables without columns of its own.
+
+    classes, moments, weighted : see CLASSES, MOMENTS, WEIGHTED.   Compiled at its first call, or read from the cache.
+    """
+    return _scan(kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted)
+
+
+def scan_with_columns(moments: bool, prefix: bool) -> Any:
+    """The compiled :func:`search` for every criterion with columns of its own, or along which a prefix kernel answers."""
+    return _scan(_none, 0, moments, True, True, prefix)
+
+
+def _none(weights, counts, price, extra, node):
+    """In place of a kernel that is called through its address."""
+    return 0.0
+
+
+@lru_cache(maxsize=None)
+def _scan(kernel: Callable, *constants: Any) -> Any:
+    names = dict(zip(("CLASSES", "MOMENTS", "WEIGHTED", "OWN", "PREFIX"), (*constants, False, False), strict=False))
+    column = merged(baked(scan_column, "scan_column", **names))
+    whole = merged(baked(search, "search", scan_column=column, **names))
+    return compiled(kernel, _TEMPLATE.replace("CONSTANTS", repr(constants)), None, (("search", whole),))
+
+
+def search(kernel, runs, objects, own, whole, price, rules, scorer):
     """Find the best cut of a node over all columns; return (column, position, side, score).
 
-    order : uint32/64[columns, n] of entries.   values : float32/64[columns, n].   objects : y, weight, count.
     whole : float64[width], int64[count width], the node's table.   price : float64[columns].
-    least : rows and weight that both sides must have.   ties : relative and absolute tolerance; the lowest cut wins.
-    Column NOTHING: there is none.  Side NAN_SCORE: the criterion returned NaN there.
-    """  # fmt: skip
-    node = make_node(scalars, params, impurity)
-    width, n_counts = len(whole[0]), len(whole[1])
-    missing = (np.empty(width), np.empty(n_counts, np.int64))
-    if classes > 0 or moments:
-        width, n_counts = (3, 1) if moments else (classes, classes)
-        tables = (float_table(2, width), int_table(2, n_counts), float_table(1, width), int_table(1, n_counts))
-    else:
-        tables = (
-            np.empty((2, width)), np.empty((2, width), np.int64), np.empty((1, width)), np.empty((1, width), np.int64)
+    Column NOTHING: there is none.  Score NaN: the criterion returned it there.  The lowest of equal cuts wins.
+    """
+    ask = ask_of(scorer)
+    width, n_counts, k = len(whole[0]), len(whole[1]), 1 if PREFIX else own.values.shape[1]
+    rows = np.empty(runs.high - runs.low if PREFIX else 0, np.int32)
+    sums = np.empty((4, len(rows))) if PREFIX else np.empty((3, k))
+    lost_w, lost_c = np.empty((1, width)), np.empty((1, n_counts), np.int64)
+    if not OWN and (CLASSES > 0 or MOMENTS):
+        width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
+        table = Table(
+            float_table(2, width), int_table(2, n_counts), float_table(2, 0), float_table(1, width), int_table(1, n_counts),
+            lost_w, lost_c, sums, float_table(2, 1),
         )  # fmt: skip
-    extra = float_table(2, 0)
+    else:
+        table = Table(
+            np.empty((2, width)), np.empty((2, n_counts), np.int64), np.empty((2, k)), np.empty((1, width)),
+            np.empty((1, n_counts), np.int64), lost_w, lost_c, sums, np.empty((2, 1)),
+        )  # fmt: skip
     best_f, best_at, best_side, best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
-    for f in range(len(order)):
+    for f in range(len(runs.order)):
+        run = runs.order[f, runs.low : runs.high]
         at, side, score = scan_column(
-            kernel, classes, moments, weighted, order[f, low:high], shift, values[f], objects, whole, tables, missing, extra,
-            (width, n_counts), price[f], least, gap, node, ties, best_f < 0, best,
+            kernel, run, runs.shift, runs.values[f], objects, own, whole, (table, (width, n_counts), rows), price[f], rules, ask,
+            best,
         )  # fmt: skip
         if at >= 0:
             best_f, best_at, best_side, best = np.int64(f), at, side, score
-            if side == NAN_SCORE:
+            if score != score:
                 break
     return best_f, best_at, best_side, best
 
 
-@merged
-def scan_column(
-    kernel, classes, moments, weighted, run, shift, values, objects, whole, tables, missing, extra, widths, price, least,
-    gap, node, ties, nothing_yet, best,
-):
+def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price, rules, ask, best):
     """Score every cut of a sorted run, with missing rows once with them left, then right.
 
-    tables : scratch: the table of a cut (float64[2, width], int64[2, count width]), the sums left of it (of one row).
-    missing : scratch, the table of the rows without a value.   extra : float64[2, 0].
-    nothing_yet, best : whether there is no test to beat, and its score.
+    scratch : a :class:`Table`, its widths, and int32[m] for a prefix kernel.   best : the score to beat, −inf without one.
     Returns (position, side, score) of the best cut that beats it, position NOTHING if none does.
-    """  # fmt: skip
-    y, weight, count = objects
+    """
+    _, y, weight, count, _ = objects
     all_w, all_c = whole
-    lost_w, lost_c = missing
-    weights, counts, sums, tally = tables
+    table, widths, rows = scratch
+    weights, counts, left_w, left_c, lost_w, lost_c = (
+        table.weights, table.counts, table.left_w, table.left_c, table.lost_w, table.lost_c,
+    )  # fmt: skip
     mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
     separated, to_class = np.uint64(1) << np.uint64(shift), np.uint64(shift + 1)
     for k in range(widths[0]):
-        sums[0, k], weights[0, k], weights[1, k] = 0.0, 0.0, all_w[k]
+        left_w[0, k], weights[0, k], weights[1, k] = 0.0, 0.0, all_w[k]
     for k in range(widths[1]):
-        tally[0, k], counts[0, k], counts[1, k] = 0, 0, all_c[k]
-    known = sum_missing(run, mask, to_class, values, moments, y, weight, count, lost_w, lost_c)
+        left_c[0, k], counts[0, k], counts[1, k] = 0, 0, all_c[k]
+    known = sum_missing(run, mask, to_class, values, MOMENTS, objects, lost_w, lost_c)
+    if PREFIX:
+        for j in range(len(run)):
+            rows[j] = np.int32(np.uint64(run[j]) & mask)
+        if known > 1:
+            fill_prefix_costs(rows, known, y, weight, own.prefix, table.own)
+    elif OWN:
+        sum_own(run, mask, known, own.values, table.own)
     lost, total, left = lost_c.sum(), all_c.sum(), np.int64(0)
-    bar = -np.inf if nothing_yet else best + max(ties[0] * abs(best), ties[1])
+    bar = bar_of(best, ask.ties)
     at, at_side = np.int64(NOTHING), np.int64(NO_SIDE)
     # a large table is kept up to date class by class; with missing rows there are two, written anew for each cut
-    anew = classes > 0 or moments or lost > 0
+    anew = CLASSES > 0 or MOMENTS or lost > 0
     for j in range(known - 1):
         entry = np.uint64(run[j])
         i = entry & mask
-        rows = count[i] if weighted else np.int64(1)
-        left += rows
-        if moments:
-            w = weight[i] if weighted else 1.0
-            sums[0, 0] += w
-            sums[0, 1] += w * y[i]
-            sums[0, 2] += w * y[i] * y[i]
-            tally[0, 0] = left
+        here = count[i] if WEIGHTED else np.int64(1)
+        left += here
+        if MOMENTS:
+            add_moments(left_w, 0, weight[i] if WEIGHTED else 1.0, y[i])
+            left_c[0, 0] = left
         else:
-            own = np.int64(entry >> to_class)
+            label = np.int64(entry >> to_class)
             # a loop over all classes leaves the sums in registers, an index would not
-            for k in range(0 if classes > 0 else own, classes if classes > 0 else own + 1):
-                hit = np.int64(k == own)
-                tally[0, k] += rows * hit
-                sums[0, k] = sums[0, k] + weight[i] * hit if weighted else float(tally[0, k])
+            for k in range(0 if CLASSES > 0 else label, CLASSES if CLASSES > 0 else label + 1):
+                hit = np.int64(k == label)
+                left_c[0, k] += here * hit
+                left_w[0, k] = left_w[0, k] + weight[i] * hit if WEIGHTED else float(left_c[0, k])
                 if not anew:
-                    put(weights, counts, sums, tally, all_w, all_c, lost_w, lost_c, moments, k, False)
+                    put(table, all_w, all_c, MOMENTS, k, False)
+        if OWN and not PREFIX:
+            for k in range(table.own.shape[1]):
+                table.own[0, k] += own.values[i, k]
         if entry & separated == 0:
-            if not values[np.uint64(run[j + 1]) & mask] > values[i] + gap:
+            if not values[np.uint64(run[j + 1]) & mask] > values[i] + rules.gap:
                 continue
         for s in range(2 if lost > 0 else 1):
-            here = left + lost if s == 0 else left
-            if here < least[0] or total - here < least[0]:
+            if not enough_rows(left + lost if s == 0 else left, total, rules.least):
                 continue
             if anew:
                 for k in range(widths[0]):
-                    put(weights, counts, sums, tally, all_w, all_c, lost_w, lost_c, moments, k, s == 0)
-            if least[1] > 0.0:
-                mass_left = mass_right = 0.0
-                for k in range(1 if moments else widths[0]):
-                    mass_left += weights[0, k]
-                    mass_right += weights[1, k]
-                if mass_left < least[1] or mass_right < least[1]:
-                    continue
-            score = float(kernel(weights, counts, price, extra, node))
+                    put(table, all_w, all_c, MOMENTS, k, s == 0)
+            if rules.least.weight > 0.0 and not heavy_enough(weights, MOMENTS, rules.least):
+                continue
+            if OWN:
+                if PREFIX:
+                    table.extra[0, 0], table.extra[1, 0] = table.own[2 * s, j], table.own[2 * s + 1, j + 1]
+                else:
+                    for k in range(table.own.shape[1]):
+                        gone = table.own[2, k]
+                        table.extra[0, k] = table.own[0, k] + (gone if s == 0 else 0.0)
+                        table.extra[1, k] = table.own[1, k] - table.own[0, k] + (0.0 if s == 0 else gone)
+                table.one[0, 0] = price
+                in_block = (weights.reshape((1, 2, widths[0])), counts.reshape((1, 2, widths[1])))
+                extra = table.extra.reshape((1, 2, table.extra.shape[1]))
+                batch_at(ask.batch)(in_block[0], in_block[1], table.one[0], extra, ask.node, table.one[1])
+                score = table.one[1, 0]
+            else:
+                score = float(kernel(weights, counts, price, table.extra, ask.node))
             if not score <= bar:
                 at, at_side, best = np.int64(j), np.int64(s if lost > 0 else NO_SIDE), score
                 if score != score:
-                    return at, np.int64(NAN_SCORE), score
-                bar = best + max(ties[0] * abs(best), ties[1])
+                    return at, at_side, score
+                bar = bar_of(best, ask.ties)
     return at, at_side, best
 
 
 @jit
-def sum_missing(run, mask, to_class, values, moments, y, weight, count, lost_w, lost_c):
+def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
     """Add up the rows without a value, which end the run; return how many have one."""
     lost_w[:] = 0.0
     lost_c[:] = 0
@@ -165,29 +236,61 @@ def sum_missing(run, mask, to_class, values, moments, y, weight, count, lost_w, 
             break
         known -= 1
         if moments:
-            lost_w[0] += weight[i]
-            lost_w[1] += weight[i] * y[i]
-            lost_w[2] += weight[i] * y[i] * y[i]
-            lost_c[0] += count[i]
+            add_moments(lost_w, 0, objects.weight[i], objects.y[i])
+            lost_c[0, 0] += objects.count[i]
         else:
             k = np.uint64(run[known]) >> to_class
-            lost_w[k] += weight[i]
-            lost_c[k] += count[i]
+            lost_w[0, k] += objects.weight[i]
+            lost_c[0, k] += objects.count[i]
     return known
 
 
+@jit
+def sum_own(run, mask, known, values, out):
+    """Add up a criterion's own columns: out[1] of the rows with a value, out[2] of those without; out[0] is 0."""
+    out[:] = 0.0
+    for j in range(len(run)):
+        for k in range(values.shape[1]):
+            out[1 if j < known else 2, k] += values[np.uint64(run[j]) & mask, k]
+
+
 @jit(inline=True)
-def put(weights, counts, sums, tally, all_w, all_c, lost_w, lost_c, moments, k, with_missing):
+def put(table, all_w, all_c, moments, k, with_missing):
     """Write column k of the table of the cut; missing rows are left of it if ``with_missing``."""
-    w = sums[0, k] + (lost_w[k] if with_missing else 0.0)
-    weights[0, k] = w
+    w = table.left_w[0, k] + (table.lost_w[0, k] if with_missing else 0.0)
+    table.weights[0, k] = w
     if moments:
-        weights[1, k] = all_w[k] - w
-        counts[0, 0] = tally[0, 0] + (lost_c[0] if with_missing else 0)
-        counts[1, 0] = all_c[0] - counts[0, 0]
+        table.weights[1, k] = all_w[k] - w
+        table.counts[0, 0] = table.left_c[0, 0] + (table.lost_c[0, 0] if with_missing else 0)
+        table.counts[1, 0] = all_c[0] - table.counts[0, 0]
     else:
-        c = tally[0, k] + (lost_c[k] if with_missing else 0)
+        c = table.left_c[0, k] + (table.lost_c[0, k] if with_missing else 0)
         rest = all_c[k] - c
-        counts[0, k], counts[1, k] = c, rest
+        table.counts[0, k], table.counts[1, k] = c, rest
         # where no row of a class is left its weight is 0 and not 1e-17
-        weights[1, k] = 0.0 if rest == 0 else all_w[k] - w
+        table.weights[1, k] = 0.0 if rest == 0 else all_w[k] - w
+
+
+@jit
+def fill_prefix_costs(rows, known, y, weight, prefix, out):
+    """Impurity × mass of every prefix and every suffix of a sorted run.
+
+    rows : int32[m]; its first ``known`` rows have a value.   prefix : address of a prefix kernel.
+    out : float64[4, m].  With the missing rows left: out[0, j] of the rows 0 … j, out[1, j] of the rows j … known − 1;
+    out[2], out[3]: the same with the missing rows right.
+    """
+    call = prefix_at(prefix)
+    n = len(rows)
+    ys, ws, costs = np.empty(n), np.empty(n), np.empty(n)
+    for form in range(4 if known < n else 2):
+        first = n - known if form == 0 or form == 3 else 0
+        for j in range(first):
+            ys[j], ws[j] = y[rows[known + j]], weight[rows[known + j]]
+        backward = form % 2 == 1
+        for j in range(known):
+            i = rows[known - 1 - j] if backward else rows[j]
+            ys[first + j], ws[first + j] = y[i], weight[i]
+        m = first + known
+        call(ys[:m], ws[:m], costs[:m])
+        for j in range(known):
+            out[form, known - 1 - j if backward else j] = costs[first + j]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Family, grow
 from arboretum.engine.search import coverage_state
-from arboretum.engine.search.grow import Growth
+from arboretum.engine.search.growth import Growth
 from arboretum.testing.naive import check_tree
 from arboretum.testing.example_components import ToyCover, ToyExcluded
 from arboretum_classic.impurities import Gini

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Family, Prices, Task, grow
 from arboretum.engine.search import subtree
-from arboretum.engine.search.grow import Growth
+from arboretum.engine.search.growth import Growth
 from arboretum.kernels import criterion_kernel
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification, Variance

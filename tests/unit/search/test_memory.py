@@ -11,7 +11,7 @@ import pytest
 
 from arboretum.api import Context, Family, grow
 from arboretum.engine.search import bounded
-from arboretum.engine.search.grow import Growth
+from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.memory import growth_bytes
 from arboretum.errors import BudgetError
 from arboretum_classic.criteria import Reduction

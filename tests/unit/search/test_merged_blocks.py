@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arboretum.engine import run as engine
-from arboretum.engine.search import choose
+from arboretum.engine.search import raw
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 
@@ -36,7 +36,7 @@ def grown(criterion, **choices):
 def test_blocks_are_merged_and_the_tree_stays_the_same(encoder, monkeypatch):
     merged, single = Counts(), Counts()
     tree = grown(merged, encoder=encoder)
-    monkeypatch.setattr(choose, "MERGED_ENTRIES", 0)
+    monkeypatch.setattr(raw, "LISTED_ENTRIES", 0)
     assert grown(single, encoder=encoder) == tree
     assert len(merged.seen) <= len(single.seen)
     for found in (merged, single):

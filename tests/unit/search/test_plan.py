@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import Context, Family, Prices, Task, grow
-from arboretum.engine.search.grow import Growth
+from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.subtree import Subtrees
 from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction

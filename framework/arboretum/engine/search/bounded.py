@@ -5,20 +5,17 @@ Same thresholds, scores and ties as the presorted engine; serves criteria that d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from arboretum.engine.search.coded import nan_score
-from arboretum.engine.search.contract import Block, Candidate, Cell
-from arboretum.engine.search.histograms import Histograms, flat_memory
-from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
+from arboretum.engine.search.contract import Candidate, Cell
+from arboretum.engine.search.histograms import Histograms
+from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.raw import RawColumns, midpoint
 from arboretum.engine.search.workspace import Workspace
-from arboretum.kernels import binning, bounded, cuts
-from arboretum.kernels.coded import NAN_SCORE
+from arboretum.kernels import binning, bounded
+from arboretum.kernels.fine_bins import Raw, Rules
 from arboretum.model.encoded import Node
-from arboretum.model.rules import TestRule
 
 SAMPLE = 8192
 """Values per column that the edges of the bins are taken from."""
@@ -48,63 +45,41 @@ class BoundedEngine(RawColumns):
         super().__init__(workspace)
         raw = workspace.objects.raw
         n, width = raw.shape
-        self._flat, self._row_stride, self._column_stride = flat_memory(raw)
-        edges = self._edges = bin_edges(raw)
+        edges = bin_edges(raw)
         self._codes = np.empty((n, width), np.uint8)
         single = np.ones((width, 256), np.bool_)
-        binning.assign_bins(
-            self._flat, n, self._row_stride, self._column_stride, edges, self._codes.reshape(-1), single
-        )
+        flat, *strides = self._flat
+        binning.assign_bins(flat, n, *strides, edges, self._codes.reshape(-1), single)
         self._codes.flags.writeable = False
-        self._codes_flat = self._codes.reshape(-1)
-        self._many = ~single
-        self._fine, self._is_fine = np.empty((width, n), np.uint16), np.zeros(width, np.bool_)  # written when needed
-        where = (self._codes_flat, width, 1, np.arange(width), np.arange(width + 1) * 256)
+        fine = np.empty((width, n), np.uint16), np.zeros(width, np.bool_)  # written when needed
+        self._raw = Raw(self._codes, flat, *strides, edges, ~single, *fine)
+        where = (self._codes.reshape(-1), width, 1, np.arange(width), np.arange(width + 1) * 256)
         self._histograms = Histograms(workspace, where)
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         weights, counts = self._histograms.tables(cell)
-        rows = space.rows[cell.low : cell.high]
-        dropped = np.zeros(self._many.shape, np.bool_)
-        where = (self._codes, self._flat, self._row_stride, self._column_stride)
+        rows, raw = space.rows[cell.low : cell.high], self._raw
+        dropped = np.zeros(raw.many.shape, np.bool_)
+        rules = Rules(space.least, self._gap, CROWD, PIECE << max(0, stats.n_classes - 2))
         while True:
-            f, b, low, high, side, score = bounded.best_bounded(
-                weights, counts, *where, self._fine, self._is_fine, self._edges, rows, stats.short_label, stats.weight,
-                stats.count, stats.unit, self._many, dropped, price, space.min_leaf, space.min_weight, self._gap,
-                CROWD, PIECE << max(0, stats.n_classes - 2), scorer.batch, scorer.scalars(node), scorer.params,
-                scorer.impurity_at, TIE_TOLERANCE, scorer.tie_floor(node),
-            )  # fmt: skip
+            f, found = bounded.best_bounded(weights, counts, raw, rows, stats.objects, dropped, price, rules, scorer.at(node))
             if f < 0:
                 return None
-            if np.isnan(low):
-                low, high = bounded.edge_values(*where, rows, f, b)
-            dtype = self._flat.dtype.type
+            low, high = (found.low, found.high) if found.low == found.low else bounded.edge_values(raw, rows, f, found.bin)
+            dtype = raw.values.dtype.type
             threshold = midpoint(dtype(low), dtype(high))
-            if side == NAN_SCORE:
+            if np.isnan(found.score):
                 raise nan_score(scorer, self._features[f].rule(threshold))
             if dtype(high) > dtype(low) + self._gap:
                 break
-            dropped[f, b] = True  # neighbours on both sides of the bin's edge are too close to be separated here
-        place = (self.position(f), self.rank, f, b)
+            dropped[f, found.bin] = True  # neighbours on both sides of the bin's edge are too close to be separated here
+        place = (self.position(f), self.rank, f, found.bin)
         cell.memo[self] = threshold
-        return Candidate(self, f, b, side, float(price[f]), float(score), place)
+        return Candidate(self, f, found.bin, found.side, float(price[f]), found.score, place)
 
-    def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
-        msg = "this engine lists no candidates; the presorted one does"
-        raise NotImplementedError(msg)
-
-    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
-        return self._features[candidate.feature].rule(cell.memo[self])
-
-    def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
-        rows = self._space.rows[cell.low : cell.high]
-        out = np.empty(cell.size, np.int32)
-        cuts.threshold_outcomes(
-            self._flat, self._row_stride, candidate.feature * self._column_stride, rows, cell.memo[self],
-            candidate.side, out,
-        )  # fmt: skip
-        return out
+    def _threshold(self, cell: Cell, feature: int, index: int) -> float:
+        return cell.memo[self]
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         self._histograms.divide(cell, children)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -10,10 +10,12 @@ import numpy as np
 from arboretum.engine.search.coded import better, nan_score
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.coverage_state import CoverageState
-from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, checked_array, component_name
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, checked_array, component_name
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
+from arboretum.kernels.tables import equal_from
 from arboretum.model.encoded import Node, Prices
+from arboretum.model.rules import TestRule
 
 
 def choose(engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> Candidate | None:
@@ -26,8 +28,8 @@ def choose(engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCr
         found = engine.best(cell, node, scorer)
         if found is not None:
             best = found if best is None else better(best, found, scorer.tie_floor(node))
-    if best is not None and best.score == np.inf:
-        raise infinite_score(scorer, best.engine.rule(cell, best).describe())
+    if best is not None:
+        check_scores(scorer, np.array([best.score]), lambda _: best.engine.rule(cell, best))
     return best
 
 
@@ -41,13 +43,6 @@ def prepare_columns(cell: Cell, node: Node, scorer: CompiledCriterion, space: Wo
         space.set_extra(rows, found)
 
 
-MERGED_ENTRIES = 1 << 16
-"""Table entries up to which the blocks of neighbouring columns become one: half a megabyte of weights.
-
-A NumPy criterion costs some 50 µs per call whatever the number of tests; a small node has few tests per column.
-"""
-
-
 def listed(engines: Sequence[Engine], cell: Cell, scorer: CompiledCriterion, space: Workspace) -> Iterator[Block]:
     """All candidates of a node with their tables, block by block, numbered through."""
     first = 0
@@ -56,7 +51,7 @@ def listed(engines: Sequence[Engine], cell: Cell, scorer: CompiledCriterion, spa
     prices = space.prices.at(cell.asked, cell.paid) if getattr(scorer.criterion, "needs_outcome_prices", False) else None
     for engine in engines:
         size = 0
-        for block in merged(engine.blocks(cell, scorer, first)):
+        for block in engine.blocks(cell, scorer, first):
             size += block.tables.n_tests
             if prices is not None:
                 block = _with_prices(block, cell, prices)
@@ -83,51 +78,23 @@ def _with_prices(block: Block, cell: Cell, prices: Prices) -> Block:
     return attrs.evolve(block, tables=attrs.evolve(tables, outcome_price=found))
 
 
-def merged(blocks: Iterator[Block]) -> Iterator[Block]:
-    """The same candidates in fewer blocks, in the order of the raw table within each."""
-    waiting: list[Block] = []
-    entries = 0
-    for block in blocks:
-        size = block.tables.weights.size
-        if waiting and not (entries + size <= MERGED_ENTRIES and _continues(waiting[-1], block)):
-            yield _joined(waiting)
-            waiting, entries = [], 0
-        if block.tables.n_tests:
-            waiting.append(block)
-            entries += size
-    if waiting:
-        yield _joined(waiting)
-
-
-def _continues(block: Block, other: Block) -> bool:
-    """Whether tables of the same form follow, further on in the raw table."""
-    if block.tables.weights.shape[1:] != other.tables.weights.shape[1:] or not other.tables.n_tests:
-        return False
-    return block.candidate(-1, 0.0).place <= other.candidate(0, 0.0).place
-
-
-def _joined(blocks: list[Block]) -> Block:
-    if len(blocks) == 1:
-        return blocks[0]
-    join = lambda name, items: np.concatenate([getattr(item, name) for item in items])  # noqa: E731
-    tables = [block.tables for block in blocks]
-    names = ("weights", "counts", "price", "extra", "test")
-    whole = attrs.evolve(tables[0], **{name: join(name, tables) for name in names})
-    return Block(blocks[0].engine, whole, *(join(name, blocks) for name in ("feature", "index", "side")))
-
-
 def scored(block: Block, cell: Cell, node: Node, scorer: CompiledCriterion) -> np.ndarray:
     """float64[tests]: the criterion's scores of a block; raises ContractError on NaN, naming the test."""
     scores = scorer.score(block.tables, node)
     if cell.depth == 0 and 0 in block.tables.test[:1]:
         check_steady(scorer, "score", scores, scorer.score(block.tables, node))
-    bad = np.flatnonzero(np.isnan(scores))
-    if len(bad):
-        raise nan_score(scorer, block.engine.rule(cell, block.candidate(int(bad[0]), np.nan)))
-    if np.isposinf(scores).any():
-        rule = block.engine.rule(cell, block.candidate(int(scores.argmax()), np.inf))
-        raise infinite_score(scorer, rule.describe())
+    check_scores(scorer, scores, lambda i: block.engine.rule(cell, block.candidate(i, np.nan)))
     return scores
+
+
+def check_scores(scorer: CompiledCriterion, scores: np.ndarray, rule_of: Callable[[int], TestRule]) -> None:
+    """Raise ContractError, naming the test, for NaN and +∞, which beats every test and is most often a division by zero."""
+    if not (scores < np.inf).all():
+        if np.isnan(scores).any():
+            raise nan_score(scorer, rule_of(int(np.isnan(scores).argmax())))
+        rule = rule_of(int(scores.argmax()))
+        msg = f"criterion {component_name(scorer.criterion)!r} scored {rule.describe()!r} with +inf; return a finite score, or −inf to refuse it"
+        raise ContractError(msg)
 
 
 def check_steady(scorer: CompiledCriterion, method: str, first: np.ndarray, again: np.ndarray) -> None:
@@ -138,12 +105,6 @@ def check_steady(scorer: CompiledCriterion, method: str, first: np.ndarray, agai
             "repeated; draw by with_seed(seed) and tables.test alone, and keep nothing between calls"
         )
         raise ContractError(msg)
-
-
-def infinite_score(scorer: CompiledCriterion, test: str) -> ContractError:
-    """+∞ beats every test and ties with itself only: it is a mistake, most often a division by zero."""
-    msg = f"criterion {component_name(scorer.criterion)!r} scored {test!r} with +inf; return a finite score, or −inf to refuse it"
-    return ContractError(msg)
 
 
 def _choose_listed(
@@ -158,8 +119,7 @@ def _choose_listed(
         if len(scores) == 0 or (highest := scores.max()) == -np.inf:
             continue
         # candidates of a block are in the order of the raw table: the first of the equals is the lowest
-        equal = scores >= highest - max(TIE_TOLERANCE * abs(highest), floor)
-        i = int(np.argmax(equal))
+        i = int(np.argmax(scores >= equal_from(highest, scorer.ties(node))))
         candidate = block.candidate(i, float(scores[i]))
         best = candidate if best is None else better(best, candidate, floor)
     return best

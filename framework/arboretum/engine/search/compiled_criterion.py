@@ -17,6 +17,7 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
+from arboretum.kernels.tables import Scorer, Ties
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
 
@@ -143,6 +144,14 @@ class CompiledCriterion:
         return np.array(
             [node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width], dtype=np.float64
         )
+
+    def at(self, node: Node) -> Scorer:
+        """What kernels score the tables of a node with."""
+        return Scorer(self.batch, self.scalars(node), self.params, self.impurity_at, self.ties(node))
+
+    def ties(self, node: Node) -> Ties:
+        """Which scores of a node's tests are equal."""
+        return Ties(TIE_TOLERANCE, self.tie_floor(node))
 
     def tie_floor(self, node: Node) -> float:
         """The absolute part of the tolerance of ties."""

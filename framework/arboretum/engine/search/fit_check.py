@@ -34,6 +34,8 @@ def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statist
         if not getattr(scorer.criterion, "reads_prefix_costs", False):
             msg = f"criterion {component_name(scorer.criterion)!r} cannot use impurity {name!r}; choose criterion=reduction"
             raise CapabilityError(msg)
+    if problem.parts.by_shares:
+        _check_shares(problem, scorer, allow_constant)
     if problem.parts.predicate is not None:
         _check_predicate(problem, scorer, allow_constant)
     arity = max((f.arity for f in objects.features if f.family is Family.multiway), default=2)
@@ -49,6 +51,20 @@ def two_outcomes_only(scorer: CompiledCriterion) -> bool:
     """Whether the criterion declares capabilities, and multiway tests are not among them."""
     declared = _declared(scorer.criterion)
     return bool(declared) and Capability.multiway not in declared
+
+
+def _check_shares(problem: Problem, scorer: CompiledCriterion, allow_constant: bool) -> None:
+    """What only growth of whole rows knows."""
+    parts = problem.parts
+    unknown = {
+        "coverage": parts.coverage, "predicate": parts.predicate, "constant tests": allow_constant,
+        "columns of a criterion's own": scorer.has_columns, "criterion that settles scores": hasattr(scorer.criterion, "settle"),
+        "impurity of sorted values": hasattr(scorer.impurity, "of_values"),
+    }  # fmt: skip
+    for what, there in unknown.items():
+        if there:
+            msg = f"missing {parts.missing.name} grows by shares, which knows no {what}; leave it out, or use missing=better_side"
+            raise CapabilityError(msg)
 
 
 def _check_predicate(problem: Problem, scorer: CompiledCriterion, allow_constant: bool) -> None:

@@ -7,7 +7,7 @@ from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.histograms import KEEP_BYTES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.made import OUTCOMES_AT_ONCE
-from arboretum.engine.search.plan import BINNED, MADE, Plan
+from arboretum.engine.search.plan import BINNED, MADE, SHARED, Plan
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
 from arboretum.model.encoded import Family
@@ -42,6 +42,8 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
     need = n * (4 + 4 + 8 + 4) + space.extra.nbytes  # permutation, scratch, target, outcomes
+    if SHARED in plan.engines:
+        return need + n * (4 * entry + 32)  # what objects add to tables, of all and of the node; who and how much
     if MADE in plan.engines:
         return need + 4 * min(OUTCOMES_AT_ONCE, TESTS * n)
     if objects.features:

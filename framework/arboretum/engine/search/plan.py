@@ -6,13 +6,12 @@ The loop asks engines node by node; a kernel grows whole subtrees, with the same
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
 import attrs
 
 from arboretum.engine.search import bounded
 from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
+from arboretum.engine.search.reasons import objects_alone, reasons_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule
@@ -21,9 +20,9 @@ from arboretum.model.encoded import Family
 MOST_BINS = 1 << 16
 """Bins of all features beyond which their tables are too many to be cleared at every node."""
 
-CODED, BINNED, SORTED, MADE = (
+CODED, BINNED, SORTED, MADE, SHARED = (
     "histograms of coded columns", "exact thresholds within bins of raw columns", "exact thresholds along sorted raw columns",
-    "tests made at the node",
+    "tests made at the node", "tables of shares of rows",
 )  # fmt: skip
 """The engines."""
 
@@ -45,8 +44,10 @@ class Plan:
     def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool) -> Plan:
         """Decide.   timed : there is a deadline."""
         objects, parts = problem.objects, problem.parts
+        if parts.by_shares:
+            return Plan((SHARED,), "", tuple(reasons_of("missing", parts.missing)), ())
         if parts.predicate is not None:
-            return Plan((MADE,), "", (f"predicate {component_name(parts.predicate)} makes its tests at each node",), ())
+            return Plan((MADE,), "", tuple(reasons_of("predicate", parts.predicate)), ())
         no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         engines = ([CODED] if objects.features else []) + raw
@@ -70,26 +71,23 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
     """Why no kernel grows subtrees."""
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
     criterion, impurity = f"criterion {component_name(scorer.criterion)}", f"impurity {component_name(scorer.impurity)}"
-    if scorer.kernel is None:
-        yield f"{criterion} has no kernel"
-    elif scorer.listing:
-        yield f"{criterion} settles a score by those of all candidates"
-    elif scorer.has_columns and (objects.raw_features or not scorer.column_at or scorer.by_class):
+    yield from reasons_of("criterion", scorer.criterion)
+    if scorer.kernel is None and hasattr(scorer.criterion, "kernel"):
+        yield f"{criterion} has no kernel for {impurity}"
+    if scorer.kernel and scorer.has_columns and (objects.raw_features or not scorer.column_at or scorer.by_class):
         yield f"{criterion} adds up columns of its own"
-    if scorer.prefix or hasattr(scorer.impurity, "leaf_value"):
-        yield f"{impurity} is computed from the values of a node"
-    elif scorer.impurity is not None and not scorer.compiled_impurity:
-        yield f"{impurity} has no kernel"
+    if scorer.impurity is not None:
+        yield from reasons_of("impurity", scorer.impurity)
     if not space.prices.fixed:
         yield "prices depend on the path or on the outcome"
     if limits.max_leaves is not None:
         yield "stopping.standard.max_leaves counts leaves over the whole tree"
     if timed and order == "best":
         yield "budget.seconds with method.order=best"
-    if (rule := leaf_rule_of(parts)) is None:
-        foreign = [component_name(one) for one in parts.stopping if _objects_alone(one) is None]
-        yield f"stopping rule {foreign[0]} has no leaf_rule()"
-    elif rule.delta is not None and scorer.impurity is None:
+    for stopping in parts.stopping:
+        yield from reasons_of("stopping", stopping)
+    rule = leaf_rule_of(parts)
+    if rule is not None and rule.delta is not None and scorer.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
     if objects.raw_features:
         if len(space.statistics.n_rows):
@@ -131,12 +129,5 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
 
 def leaf_rule_of(parts: Parts) -> LeafRule | None:
     """The combination of leaf rules that look at a node's objects alone; None when one of them is of another sort."""
-    found = [_objects_alone(rule) for rule in parts.stopping]
+    found = [objects_alone(rule) for rule in parts.stopping]
     return None if None in found else LeafRule.tightest(found)
-
-
-def _objects_alone(rule: Any) -> LeafRule | None:
-    if hasattr(rule, "leaf_rule"):
-        return rule.leaf_rule()
-    rows = getattr(rule, "min_split_only", lambda: None)()
-    return None if rows is None else LeafRule(min_split=rows)

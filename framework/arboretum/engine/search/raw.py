@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.coded import BLOCK_ENTRIES, nan_score
-from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
+from arboretum.engine.search.compiled_criterion import CompiledCriterion
+from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell
+from arboretum.engine.search.histograms import flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
-from arboretum.kernels import cuts, presort, scan
-from arboretum.kernels.coded import NAN_SCORE
+from arboretum.kernels import presort, scan
 from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
+
+LISTED_ENTRIES = 1 << 16
+"""Table entries up to which the cuts of several columns are listed for NumPy together: half a megabyte of weights."""
 
 GAP_FLOAT32 = np.float32(1e-7)
 """float32 neighbours not further apart than this are not separated, as in scikit-learn; float64 ones always are."""
@@ -70,6 +73,7 @@ class RawColumns:
             msg = "raw features must be in the order of the raw table; sort them in the encoder"
             raise ContractError(msg)
         self._gap = gap_of(objects.raw.dtype)
+        self._flat = flat_memory(objects.raw)
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
         return frozenset([self._features[candidate.feature].column])
@@ -82,6 +86,18 @@ class RawColumns:
 
     def test_number(self, feature: int, index: int) -> int:
         return -1
+
+    def _threshold(self, cell: Cell, feature: int, index: int) -> float:
+        raise NotImplementedError
+
+    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        return self._features[candidate.feature].rule(self._threshold(cell, candidate.feature, candidate.index))
+
+    def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        (values, row_stride, column_stride), f, out = self._flat, candidate.feature, np.empty(cell.size, np.int32)
+        threshold, rows = self._threshold(cell, f, candidate.index), self._space.rows[cell.low : cell.high]
+        presort.threshold_outcomes(values, row_stride, f * column_stride, rows, threshold, candidate.side, out)
+        return out
 
     def _price(self, cell: Cell) -> np.ndarray:
         return raw_prices(self._space, cell)
@@ -108,89 +124,70 @@ class PresortedEngine(RawColumns):
         bits = self._values.view(np.uint32 if self._values.itemsize == 4 else np.uint64)
         presort.sort_columns(self._values, bits, stats.short_label, self._shift, self._gap, self._order)
 
-    def _run(self, feature: int, low: int, high: int) -> np.ndarray:
-        """int32[high − low]: objects of a sorted run."""
-        rows = np.empty(high - low, np.int32)
-        presort.unpack(self._order[feature, low:high], self._shift, rows)
-        return rows
-
-    def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
-        return self._rule_at(cell, candidate.feature, candidate.index)
-
-    def _rule_at(self, cell: Cell, feature: int, index: int) -> TestRule:
-        return self._features[feature].rule(self._threshold(cell, feature, index))
+    def _rows(self, some: slice, low: int, high: int) -> np.ndarray:
+        """int64[columns, high − low]: objects of sorted runs."""
+        return (self._order[some, low:high] & self._order.dtype.type((1 << self._shift) - 1)).astype(np.int64)
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
-        low, high = self._values[feature, self._run(feature, cell.low + index, cell.low + index + 2)]
-        return midpoint(low, high)
+        ((low, high),) = self._rows(slice(feature, feature + 1), cell.low + index, cell.low + index + 2)
+        return midpoint(*self._values[feature, [low, high]])
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, np.array(self._price(cell))
-        objects, least = (stats.y, stats.weight, stats.count), (space.min_leaf, space.min_weight)
-        ties = (TIE_TOLERANCE, scorer.tie_floor(node))
-        place = (self._order, cell.low, cell.high, self._shift, self._values)
-        scalars = scorer.scalars(node)
-        if scorer.prefix or space.extra.shape[1]:
-            feature, index, side, score = cuts.best_cut(
-                *place, stats.label, objects, space.extra, price, least, self._gap, scorer.batch, scalars, scorer.params,
-                scorer.impurity_at, ties, scorer.prefix,
-            )  # fmt: skip
-        else:
-            if self._search is None:
-                self._search = self._compiled_search(scorer)
-            feature, index, side, score = self._search(
-                *place, objects, (node.weights, node.counts), price, least, self._gap, scalars, scorer.params,
-                scorer.impurity_at, ties,
-            )  # fmt: skip
+        if self._search is None:
+            if scorer.prefix or space.extra.shape[1]:
+                self._search = scan.scan_with_columns(stats.moments, bool(scorer.prefix))
+            else:
+                self._search = scan.scan_of(scorer.kernel, stats.n_classes, stats.moments, not stats.unit)
+        runs = scan.Runs(self._order, cell.low, cell.high, self._shift, self._values)
+        own, rules = scan.Own(space.extra, scorer.prefix), scan.Rules(space.least, self._gap)
+        feature, index, side, score = self._search(
+            runs, stats.objects, own, (node.weights, node.counts), price, rules, scorer.at(node)
+        )
         if feature < 0:
             return None
-        if side == NAN_SCORE:
-            raise nan_score(scorer, self._rule_at(cell, feature, index))
         place = (self.position(feature), self.rank, feature, index)
-        return Candidate(self, feature, index, side, float(price[feature]), score, place)
-
-    def _compiled_search(self, scorer: CompiledCriterion) -> Callable:
-        stats = self._space.statistics
-        return scan.scan_of(scorer.kernel, stats.n_classes, stats.moments, not stats.unit)
+        candidate = Candidate(self, feature, index, side, float(price[feature]), score, place)
+        if np.isnan(score):
+            raise nan_score(scorer, self.rule(cell, candidate))
+        return candidate
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
+        """All cuts of some columns at a time: a criterion in NumPy costs some 50 µs per call whatever the number of tests."""
         space, stats, price = self._space, self._space.statistics, self._price(cell)
-        position, side = np.empty(2 * cell.size, np.int32), np.empty(2 * cell.size, np.int32)
-        least = (space.min_leaf, space.min_weight)
-        step = max(1, BLOCK_ENTRIES // (2 * stats.width))
-        for f in range(len(self._features)):
-            rows = self._run(f, cell.low, cell.high)
-            n, known = cuts.find_cuts(self._values[f], rows, stats.weight, stats.count, least, self._gap, position, side)
-            width = 1 if scorer.prefix else space.extra.shape[1]
-            state = [np.zeros((3, stats.width)), np.zeros((3, stats.count_width), np.int64), np.zeros((3, width))]
-            at = np.array([-1])
-            costs = np.empty((4, cell.size if scorer.prefix and n else 0))
-            extra_of = np.zeros((len(stats.weight), 1)) if scorer.prefix else space.extra
-            if costs.size:
-                cuts.fill_prefix_costs(rows, known, stats.y, stats.weight, scorer.prefix, costs)
-            for start in range(0, n, step):
-                some = slice(start, min(n, start + step))
-                m = some.stop - start
-                out = np.empty((m, 2, stats.width)), np.empty((m, 2, stats.count_width), np.int64), np.empty((m, 2, width))
-                cuts.fill_cuts(
-                    rows, known, stats.label, stats.y, stats.weight, stats.count, extra_of, position[some], side[some],
-                    *state, at, *out,
-                )  # fmt: skip
-                if costs.size:
-                    form = np.where(side[some] == 1, 2, 0)
-                    out[2][:, 0, 0] = costs[form, position[some]]
-                    out[2][:, 1, 0] = costs[form + 1, position[some] + 1]
-                tables = scorer.tables(out[0], out[1], np.full(m, price[f]), out[2], np.arange(first, first + m))
-                yield Block(self, tables, np.full(m, f), position[some].copy(), side[some].copy())
-                first += m
+        step = max(1, LISTED_ENTRIES // (2 * cell.size * stats.width))
+        for start in range(0, len(self._features), step):
+            some = slice(start, start + step)
+            rows = self._rows(some, cell.low, cell.high)
+            values = np.take_along_axis(self._values[some], rows, axis=1)
+            lost = np.isnan(values)
+            apart, lacking = values[:, 1:] > values[:, :-1] + self._gap, lost.any(axis=1)
+            cuts = np.nonzero(apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]))  # missing rows left, then right
+            cuts[2][~lacking[cuts[0]]] = NO_SIDE
+            sums = [_summed(what[rows], lost) for what in (*stats.sums, space.extra)]
+            costs = self._prefix_costs(rows, lost, scorer.prefix)
+            for low in range(0, len(cuts[0]), max(1, BLOCK_ENTRIES // (2 * stats.width))):
+                cut = tuple(which[low : low + max(1, BLOCK_ENTRIES // (2 * stats.width))] for which in cuts)
+                weights, counts, extra = (_tables(what, *cut) for what in sums)
+                if not stats.moments:
+                    weights[counts == 0] = 0.0  # and not 1e-17
+                if costs is not None:
+                    column, position, form = cut[0], cut[1], 2 * (cut[2] == 1)
+                    extra = np.stack([costs[column, form, position], costs[column, form + 1, position + 1]], axis=1)[:, :, None]
+                kept = np.flatnonzero(stats.allowed(weights, counts, space.least))
+                number, (column, position, side) = np.arange(first, first + len(kept)), (which[kept] for which in cut)
+                tables = scorer.tables(weights[kept], counts[kept], price[start + column], extra[kept], number)
+                yield Block(self, tables, start + column, position, side)
+                first += len(kept)
 
-    def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
-        values = self._values[candidate.feature, self._space.rows[cell.low : cell.high]]
-        threshold = self._threshold(cell, candidate.feature, candidate.index)
-        out = (values > threshold).astype(np.int32)
-        if candidate.side >= 0:
-            out[np.isnan(values)] = candidate.side
-        return out
+    def _prefix_costs(self, rows: np.ndarray, lost: np.ndarray, prefix: int) -> np.ndarray | None:
+        """float64[columns, 4, m]: see :func:`arboretum.kernels.scan.fill_prefix_costs`; None without a prefix kernel."""
+        if not prefix:
+            return None
+        stats, costs = self._space.statistics, np.empty((len(rows), 4, rows.shape[1]))
+        for run, known, out in zip(rows.astype(np.int32), (~lost).sum(axis=1).tolist(), costs, strict=True):
+            scan.fill_prefix_costs(run, known, stats.y, stats.weight, prefix, out)
+        return costs
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if any(child.wanted for child in children):
@@ -201,3 +198,18 @@ class PresortedEngine(RawColumns):
 
     def close(self, cell: Cell) -> None:
         """Nothing is kept per node."""
+
+
+def _summed(what: np.ndarray, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of these."""
+    gone = lost[:, :, None]
+    return np.cumsum(np.where(gone, 0, what), axis=1), np.where(gone, what, 0).sum(axis=1)
+
+
+def _tables(sums: tuple[np.ndarray, np.ndarray], column: np.ndarray, position: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """[cuts, 2, k]: what lies on both sides of each cut."""
+    left, lost = sums
+    here, sent = left[column, position], np.flatnonzero(side >= 0)
+    both = np.stack([here, left[column, -1] - here], axis=1)
+    both[sent, side[sent]] += lost[column[sent]]
+    return both

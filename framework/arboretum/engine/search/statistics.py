@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import attrs
 import numpy as np
 
 from arboretum.errors import DataError
 from arboretum.kernels import counting
+from arboretum.kernels.tables import Least, Objects
 from arboretum.model.encoded import Encoded
 from arboretum.model.table import Task, frozen_array
 
@@ -69,6 +72,11 @@ class Statistics:
         return self.task is Task.regression
 
     @property
+    def objects(self) -> Objects:
+        """What kernels add up."""
+        return Objects(self.short_label, self.y, self.weight, self.count, self.unit)
+
+    @property
     def width(self) -> int:
         """Length of a table's last axis."""
         return 3 if self.moments else self.n_classes
@@ -76,6 +84,23 @@ class Statistics:
     @property
     def count_width(self) -> int:
         return 1 if self.moments else self.n_classes
+
+    @cached_property
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """float64[n, width], int64[n, count_width]: what each object adds to tables."""
+        if self.moments:
+            return np.stack([self.weight * self.y**k for k in range(3)], axis=1), self.count[:, None]
+        own = np.arange(self.n_classes) == self.label[:, None]
+        return self.weight[:, None] * own, self.count[:, None] * own
+
+    def mass(self, weights: np.ndarray) -> np.ndarray:
+        """Weight of each row of tables."""
+        return weights[..., 0] if self.moments else weights.sum(axis=-1)
+
+    def allowed(self, weights: np.ndarray, counts: np.ndarray, least: Least) -> np.ndarray:
+        """bool[tests]: every outcome that has rows has enough of them, and weighs enough.   weights : [tests, outcomes, width]."""
+        rows, mass = counts.sum(axis=-1), self.mass(weights)
+        return ((rows == 0) | (rows >= least.rows) & (mass >= least.weight)).all(axis=-1)
 
     def totals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(float64[width], int64[count_width]): the table of a set of objects as a whole."""

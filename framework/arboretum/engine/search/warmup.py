@@ -10,7 +10,8 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.contract import Cell
-from arboretum.engine.search.grow import Growth, grow
+from arboretum.engine.search.grow import grow
+from arboretum.engine.search.growth import Growth
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.stopping import Limits
 from arboretum.kernels.jit import compile_clock

@@ -8,6 +8,7 @@ import numpy as np
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.stopping import Limits
+from arboretum.kernels.tables import Least
 from arboretum.model.encoded import Encoded, Prices
 
 
@@ -34,6 +35,10 @@ class Workspace:
     extra: np.ndarray
     coverage_state: CoverageState | None = None
     extra_rows: np.ndarray = attrs.field(factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def least(self) -> Least:
+        return Least(self.min_leaf, self.min_weight)
 
     @staticmethod
     def of(objects: Encoded, prices: Prices, statistics: Statistics, limits: Limits, allow_constant: bool) -> Workspace:

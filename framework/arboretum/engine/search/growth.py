@@ -1,0 +1,326 @@
+"""The one loop that grows every greedy tree, and what it knows of its nodes."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections import deque
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine.search.assemble import Grown
+from arboretum.engine.search.bounded import BoundedEngine
+from arboretum.engine.search.choose import choose
+from arboretum.engine.search.coded import CodedEngine
+from arboretum.engine.search.coded_subtree import CodedSubtrees
+from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
+from arboretum.engine.search.coverage_state import CoverageState
+from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
+from arboretum.engine.search.made import MadeEngine
+from arboretum.engine.search.plan import BINNED, CODED, MADE, SORTED, Plan
+from arboretum.engine.search.raw import PresortedEngine
+from arboretum.engine.search.statistics import Statistics
+from arboretum.engine.search.subtree import Subtrees
+from arboretum.engine.search.workspace import Workspace
+from arboretum.interfaces.method import Context, Problem
+from arboretum.kernels.counting import partition
+from arboretum.model.encoded import Node
+
+ROUNDED = 1e-9
+"""What sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of that."""
+
+
+@attrs.define(eq=False)
+class Open:
+    """A node whose test is chosen, waiting to be divided (or a leaf if there is none)."""
+
+    grown: Grown
+    cell: Cell
+    node: Node
+    candidate: Any = None
+
+
+@attrs.define(eq=False)
+class Growth:
+    """One growth: what stays the same over all nodes, and the counters."""
+
+    problem: Problem
+    context: Context
+    space: Workspace
+    scorer: CompiledCriterion
+    plan: Plan
+    limits: Any
+    total_mass: float
+    subtrees: Subtrees | CodedSubtrees | None = None
+    expanded: int = 0
+    leaves: int = 1
+    stopped: bool = False
+    refused: int = 0
+    settled: int = 0
+    last_report: float = attrs.field(factory=time.monotonic)
+
+    @classmethod
+    def of(cls, problem: Problem, context: Context, allow_constant: bool, order: str = "depth") -> Growth:
+        """Prepare a growth: components checked and compiled, its way decided."""
+        objects, parts = problem.objects, problem.parts
+        statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
+        scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
+        check_parts(problem, scorer, statistics, allow_constant)
+        limits = parts.limits()
+        space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
+        plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
+        growth = cls(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
+        space.coverage_state = CoverageState.of(parts.coverage, objects, growth.report)
+        return growth
+
+    def use_subtrees(self) -> None:
+        """Grow small nodes by a kernel, where the plan has one."""
+        if self.plan.kernel:
+            kind = Subtrees if self.plan.kernel == "raw" else CodedSubtrees
+            self.subtrees = kind.of(self.problem, self.space, self.scorer, self.context.deadline is not None)
+
+    @cached_property
+    def engines(self) -> tuple[Engine, ...]:
+        """Opened when a node needs them: raw columns are sorted or binned then."""
+        make = {
+            CODED: CodedEngine, BINNED: BoundedEngine, SORTED: PresortedEngine,
+            MADE: lambda space: MadeEngine(space, self.problem.parts.predicate, self.context.seed, two_outcomes_only(self.scorer)),
+        }  # fmt: skip
+        return tuple(make[name](self.space) for name in self.plan.engines)
+
+    def run(self, order: str) -> Grown:
+        """Grow from the root; returns it with its descendants."""
+        first = self.look(self.root())
+        waiting = Best() if order == "best" else First(last_in_first_out=order == "depth")
+        waiting.push(first, self)
+        while (item := waiting.pop(self)) is not None:
+            self.report()
+            if item.candidate is None or not self.may_divide(item):
+                self.close(item)
+                continue
+            waiting.extend(self.divide(item), self)
+        return first.grown
+
+    # -- one node --------------------------------------------------------------------------------------------------
+
+    def root(self) -> Cell:
+        return Cell(0, self.problem.objects.n_objects, 0)
+
+    def rows_of(self, cell: Cell) -> np.ndarray:
+        """int[k]: the objects of a node."""
+        return self.space.rows[cell.low : cell.high]
+
+    def weight_of(self, cell: Cell) -> np.ndarray:
+        """float64[k]: what they weigh there."""
+        return self.space.statistics.weight[self.rows_of(cell)]
+
+    def totals(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, float]:
+        """The table of a node as a whole, and the training rows that its objects stand for."""
+        rows, statistics = self.rows_of(cell), self.space.statistics
+        weights, counts = statistics.totals(rows)
+        return weights, counts, statistics.rows_in(rows, counts)
+
+    def look(self, cell: Cell) -> Open:
+        """Describe a node; ``cell.wanted`` says whether its tests are to be scored."""
+        rows, statistics = self.rows_of(cell), self.space.statistics
+        weights, counts, count = self.totals(cell)
+        mass, impurity = float(statistics.mass(weights)), self.scorer.node_impurity(weights, statistics, rows)
+        state = weights, counts, mass, self.total_mass, impurity, cell.depth, self.coverage_of(rows), round(count), len(rows)
+        item = Open(Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, Node(*state))
+        cell.wanted = not self.is_leaf(item)
+        return item
+
+    def coverage_of(self, rows: np.ndarray) -> float:
+        """``node.coverage``, where somebody looks at it."""
+        coverage_state, rules = self.space.coverage_state, self.problem.parts.stopping
+        if coverage_state is None or not (self.scorer.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)):
+            return 0.0
+        rows = rows.astype(np.int64)
+        return coverage_state.mean(rows, coverage_state.visit(rows))
+
+    def leaf_value(self, weights: np.ndarray, cell: Cell) -> float:
+        """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the weighted mean."""
+        statistics = self.space.statistics
+        if not statistics.moments:
+            return math.nan
+        if hasattr(self.scorer.impurity, "leaf_value"):
+            value = self.scorer.impurity.leaf_value(statistics.y[self.rows_of(cell)], self.weight_of(cell))
+        else:
+            value = weights[1] / weights[0]
+        return float(value) + statistics.shift
+
+    def is_leaf(self, item: Open) -> bool:
+        """The rules that need no score."""
+        limits, node = self.limits, item.node
+        return (
+            self.space.statistics.is_pure(self.rows_of(item.cell), node.weights)
+            or (limits.max_depth is not None and node.depth >= limits.max_depth)
+            or item.grown.count < 2 * limits.min_leaf - ROUNDED
+            or node.mass < 2.0 * self.space.min_weight
+            or (limits.max_leaves is not None and limits.max_leaves < 2)
+            or any(rule.is_leaf(node) for rule in self.problem.parts.stopping)
+        )
+
+    def score(self, item: Open) -> None:
+        """Choose the node's test, if it may have one."""
+        if not item.cell.wanted or self.late() or self.finish(item):
+            return
+        candidate, least = self.best_test(item), self.limits.min_decrease
+        # above it by more than ties: a gain of 0 is often 1e-17 once it is summed
+        if candidate is not None and (least is None or candidate.score > least + self.scorer.tie_floor(item.node)):
+            item.candidate = candidate
+
+    def best_test(self, item: Open) -> Any:
+        """The test with the highest score, which has a price; None where no test is admissible."""
+        return choose(self.engines, item.cell, item.node, self.scorer, self.space)
+
+    def finish(self, item: Open) -> bool:
+        """Grow the whole subtree of a small node at once, if that is possible."""
+        if self.subtrees is None or not self.subtrees.takes(item.cell, item.node):
+            return False
+        divided = self.subtrees.grow(item.cell, item.grown, self.late)
+        if divided < 0:  # a NaN: the loop will meet it, too, and name the test
+            self.subtrees = None
+            return False
+        self.expanded += divided
+        return True
+
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        deadline = self.context.deadline
+        if not self.stopped and deadline is not None and time.monotonic() >= deadline:
+            self.stopped = True
+            self.context.progress(self.settled, self.problem.objects.n_objects, "stopped early: the time is up")
+        return self.stopped
+
+    def may_divide(self, item: Open) -> bool:
+        """Whether the leaf budget allows as many more leaves as the test has outcomes with objects."""
+        most = self.limits.max_leaves
+        if most is None:
+            return True
+        allowed = self.leaves - 1 + self.n_present(item) <= most
+        self.refused += not allowed
+        return allowed
+
+    def n_present(self, item: Open) -> int:
+        """Outcomes of the chosen test that some object has."""
+        return len(np.unique(item.candidate.engine.outcomes(item.cell, item.candidate)))
+
+    def divide(self, item: Open) -> list[Open]:
+        """Ask the chosen test; return the children that have objects."""
+        item.grown.price, item.grown.score = item.candidate.price, item.candidate.score
+        children = self.children(item)
+        item.grown.children = [None if c is None else c.grown for c in children]
+        present = [c for c in children if c is not None]
+        self.leaves += len(present) - 1
+        self.expanded += 1
+        return present
+
+    def children(self, item: Open) -> list[Open | None]:
+        """The nodes below, one per outcome."""
+        candidate, cell, grown = item.candidate, item.cell, item.grown
+        engine, space = candidate.engine, self.space
+        outcome = engine.outcomes(cell, candidate)
+        grown.rule = engine.rule(cell, candidate)
+        grown.branch_price = branch_prices(cell, candidate, space.prices.at(cell.asked, cell.paid))
+        start = np.empty(engine.arity(cell, candidate) + 1, np.int64)
+        partition(self.rows_of(cell), outcome, start, space.spare)
+        below = self._child_cells(cell, candidate, start, grown.branch_price)
+        children = [None if c is None else self.look(c) for c in below]
+        for each in self.engines:
+            each.divide(cell, [c for c in below if c is not None], start)
+        mass = [0.0 if c is None else c.node.mass for c in children]
+        grown.missing_child = candidate.side if candidate.side >= 0 else int(np.argmax(mass))
+        return children
+
+    def _child_cells(self, cell: Cell, candidate: Candidate, start: np.ndarray, price: list[float]) -> list[Cell | None]:
+        asked = cell.asked | candidate.engine.columns(cell, candidate)
+        used = cell.used
+        if self.space.allow_constant and (number := candidate.engine.test_number(candidate.feature, candidate.index)) >= 0:
+            used = (*used, number)
+        return [
+            Cell(cell.low + int(a), cell.low + int(b), cell.depth + 1, asked=asked, paid=cell.paid + p, used=used) if b > a else None
+            for a, b, p in zip(start[:-1], start[1:], price, strict=True)
+        ]
+
+    def close(self, item: Open) -> None:
+        """The node stays a leaf."""
+        if item.cell.memo:
+            for engine in self.engines:
+                engine.close(item.cell)
+        self.settled += item.cell.size
+
+    def report(self) -> None:
+        """Tell of progress, at most twice a second."""
+        now = time.monotonic()
+        if now - self.last_report > 0.5:
+            self.last_report = now
+            how = ", scoring by the definition of coverage, which has no kernel here" if self.scorer.sums_gain else ""
+            self.context.progress(self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}")
+
+    def notes(self, order: str, compiled: bool) -> tuple[str, ...]:
+        """What the reader of the result should know."""
+        found = []
+        if self.stopped:
+            found.append(f"budget.seconds ran out: the tree is cut short after {self.expanded} splits")
+        if self.refused and order != "best":
+            found.append(
+                f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test gains; method.order=best spends them by gain"
+            )
+        if self.scorer.sums_gain and self.scorer.kernel is None:
+            parts = self.problem.parts
+            coverage, impurity = ", ".join(map(component_name, parts.coverage)), component_name(parts.impurity)
+            found.append(
+                f"criterion {component_name(parts.criterion)} has no kernel for coverage={coverage} with impurity={impurity}: "
+                "scored by its definition, object by object"
+            )
+        elif compiled and self.plan.note:
+            found.append(self.plan.note)
+        return tuple(found)
+
+
+class First:
+    """Open nodes in depth-first (left to right) or breadth-first order; tests are chosen when a node's turn comes."""
+
+    def __init__(self, last_in_first_out: bool) -> None:
+        self._lifo = last_in_first_out
+        self._items: deque[Open] = deque()
+
+    def push(self, item: Open, growth: Growth) -> None:
+        self._items.append(item)
+
+    def extend(self, items: list[Open], growth: Growth) -> None:
+        self._items.extend(reversed(items) if self._lifo else items)
+
+    def pop(self, growth: Growth) -> Open | None:
+        if not self._items:
+            return None
+        item = self._items.pop() if self._lifo else self._items.popleft()
+        growth.score(item)
+        return item
+
+
+class Best:
+    """Open nodes by the score of their test, highest first; tests are chosen when a node is found."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Open]] = []
+        self._number = 0
+
+    def push(self, item: Open, growth: Growth) -> None:
+        growth.score(item)
+        gain = -math.inf if item.candidate is None else item.candidate.score
+        heapq.heappush(self._heap, (-gain, self._number, item))
+        self._number += 1
+
+    def extend(self, items: list[Open], growth: Growth) -> None:
+        for item in items:
+            self.push(item, growth)
+
+    def pop(self, growth: Growth) -> Open | None:
+        return heapq.heappop(self._heap)[2] if self._heap else None

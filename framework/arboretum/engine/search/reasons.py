@@ -1,0 +1,49 @@
+"""Why a component alone keeps kernels from growing subtrees, whatever the table: for the plan of a run, and for ``explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from arboretum.interfaces.missing import BETTER_SIDE
+from arboretum.interfaces.stopping import LeafRule
+from arboretum.kernels.kernel_decorators import mark_of
+
+KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")
+"""Kinds of component that decide it."""
+
+
+def reasons_of(kind: str, part: Any) -> Iterator[str]:
+    """Why every node has to be looked at by itself."""
+    name = getattr(part, "name", None) or type(part).__name__
+    if kind == "criterion":
+        if not hasattr(part, "kernel") and mark_of(part.score) != "criterion":
+            yield f"criterion {name} has no kernel"
+        elif hasattr(part, "settle"):
+            yield f"criterion {name} settles a score by those of all candidates"
+    elif kind == "impurity":
+        if hasattr(part, "prefix") or hasattr(part, "leaf_value"):
+            yield f"impurity {name} is computed from the values of a node"
+        elif mark_of(getattr(part, "kernel", None)) != "impurity" and not hasattr(part, "for_task"):
+            yield f"impurity {name} has no kernel"
+    elif kind == "missing" and part.kernel != BETTER_SIDE:
+        yield f"missing {name} is asked at each node"
+    elif kind == "predicate":
+        yield f"predicate {name} makes its tests at each node"
+    elif kind == "stopping" and objects_alone(part) is None:
+        yield f"stopping rule {name} has no leaf_rule()"
+
+
+def objects_alone(rule: Any) -> LeafRule | None:
+    """The leaf rule of a stopping component, where it looks at a node's objects alone."""
+    if hasattr(rule, "leaf_rule"):
+        return rule.leaf_rule()
+    rows = getattr(rule, "min_split_only", lambda: None)()
+    return None if rows is None else LeafRule(min_split=rows)
+
+
+def way_of(kind: str, part: Any) -> str:
+    """What a component says of the way trees are grown, before a table is known."""
+    if reasons := "; ".join(reasons_of(kind, part)):
+        return f"node by node, for want of a kernel: {reasons}"
+    return "kernels may grow subtrees of small nodes; table and other parts decide: a run's notes and `arboretum why` say"
