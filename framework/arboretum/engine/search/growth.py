@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections import deque
 from functools import cached_property
 from typing import Any
 
@@ -96,14 +95,14 @@ class Growth:
     def run(self, order: str) -> Grown:
         """Grow from the root; returns it with its descendants."""
         first = self.look(self.root())
-        waiting = Best() if order == "best" else First(last_in_first_out=order == "depth")
-        waiting.push(first, self)
-        while (item := waiting.pop(self)) is not None:
+        waiting = Waiting(order, self)
+        waiting.push([first])
+        while (item := waiting.pop()) is not None:
             self.report()
             if item.candidate is None or not self.may_divide(item):
                 self.close(item)
-                continue
-            waiting.extend(self.divide(item), self)
+            else:
+                waiting.push(self.divide(item))
         return first.grown
 
     # -- one node --------------------------------------------------------------------------------------------------
@@ -284,43 +283,25 @@ class Growth:
         return tuple(found)
 
 
-class First:
-    """Open nodes in depth-first (left to right) or breadth-first order; tests are chosen when a node's turn comes."""
+class Waiting:
+    """Open nodes: depth-first (left to right) or breadth-first, tests chosen when a node's turn comes; or best-first, by the
+    score of a test that is chosen when the node is found."""
 
-    def __init__(self, last_in_first_out: bool) -> None:
-        self._lifo = last_in_first_out
-        self._items: deque[Open] = deque()
-
-    def push(self, item: Open, growth: Growth) -> None:
-        self._items.append(item)
-
-    def extend(self, items: list[Open], growth: Growth) -> None:
-        self._items.extend(reversed(items) if self._lifo else items)
-
-    def pop(self, growth: Growth) -> Open | None:
-        if not self._items:
-            return None
-        item = self._items.pop() if self._lifo else self._items.popleft()
-        growth.score(item)
-        return item
-
-
-class Best:
-    """Open nodes by the score of their test, highest first; tests are chosen when a node is found."""
-
-    def __init__(self) -> None:
+    def __init__(self, order: str, growth: Growth) -> None:
+        self._best, self._back, self._growth = order == "best", -1 if order == "depth" else 1, growth
         self._heap: list[tuple[float, int, Open]] = []
         self._number = 0
 
-    def push(self, item: Open, growth: Growth) -> None:
-        growth.score(item)
-        gain = -math.inf if item.candidate is None else item.candidate.score
-        heapq.heappush(self._heap, (-gain, self._number, item))
-        self._number += 1
+    def push(self, items: list[Open]) -> None:
+        for item in items[:: self._back]:
+            if self._best:
+                self._growth.score(item)
+            gain = item.candidate.score if self._best and item.candidate is not None else -math.inf
+            heapq.heappush(self._heap, (-gain, self._back * self._number, item))
+            self._number += 1
 
-    def extend(self, items: list[Open], growth: Growth) -> None:
-        for item in items:
-            self.push(item, growth)
-
-    def pop(self, growth: Growth) -> Open | None:
-        return heapq.heappop(self._heap)[2] if self._heap else None
+    def pop(self) -> Open | None:
+        item = heapq.heappop(self._heap)[-1] if self._heap else None
+        if item is not None and not self._best:
+            self._growth.score(item)
+        return item

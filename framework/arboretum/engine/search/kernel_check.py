@@ -14,7 +14,7 @@ import linecache
 import math
 import os
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -56,6 +56,7 @@ class Trial:
     """What a kernel's answers depend on; equal trials need no second look.
 
     width, count_width : of weights and counts.   extra : own columns.   arities : numbers of outcomes to try.
+    impurity_at : address of the run's impurity.
     """
 
     width: int
@@ -63,36 +64,50 @@ class Trial:
     extra: int
     arities: tuple[int, ...]
     params: tuple[float, ...]
+    impurity_at: int
+
+    def tables(self) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+        """Weights, counts and mass: per arity a mixed table and one of pure outcomes, of which the last of three or more is empty."""
+        for arity in self.arities:
+            outcome = np.arange(arity)[:, None]
+            if self.width != self.count_width:  # moments of three numbers per outcome
+                y = np.array([-1.5, 0.5, 2.0]) + 0.25 * (outcome % 5)
+                yield np.stack([np.full(arity, 3.0), y.sum(axis=1), (y * y).sum(axis=1)], axis=1), np.full((arity, 1), 3), 3.0 * arity
+                continue
+            classes = np.arange(self.width)
+            mixed = 1 + (3 * outcome + classes) % 4
+            pure = np.where(classes == outcome % self.width, 2, 0) * ((outcome < arity - 1) | (arity < 3))
+            for counts in (mixed, pure):
+                yield counts.astype(np.float64), counts.astype(np.int64), float(counts.sum())
+
+    def node(self, mass: float, impurity: float, impurity_of: Callable | None) -> tuple[KernelNode, np.ndarray]:
+        """A node for the slow form, and its scalars for the compiled one."""
+        slow = impurity_of or (lambda weights: math.nan)
+        scalars = np.array([mass, 2.0 * mass, impurity, 1.0, 0.0, self.width])
+        return KernelNode(mass, 2.0 * mass, impurity, 1, 0.0, np.array(self.params), slow), scalars
 
 
+@np.errstate(all="ignore")
 def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics) -> None:
     """Raise ContractError naming criterion or impurity, the line of its kernel and the fault."""
     criterion, impurity = scorer.criterion, scorer.impurity
     slow_impurity = as_plain_python(impurity.kernel) if scorer.compiled_impurity else None
     trial = Trial(
-        statistics.width,
-        statistics.count_width,
-        _own_columns(scorer, objects, statistics),
-        _arities(objects, statistics.width),
-        tuple(numeric_fields(criterion).tolist()),
-    )
+        statistics.width, statistics.count_width, _own_columns(scorer, objects, statistics), _arities(objects, statistics.width),
+        tuple(numeric_fields(criterion).tolist()), scorer.impurity_at,
+    )  # fmt: skip
     if slow_impurity is not None:
-        _check_impurity(slow_impurity, scorer.impurity_at, trial, component_name(impurity), impurity.value)
+        _check_impurity(slow_impurity, trial, component_name(impurity), impurity.value)
     if scorer.prefix:
         _guarded(as_plain_python(impurity.prefix), f"impurity {component_name(impurity)!r}", *np.ones((3, 4)))
     if scorer.column_at:
-        name, addresses = component_name(criterion), (scorer.column_at, scorer.impurity_at)
-        _check_column(as_plain_python(criterion.column), slow_impurity, addresses, trial, name, statistics.moments)
+        what = f"criterion {component_name(criterion)!r}: column"
+        _check_column(as_plain_python(criterion.column), slow_impurity, scorer.column_at, trial, what, statistics.moments)
     if scorer.batch:
-        names = tuple(field.name for field in attrs.fields(type(criterion))) if attrs.has(type(criterion)) else ()
-        numeric = tuple(n for n in names if isinstance(getattr(criterion, n), bool | int | float))
-        kernel = as_plain_python(scorer.kernel)
-        _check_criterion(
-            kernel, slow_impurity, scorer.batch, scorer.impurity_at, trial, component_name(criterion), numeric
-        )
-        if mark_of(criterion.score) is None and not scorer.wants_gain and not scorer.prefix:
-            once = _check_forms if _hashable(criterion) and _hashable(impurity) else _check_forms.__wrapped__
-            once(criterion, impurity, (scorer.batch, scorer.impurity_at), trial, scorer.kernel)
+        numpy_form = mark_of(criterion.score) is None and not scorer.wants_gain and not scorer.prefix
+        hashable = _hashable(criterion) and _hashable(impurity)
+        check = _check_criterion if hashable else _check_criterion.__wrapped__
+        check(criterion, impurity, slow_impurity, scorer.kernel, scorer.batch, trial, numpy_form)
 
 
 def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
@@ -111,68 +126,69 @@ def _own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statis
         return 0
     rows = np.arange(min(SHOWN_ROWS, objects.n_objects))
     weights, counts = statistics.totals(rows.astype(np.int32))
-    mass = float(weights[0] if statistics.moments else weights.sum())
     impurity = scorer.node_impurity(weights, statistics, rows)
-    return scorer.columns(Node(weights, counts, mass, float(statistics.weight.sum()), impurity, 0), objects, rows).shape[1]
+    node = Node(weights, counts, float(statistics.mass(weights)), float(statistics.weight.sum()), impurity, 0)
+    return scorer.columns(node, objects, rows).shape[1]
 
 
 @lru_cache(maxsize=256)
-def _check_impurity(kernel: Callable, address: int, trial: Trial, name: str, value: Callable) -> None:
+def _check_impurity(kernel: Callable, trial: Trial, name: str, value: Callable) -> None:
     what = f"impurity {name!r}"
-    for weights, _ in _tables(trial):
+    for weights, _, _ in trial.tables():
         for row in (*weights, total := weights.sum(axis=0)):
-            slow, fast = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}"), impurity_of(row, address)
+            slow, fast = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}"), impurity_of(row, trial.impurity_at)
             _compare(slow, fast, kernel, what)
     _compare(_answer(value, total), fast, kernel, what, "by value, in NumPy form", ONE_FORMULA)
-    _check_memory(lambda: impurity_of(np.ones(trial.width), address), None, kernel, what)
+    _check_memory(lambda: impurity_of(np.ones(trial.width), trial.impurity_at), None, kernel, what)
 
 
 @lru_cache(maxsize=256)
 def _check_criterion(
-    kernel: Callable,
-    impurity: Callable | None,
-    batch: int,
-    impurity_at: int,
-    trial: Trial,
-    name: str,
-    fields: Sequence[str],
+    criterion: Any, impurity: Any, slow_impurity: Callable | None, kernel: Callable, batch: int, trial: Trial, numpy_form: bool
 ) -> None:
-    what, params = f"criterion {name!r}", np.array(trial.params)
-    held = f"node.params holds {len(params)} ({', '.join(fields)})" if fields else "node.params is empty"
-    for weights, counts in _tables(trial):
-        total = weights.sum(axis=0)
-        mass = float(total.sum() if trial.width == trial.count_width else total[0])
-        mixed = _answer(impurity, total) if impurity is not None else 0.5
-        extra = np.ones((len(weights), trial.extra))
-        seen = KernelNode(
-            mass, 2.0 * mass, mixed, 1, 0.0, params, impurity or (lambda weights: math.nan)
-        )
+    """The compiled kernel against its slow form, and against ``score`` in NumPy where the kernel stands in for it."""
+    what, kernel = f"criterion {component_name(criterion)!r}", as_plain_python(kernel)
+    names = [field.name for field in attrs.fields(type(criterion))] if attrs.has(type(criterion)) else []
+    numeric = ", ".join(n for n in names if isinstance(getattr(criterion, n), bool | int | float))
+    held = f"node.params holds {len(trial.params)} ({numeric})" if numeric else "node.params is empty"
+    value, params = getattr(impurity, "value", None), np.array(trial.params)
+    for weights, counts, mass in trial.tables():
+        total, extra = weights.sum(axis=0), np.ones((len(weights), trial.extra))
+        mixed = 0.5 if value is None else _answer(slow_impurity or value, total)
+        seen, scalars = trial.node(mass, mixed, slow_impurity)
         shapes = f"{held}, weights is {list(weights.shape)}, counts {list(counts.shape)}, extra {list(extra.shape)}"
         slow = _guarded(kernel, what, weights, counts, PRICE, extra, seen, shapes=shapes)
-        scalars = np.array([mass, 2.0 * mass, mixed, 1.0, 0.0, trial.width])
-        out, again, one = np.empty(1), np.empty(1), (weights[None], counts[None], np.array([PRICE]), extra[None])
-        score_tables(*one, batch, scalars, params, impurity_at, out)
-        score_tables(*one, batch, scalars, params, impurity_at, again)
-        if out[0] != again[0] and not np.isnan((out[0], again[0])).all():
+        one, out, again = (weights[None], counts[None], np.array([PRICE]), extra[None]), np.empty(1), np.empty(1)
+        for answers in (out, again):
+            score_tables(*one, batch, scalars, params, trial.impurity_at, answers)
+        if out[0] != again[0] and (out[0] == out[0] or again[0] == again[0]):
             raise ContractError(f"{what}: its kernel {_where(kernel)} scores one table in two ways; a kernel must not draw")
         _compare(slow, float(out[0]), kernel, what)
+        if numpy_form:
+            tables = Tables(*one, np.zeros(1, np.int64), value, getattr(impurity, "scale", "mean"))
+            node = Node(total, counts.sum(axis=0), mass, 2.0 * mass, math.nan if value is None else mixed, 1)
+            _compare(_in_numpy(criterion, tables, node), float(out[0]), kernel, what, "by score, in NumPy form", ONE_FORMULA)
 
     def scored(n: int) -> None:
         parts = (np.repeat(each, n, axis=0) for each in one)
-        score_tables(*parts, batch, scalars, params, impurity_at, np.empty(n))
+        score_tables(*parts, batch, scalars, params, trial.impurity_at, np.empty(n))
 
     _check_memory(lambda: scored(2), lambda: scored(1), kernel, what)
 
 
+def _in_numpy(criterion: Any, tables: Tables, node: Node) -> float:
+    """The score of one table; NaN where ``score`` fails: it will be said at the node where it happens, if it does."""
+    try:
+        return float(criterion.score(tables, node)[0])
+    except Exception:  # noqa: BLE001 - see above
+        return math.nan
+
+
 @lru_cache(maxsize=256)
-def _check_column(
-    kernel: Callable, impurity: Callable | None, addresses: tuple[int, int], trial: Trial, name: str, moments: bool
-) -> None:
-    """A few objects of the first and the last class, in a node of some more.   addresses : of column and impurity."""
-    what, some, params = f"criterion {name!r}: column", np.array(OWN_WEIGHTS), np.array(trial.params)
-    mixed = math.nan if impurity is None else 0.5
-    seen = KernelNode(2.0 * some.sum(), 4.0 * some.sum(), mixed, 1, 0.0, params, impurity or (lambda _: math.nan))
-    scalars = np.array([seen.mass, seen.total_mass, mixed, 1.0, 0.0, trial.width])
+def _check_column(kernel: Callable, impurity: Callable | None, address: int, trial: Trial, what: str, moments: bool) -> None:
+    """A few objects of the first and the last class, in a node of some more."""
+    some, params = np.array(OWN_WEIGHTS), np.array(trial.params)
+    seen, scalars = trial.node(2.0 * some.sum(), math.nan if impurity is None else 0.5, impurity)
     members = np.arange(len(some), dtype=np.int32)
     for label in (-1,) if moments else (0, trial.width - 1):
         labels = np.full(0 if moments else len(some), label, np.int32)
@@ -180,32 +196,15 @@ def _check_column(
 
         def pick(n: int, given: tuple[Any, ...] = (labels, picked, values)) -> int:
             label, picked, values = given
-            return pick_column(members[:n], some, label, addresses[0], scalars, params, addresses[1], picked, values)
+            return pick_column(members[:n], some, label, address, scalars, params, trial.impurity_at, picked, values)
 
         _check_memory(lambda: pick(len(some)), lambda: pick(1), kernel, what)
-        n = pick(len(some))
-        fast = np.zeros(len(some))
+        n, fast = pick(len(some)), np.zeros(len(some))
         if n < 0:
             continue  # refused at the node where it happens, if it does
         fast[picked[:n]] = values[:n]
         for weight, found in zip(OWN_WEIGHTS, fast.tolist(), strict=True):
             _compare(_guarded(kernel, what, weight, label, seen), found, kernel, what)
-
-
-def _tables(trial: Trial) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-    """Per arity a mixed table and one of pure outcomes, of which the last of three or more is empty."""
-    for arity in trial.arities:
-        outcome = np.arange(arity)[:, None]
-        if trial.width != trial.count_width:  # moments of three numbers per outcome
-            y = np.array([-1.5, 0.5, 2.0]) + 0.25 * (outcome % 5)
-            weights = np.stack([np.full(arity, 3.0), y.sum(axis=1), (y * y).sum(axis=1)], axis=1)
-            yield weights, np.full((arity, 1), 3)
-            continue
-        classes = np.arange(trial.width)
-        mixed = 1 + (3 * outcome + classes) % 4
-        pure = np.where(classes == outcome % trial.width, 2, 0) * ((outcome < arity - 1) | (arity < 3))
-        for counts in (mixed, pure):
-            yield counts.astype(np.float64), counts.astype(np.int64)
 
 
 # -- the slow form -----------------------------------------------------------------------------------------------------
@@ -226,11 +225,10 @@ def as_plain_python(function: Callable) -> Callable:
 
 def _answer(kernel: Callable, *arguments: Any) -> float:
     """NaN where Python refuses what compiled code computes: 1/0, log 0."""
-    with np.errstate(all="ignore"):
-        try:
-            return float(kernel(*arguments))
-        except (ArithmeticError, ValueError, TypeError):
-            return math.nan
+    try:
+        return float(kernel(*arguments))
+    except (ArithmeticError, ValueError, TypeError):
+        return math.nan
 
 
 def _guarded(kernel: Callable, what: str, *arguments: Any, shapes: str = "") -> float:
@@ -268,26 +266,6 @@ def _hashable(component: Any) -> bool:
 
 def _where(kernel: Callable) -> str:
     return f"({os.path.basename(inspect.getsourcefile(kernel) or '?')}:{kernel.__code__.co_firstlineno})"
-
-
-@lru_cache(maxsize=256)
-def _check_forms(criterion: Any, impurity: Any, addresses: tuple[int, int], trial: Trial, kernel: Callable) -> None:
-    """Raise ContractError where ``score`` in NumPy and the kernel that stands in for it scorer a table differently."""
-    of, scale = getattr(impurity, "value", None), getattr(impurity, "scale", "mean")
-    for weights, counts in _tables(trial):
-        total = weights.sum(axis=0)
-        mass = float(total.sum() if trial.width == trial.count_width else total[0])
-        node = Node(total, counts.sum(axis=0), mass, 2.0 * mass, math.nan if of is None else float(of(total)), 1)
-        parts = weights[None], counts[None], np.array([PRICE]), np.ones((1, len(weights), trial.extra))
-        scalars, out = np.array([mass, 2.0 * mass, node.impurity, 1.0, 0.0, trial.width]), np.empty(1)
-        score_tables(*parts, addresses[0], scalars, np.array(trial.params), addresses[1], out)
-        with np.errstate(all="ignore"):
-            try:
-                numpy_form = float(criterion.score(Tables(*parts, np.zeros(1, np.int64), of, scale), node)[0])
-            except Exception:  # noqa: BLE001 - it will be said at the node where it happens, if it does
-                continue
-        what = f"criterion {component_name(criterion)!r}"
-        _compare(numpy_form, float(out[0]), as_plain_python(kernel), what, "by score, in NumPy form", ONE_FORMULA)
 
 
 def _check_memory(work: Callable[[], Any], usual: Callable[[], Any] | None, kernel: Callable, what: str) -> None:

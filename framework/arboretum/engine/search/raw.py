@@ -29,8 +29,7 @@ def midpoint(low: np.floating, high: np.floating) -> float:
 
     The lower value where rounding reaches the upper one, so that "≤" separates the two in every case.
     """
-    middle = float(low) / 2.0 + float(high) / 2.0
-    return middle if middle < high else float(low)
+    return float(midpoints(np.array([[low, high]]))[0])
 
 
 def midpoints(edges: np.ndarray) -> np.ndarray:

@@ -75,16 +75,4 @@ def sample(objects: Encoded) -> Encoded:
     if objects.raw.shape[1] and not np.isnan(objects.raw[:, 0]).all():
         rows.update((int(np.nanargmin(objects.raw[:, 0])), int(np.nanargmax(objects.raw[:, 0]))))
     odd = np.flatnonzero((objects.weight != 1.0) | (objects.count != 1))
-    chosen = np.array(sorted(rows | set(odd[:2].tolist())))
-    take = lambda values: None if values is None else values[chosen]  # noqa: E731
-    return attrs.evolve(
-        objects,
-        table=objects.table.take(objects.row_of_object[chosen]),
-        codes=objects.codes[chosen],
-        raw=objects.raw[chosen],
-        label=take(objects.label),
-        y=take(objects.y),
-        weight=objects.weight[chosen],
-        count=objects.count[chosen],
-        object_of_row=np.arange(len(chosen)),
-    )
+    return objects.take(np.array(sorted(rows | set(odd[:2].tolist()))))
