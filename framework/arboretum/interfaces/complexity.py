@@ -52,11 +52,9 @@ class Complexity(Component, Protocol):
 
     def leaf(self) -> float:
         """ψ⁰ ≥ 0, what a leaf costs."""
-        ...
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:
         """F(mass, price, ψ₁ … ψ_t) ≥ 0, monotone in every entry of ``children`` (float64[t], t ≥ 1, in any order)."""
-        ...
 
 
 class ComplexityForm(Protocol):
@@ -64,7 +62,6 @@ class ComplexityForm(Protocol):
 
     def form(self) -> Form:
         """The same ψ⁰ and F in closed form."""
-        ...
 
 
 def form_of(complexity: Any) -> Form | None:

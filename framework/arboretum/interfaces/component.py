@@ -7,6 +7,7 @@ table and the MLflow parameters are derived from it.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -68,33 +69,7 @@ MANY = frozenset({"stopping", "coverage"})
 """Kinds of which a run may hold several at once."""
 
 
-@attrs.frozen
-class Bounds:
-    """The rule a field's value obeys, in words for errors and docs."""
-
-    ge: float | None = None
-    gt: float | None = None
-    le: float | None = None
-    lt: float | None = None
-    choices: tuple[Any, ...] = ()
-
-    def __str__(self) -> str:
-        signs = (("≥", self.ge), (">", self.gt), ("≤", self.le), ("<", self.lt))
-        words = [f"{sign} {bound:g}" for sign, bound in signs if bound is not None]
-        if self.choices:
-            words.append("one of " + ", ".join(map(str, self.choices)))
-        return " and ".join(words)
-
-    def allows(self, value: Any) -> bool:
-        """Whether one value obeys (NaN never does when there is a bound)."""
-        if self.choices and value not in self.choices:
-            return False
-        return (
-            (self.ge is None or value >= self.ge)
-            and (self.gt is None or value > self.gt)
-            and (self.le is None or value <= self.le)
-            and (self.lt is None or value < self.lt)
-        )
+_COMPARED = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": operator.lt}
 
 
 def param(
@@ -121,14 +96,18 @@ def param(
 
     Raises (when the component is built) ValueError naming field, rule and value.
     """
-    bounds = Bounds(ge, gt, le, lt, tuple(choices))
+    limits = {sign: bound for sign, bound in zip(_COMPARED, (ge, gt, le, lt), strict=True) if bound is not None}
+    words = [f"{sign} {bound:g}" for sign, bound in limits.items()] + ["one of " + ", ".join(map(str, choices))] * bool(choices)
+    bounds = " and ".join(words)
+
+    def allows(value: Any) -> bool:  # NaN is within no limit
+        return (not choices or value in choices) and all(_COMPARED[sign](value, bound) for sign, bound in limits.items())
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
         if value is None and attribute.default is None:
             return
-        values = value if isinstance(value, tuple | list) else (value,)
         try:
-            obeys = all(bounds.allows(v) for v in values)
+            obeys = all(map(allows, value if isinstance(value, tuple | list) else (value,)))
         except TypeError:
             obeys = False
         if not obeys:
@@ -137,11 +116,5 @@ def param(
             msg = f"{where} must be {bounds}; got {value!r}"
             raise ValueError(msg)
 
-    validator = check if str(bounds) else None
-    return attrs.field(
-        default=default,
-        validator=validator,
-        converter=converter,
-        alias=alias,
-        metadata={"doc": doc, "unit": unit, "bounds": str(bounds), "shared": shared},
-    )
+    metadata = {"doc": doc, "unit": unit, "bounds": bounds, "shared": shared}
+    return attrs.field(default=default, validator=check if bounds else None, converter=converter, alias=alias, metadata=metadata)

@@ -22,4 +22,3 @@ class Cost(Component, Protocol):
 
         seed : the run's; equal seeds give equal prices.   Raises DataError when a price names an unknown column.
         """
-        ...

@@ -23,7 +23,6 @@ class Coverage(Component, Protocol):
         on the set of objects alone, not on its order.  A value that misses 1 by 1e-12 or less counts as 1.  A run in which one
         of these is seen to be otherwise fails, naming coverage, object and value.
         """
-        ...
 
 
 class CoveragePrepared(Protocol):
@@ -31,7 +30,6 @@ class CoveragePrepared(Protocol):
 
     def prepare(self, objects: Encoded) -> Any:
         """A value with ``covered(objects, rows)`` that answers what the component itself answers on these objects."""
-        ...
 
 
 class CoverageMany(Protocol):
@@ -43,4 +41,3 @@ class CoverageMany(Protocol):
         rows : int64[m], one set after the other; an object may be in several.   start : int64[sets + 1], from 0 to m; no set
         is empty.
         """
-        ...

@@ -48,7 +48,6 @@ class Criterion(Component, Protocol):
         Must not change ``tables`` (its arrays refuse to be written).  What comes back is checked: ContractError for nothing,
         another shape or dtype, NaN or +∞.  An exception raised here is reported as the criterion's.
         """
-        ...
 
 
 class CriterionTerms(Protocol):
@@ -56,7 +55,6 @@ class CriterionTerms(Protocol):
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """name → float64[tests], finite or −inf.  Called by ``why`` for one node, and at every node if there is ``settle``."""
-        ...
 
 
 class CriterionColumns(Protocol):
@@ -72,7 +70,6 @@ class CriterionColumns(Protocol):
         k is the same at every node.  Each test's sums over its outcomes are ``tables.extra``, float64[tests, outcomes, k];
         they are not multiplied by object weights.  Called once per node that is scored.
         """
-        ...
 
 
 class CriterionColumn(Protocol):
@@ -90,7 +87,6 @@ class CriterionColumn(Protocol):
         receives.  An object whose value is 0 costs nothing further: it is not added up.  Not called where ``tables.gain``
         stands in for it (``needs_gain`` in a run with coverages that has no kernel).
         """
-        ...
 
 
 class CriterionSettle(Protocol):
@@ -98,7 +94,6 @@ class CriterionSettle(Protocol):
 
     def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
         """float64[tests] → float64[tests]; ``terms`` as returned by the criterion's ``terms`` on the same candidates."""
-        ...
 
 
 class CriterionKernel(Protocol):
@@ -109,7 +104,6 @@ class CriterionKernel(Protocol):
 
         coverage : the run's coverage components; a method without this parameter serves every combination of them.
         """
-        ...
 
 
 class CriterionBounds(Protocol):
@@ -123,7 +117,6 @@ class CriterionBounds(Protocol):
         that is quasi-convex in the class weights of an outcome.  No such division may be refused with −inf unless one
         outcome is empty.
         """
-        ...
 
 
 class CriterionSeed(Protocol):
@@ -131,7 +124,6 @@ class CriterionSeed(Protocol):
 
     def with_seed(self, seed: int) -> Any:
         """The criterion with the run's seed.  Scores must depend on seed, node and ``tables.test`` only."""
-        ...
 
 
 class CriterionPromises(Protocol):
@@ -140,7 +132,6 @@ class CriterionPromises(Protocol):
     def promises(self, problem: Any) -> Mapping[str, float]:
         """Name of a complexity → factor: the tree's value is at most that many times the minimum over trees with the same
         leaf rule.  A promise that a certificate refutes fails the run.  Called once per certificate."""
-        ...
 
 
 class CriterionNotes(Protocol):
@@ -149,4 +140,3 @@ class CriterionNotes(Protocol):
     def notes(self, problem: Any) -> Sequence[str]:
         """Sentences for the reader, printed and kept with the run.   problem : what was solved.  Called once per run,
         outside the fit clock."""
-        ...

@@ -20,4 +20,3 @@ class Encoder(Component, Protocol):
         seed : the run's, for encoders that draw (k-means).
         Raises DataError when no usable column is left.
         """
-        ...

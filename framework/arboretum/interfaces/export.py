@@ -21,4 +21,3 @@ class Export(Component, Protocol):
 
         Raises CapabilityError for a tree that the form cannot hold.
         """
-        ...

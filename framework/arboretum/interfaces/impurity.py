@@ -27,7 +27,6 @@ class Impurity(Component, Protocol):
 
         Called once per batch of tables; may allocate; must not change ``weights``.
         """
-        ...
 
 
 class ImpurityForTask(Protocol):
@@ -35,7 +34,6 @@ class ImpurityForTask(Protocol):
 
     def for_task(self, task: Task) -> Any:
         """The impurity meant.  Called once per run."""
-        ...
 
 
 class ImpurityOfValues(Protocol):
@@ -51,9 +49,7 @@ class ImpurityOfValues(Protocol):
 
         ``y`` is the target minus its mean over the training objects, in the target's unit.
         """
-        ...
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
         """What a leaf with these objects predicts, about the same mean as ``y`` (also allowed beside ``value``; default:
         the weighted mean)."""
-        ...

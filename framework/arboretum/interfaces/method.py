@@ -124,7 +124,6 @@ class Method(Component, Protocol):
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         """Grow or solve.  Called once per run, inside the fit clock."""
-        ...
 
 
 class MethodWarmUp(Protocol):
@@ -132,4 +131,3 @@ class MethodWarmUp(Protocol):
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Make ready what ``fit`` on this problem will call.  Called once per run, before the fit clock and the budget start."""
-        ...

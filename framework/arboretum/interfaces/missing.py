@@ -37,7 +37,6 @@ class Missing(Component, Protocol):
         MISSING_SPLITS.  Each is scored, the best is kept, the first of equals; where ``counted`` is False there is one.
         Where no row of a node lacks a value, later ones follow the heaviest of these outcomes, else the first placement.
         """
-        ...
 
 
 class MissingSurrogates(Protocol):
@@ -50,4 +49,3 @@ class MissingSurrogates(Protocol):
 
         rows : int64[k], rows of ``objects.table`` at the node, with their weight there (float64[k]).   others : the fixed tests.
         """
-        ...

@@ -31,11 +31,11 @@ class Counterexample:
     high: float
 
     def __str__(self) -> str:
-        told = lambda children, value: f"F(mass={self.mass:g}, price={self.price:g}, {list(children)}) = {value:g}"  # noqa: E731
+        spelled = lambda children, value: f"F(mass={self.mass:g}, price={self.price:g}, {list(children)}) = {value:g}"  # noqa: E731
         for children, value in ((self.cheaper, self.low), (self.dearer, self.high)):
             if not value >= 0.0:
-                return f"{told(children, value)} must be a number ≥ 0"
-        return f"{told(self.cheaper, self.low)} is greater than {told(self.dearer, self.high)}"
+                return f"{spelled(children, value)} must be a number ≥ 0"
+        return f"{spelled(self.cheaper, self.low)} is greater than {spelled(self.dearer, self.high)}"
 
 
 @attrs.define

@@ -33,7 +33,6 @@ class Objective(Component, Protocol):
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective's value over the problem's objects; lower is better, ∞ = the tree is not allowed."""
-        ...
 
 
 def shape_of(objective: Any) -> Shape | None:

@@ -25,4 +25,3 @@ class Predicate(Component, Protocol):
         scores go to the first.  A test of one outcome at the node never competes.  It costs, summed over the columns it reads,
         what the dearest test of each column costs (0 where ``Prices.once_per_column`` and the path has asked the column).
         """
-        ...

@@ -26,7 +26,6 @@ class Pruner(Component, Protocol):
 
         train : the training rows.   valid : the validation rows, None without any.   It asks no test that ``tree`` does not.
         """
-        ...
 
 
 class PrunerChooses(Protocol):
@@ -37,4 +36,3 @@ class PrunerChooses(Protocol):
 
         With these values in its fields the pruner needs no validation rows, and ``prune`` does the same as without.
         """
-        ...

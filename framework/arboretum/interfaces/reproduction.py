@@ -62,7 +62,7 @@ class Reproduction(Component, Protocol):
         """
 
     def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
-        """CompiledCriterion (key, result) pairs, in the order of ``pieces``; some may be missing (failed, or not asked for).
+        """Judge (key, result) pairs, in the order of ``pieces``; some may be missing (failed, or not asked for).
 
         What cannot be judged for lack of results has no cell; with no results at all the judgement is empty.
         """

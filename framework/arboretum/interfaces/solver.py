@@ -27,7 +27,6 @@ class Solver(Component, Protocol):
         recomputes it.  Arrays of the problem stay as they are: who changes them works on a copy, or the run fails.  Looks at ``context.deadline``
         and ``context.memory_bytes`` as it goes.  Raises BudgetError when a budget runs out before there is any tree.
         """
-        ...
 
 
 class SolverWarmUp(Protocol):
@@ -39,7 +38,6 @@ class SolverWarmUp(Protocol):
         Called by ``method=exact``, and before a certificate, while no clock runs; ``context`` is of a budget that starts anew
         afterwards.  Raises what they raise.
         """
-        ...
 
 
 class SolverCertifies(Protocol):
@@ -57,4 +55,3 @@ class SolverCertifies(Protocol):
         One solution per complexity, in units of its reported value; within the budget a proven optimum, beyond it a proven
         lower bound (``tree`` may be None).  Raises CapabilityError, with the reason, where that minimum is not defined.
         """
-        ...

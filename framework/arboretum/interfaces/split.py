@@ -25,4 +25,3 @@ class Split(Component, Protocol):
 
     def divide(self, table: Table, seed: int) -> Division:
         """Return the parts.  Called once per run.  Raises DataError when a part that must teach would be empty."""
-        ...

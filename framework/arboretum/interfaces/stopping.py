@@ -50,11 +50,9 @@ class Stopping(Component, Protocol):
 
     def limits(self) -> Limits:
         """Called once per run."""
-        ...
 
     def is_leaf(self, node: Node) -> bool:
         """Called once per node, before its tests are scored."""
-        ...
 
 
 @attrs.frozen
@@ -106,7 +104,6 @@ class StoppingByObjects(Protocol):
 
     def leaf_rule(self) -> LeafRule:
         """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows, impurity and objects."""
-        ...
 
 
 class StoppingByRows(Protocol):
@@ -114,4 +111,3 @@ class StoppingByRows(Protocol):
 
     def min_split_only(self) -> int:
         """A promise: ``is_leaf(node)`` is ``node.count < min_split_only()`` and is then not called at every node."""
-        ...

@@ -48,7 +48,6 @@ class Tracker(Component, Protocol):
 
     def prepare(self) -> None:
         """Make the store ready (schema migrated under a lock); safe for several processes at once.  Raises TrackerError."""
-        ...
 
     def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
         """Open the parent of a multirun and return its id.
@@ -56,7 +55,6 @@ class Tracker(Component, Protocol):
         config : what was asked.  A number ``seconds`` in it says that the work is done and took so long before this call
         (a reproduction is judged before it is sent); ``owner`` names the process that will close it, ``folder`` where its runs are.
         """
-        ...
 
     def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
         """Keep one finished run and return its id.   files : artifact name → text.   Raises TrackerError.
@@ -64,16 +62,12 @@ class Tracker(Component, Protocol):
         The same fingerprint in the same folder is kept once: its id is returned again, and a run that was half written is
         completed.  ``arboretum sync`` relies on it.
         """
-        ...
 
     def store_failure(self, run: RunInfo, error: str) -> str:
         """Keep one failed run as FAILED with its error."""
-        ...
 
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """Put the best metrics on the parent and end it (status FINISHED, FAILED or KILLED)."""
-        ...
 
     def fetch(self, run_id: str) -> Mapping[str, str]:
         """Return the text artifacts of a stored run (``arboretum.load``).  Raises TrackerError when there is none."""
-        ...

@@ -27,4 +27,3 @@ class Tuner(Component, Protocol):
         fit : grows with some fields replaced; keys as on the command line ("criterion.lam").  A solution without a tree means
         that the budget ran out.   valid : rows to judge on, never empty: a run without validation rows is refused.
         """
-        ...
