@@ -34,16 +34,13 @@ from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.certificate import Certificate, Certified
-from arboretum.model.chapters import Chaptered
-from arboretum.model.charts import Axis, BarChart, DotChart, Line, LineChart, Panels, Point, PointChart, RankDiagram
+from arboretum.model.charts import Axis, BarChart, DotChart, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
-from arboretum.model.grid import Grid
-from arboretum.model.judgement import Cell, Chapter, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
-from arboretum.model.observed import Observed
+from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
 from arboretum.model.record import Record
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
-from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
+from arboretum.model.scores import AgainstControl, Friedman, Observed, Pairwise, Scores
 from arboretum.model.selection import Selection
 from arboretum.model.shown import masked
 from arboretum.model.solution import Solution, Status

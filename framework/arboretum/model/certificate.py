@@ -64,16 +64,9 @@ class Certified:
 
     def to_json(self) -> dict[str, Any]:
         """All numbers; ``minimum`` and ``ratio`` are None where they are not known."""
-        return {
-            "value": self.value,
-            "minimum": self.minimum,
-            "lower_bound": self.lower_bound,
-            "best_known": self.best_known,
-            "ratio": self.ratio,
-            "ratio_is": self.ratio_is,
-            "status": "optimal" if self.proven else "feasible",
-            **({} if self.promised is None else {"promised": self.promised}),
-        }
+        names = ("value", "minimum", "lower_bound", "best_known", "ratio", "ratio_is")
+        promised = {} if self.promised is None else {"promised": self.promised}
+        return {**{name: getattr(self, name) for name in names}, "status": "optimal" if self.proven else "feasible", **promised}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Certified:

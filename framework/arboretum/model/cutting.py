@@ -23,12 +23,12 @@ def nearest_kept(tree: Tree, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
     Raises ContractError for a number that is no node.
     """
     marked = _marked(tree, nodes).tolist()
-    parent, heir = tree.parent.tolist(), list(range(tree.n_nodes))
-    for node in range(1, len(heir)):  # a parent comes before its children
+    parent, kept = tree.parent.tolist(), list(range(tree.n_nodes))
+    for node in range(1, len(kept)):  # a parent comes before its children
         above = parent[node]
-        if marked[above] or heir[above] != above:
-            heir[node] = heir[above]
-    return np.array(heir, np.int64)
+        if marked[above] or kept[above] != above:
+            kept[node] = kept[above]
+    return np.array(kept, np.int64)
 
 
 def cut(tree: Tree, nodes: Sequence[int] | np.ndarray) -> Tree:

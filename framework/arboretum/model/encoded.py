@@ -77,6 +77,11 @@ class RawFeature:
         return Threshold(self.column, float(threshold), self.unit)
 
 
+def _array(dtype: type) -> Any:
+    """A field that holds a read-only array of the type, or None."""
+    return attrs.field(converter=attrs.converters.optional(lambda values: frozen_array(values, dtype)))
+
+
 @attrs.frozen(eq=False)
 class Encoded:
     """Training objects, ready for search.
@@ -95,23 +100,12 @@ class Encoded:
     codes: np.ndarray
     raw_features: tuple[RawFeature, ...]
     raw: np.ndarray
-    label: np.ndarray | None
-    y: np.ndarray | None
-    weight: np.ndarray
-    count: np.ndarray
-    object_of_row: np.ndarray
+    label: np.ndarray | None = _array(np.int32)
+    y: np.ndarray | None = _array(np.float64)
+    weight: np.ndarray = _array(np.float64)
+    count: np.ndarray = _array(np.int64)
+    object_of_row: np.ndarray = _array(np.int64)
     notes: tuple[str, ...] = ()
-
-    def __attrs_post_init__(self) -> None:
-        for name, dtype in (
-            ("label", np.int32),
-            ("y", np.float64),
-            ("weight", np.float64),
-            ("count", np.int64),
-            ("object_of_row", np.int64),
-        ):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
 
     @property
     def n_objects(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from arboretum.errors import DataError, closest
 from arboretum.model.dates import DAY_SECONDS, DAYS, SECONDS, date_number, read_dates
-from arboretum.model.table import MISSING_CODE, UNSEEN_CODE, Column, ColumnKind, Table, Target, Task
+from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, Target, Task, recoded
 from arboretum.model.tree import ColumnSpec, Tree
 
 
@@ -175,10 +175,11 @@ def _seconds(values: Any) -> np.ndarray:
 
 def refuse_dates(name: str, values: Any) -> None:
     """Raise DataError, with the way out, where a column holds points in time, periods or durations."""
-    dtype = getattr(values, "dtype", None)
+    dtype = getattr(values, "dtype", np.dtype(object))
     kind, found = getattr(dtype, "kind", "O"), str(dtype)
-    if dtype is None or (kind == "O" and found == "object"):
-        value = next((v for v in values if v is not None and _equals_itself(v)), None)
+    if found == "object":
+        array = _as_array(values)
+        value = next(iter(array[~_missing(array)]), None)
         found = type(value).__name__
         if not isinstance(value, _TIMES):
             return
@@ -208,10 +209,8 @@ _NUMBERS = (numbers.Real, decimal.Decimal)
 
 def read_codes(values: Any, categories: tuple[str, ...]) -> np.ndarray:
     """int32[n]: position of each value's spelling in ``categories``, −1 where missing, −2 where it is none of them."""
-    position = {category: i for i, category in enumerate(categories)}
     found, codes = spelled(values)
-    lookup = np.array([*(position.get(word, UNSEEN_CODE) for word in found), MISSING_CODE], np.int32)
-    return lookup[codes]
+    return recoded(codes, found, categories)
 
 
 def spelled(values: Any) -> tuple[list[str], np.ndarray]:
@@ -256,21 +255,14 @@ def _as_array(values: Any) -> np.ndarray:
 
 
 def _missing(array: np.ndarray) -> np.ndarray:
-    """bool[n]: which values are None, NaN or pandas' NA (the only values that are not equal to themselves)."""
+    """bool[n]: which values are None, NaN, NaT or pandas' NA."""
     if array.dtype.kind == "f":
         return np.isnan(array)
-    if array.dtype.kind == "M":
-        return np.isnat(array)
-    if array.dtype.kind != "O":
+    if array.dtype.kind not in "MO":
         return np.zeros(len(array), bool)
-    return np.array([v is None or v is not v or not _equals_itself(v) for v in array.tolist()], bool)
+    from pandas import isna
 
-
-def _equals_itself(value: Any) -> bool:
-    try:
-        return bool(value == value)  # noqa: PLR0124 - NaN and NaT are not; NA refuses to say
-    except TypeError:
-        return False
+    return isna(array)
 
 
 def _from_table(tree: Tree, table: Table) -> Table:
@@ -287,8 +279,7 @@ def _from_table(tree: Tree, table: Table) -> Table:
         target = table.target
     else:
         classes = (*tree.classes, *(c for c in table.target.classes if c not in tree.classes))
-        order = np.array([*(classes.index(c) for c in table.target.classes), MISSING_CODE], np.int32)
-        target = attrs.evolve(table.target, codes=order[table.target.codes], classes=classes)
+        target = attrs.evolve(table.target, codes=recoded(table.target.codes, table.target.classes, classes), classes=classes)
     return attrs.evolve(table, columns=tuple(columns), target=target)
 
 
@@ -301,12 +292,7 @@ def _recoded(spec: ColumnSpec, column: Column) -> Column:
     if both[0] != both[1]:
         msg = f"column {spec.name!r} is {column.kind.value} here, but the tree was grown with it {spec.kind.value}"
         raise DataError(msg)
-    position = {category: i for i, category in enumerate(spec.categories)}
-    lookup = [position.get(c, UNSEEN_CODE) for c in column.categories]
-    # negative codes index from the end: −2 stays unseen, −1 stays missing
-    return Column(
-        spec.name, spec.kind, np.array([*lookup, UNSEEN_CODE, MISSING_CODE], np.int32)[column.values], spec.categories
-    )
+    return Column(spec.name, spec.kind, recoded(column.values, column.categories, spec.categories), spec.categories)
 
 
 def _turned(spec: ColumnSpec, column: Column) -> Column:

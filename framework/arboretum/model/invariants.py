@@ -44,24 +44,19 @@ def check_numbers(tree: Tree) -> None:
 
 
 def _refuse(what: str) -> None:
-    msg = f"not a tree: {what}"
-    raise ContractError(msg)
+    raise ContractError(f"not a tree: {what}")
 
 
 def _check_shapes(tree: Tree) -> None:
     n = tree.n_nodes
     if n == 0:
         _refuse("it has no node; a tree has at least a leaf")
-    for name in ("missing_child", "counts", "label", "value", "price", "impurity", "score"):
-        if getattr(tree, name).shape != (n,):
-            _refuse(f"{name} has the shape {getattr(tree, name).shape}, expected {(n,)}")
     width = len(tree.classes) if tree.task is Task.classification else 3
-    if tree.weights.shape != (n, width):
-        _refuse(f"weights has the shape {tree.weights.shape}, expected {(n, width)}")
-    if tree.child_offset.shape != (n + 1,):
-        _refuse(f"child_offset has the shape {tree.child_offset.shape}, expected {(n + 1,)}")
-    if tree.branch_price is not None and tree.branch_price.shape != tree.child.shape:
-        _refuse(f"branch_price has the shape {tree.branch_price.shape}, expected {tree.child.shape}")
+    shapes = dict.fromkeys(("missing_child", "counts", "label", "value", "price", "impurity", "score"), (n,))
+    shapes |= {"weights": (n, width), "child_offset": (n + 1,)}
+    for name, shape in (shapes if tree.branch_price is None else shapes | {"branch_price": tree.child.shape}).items():
+        if getattr(tree, name).shape != shape:
+            _refuse(f"{name} has the shape {getattr(tree, name).shape}, expected {shape}")
     if tree.task is Task.classification and not ((tree.label >= 0) & (tree.label < width)).all():
         _refuse(f"label must lie between 0 and {width - 1}")
 

@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.errors import ContractError
+from arboretum.errors import ConfigError, ContractError
 from arboretum.model.charts import Chart
-from arboretum.model.grid import Grid
 
 
 class Verdict(enum.Enum):
@@ -117,7 +116,7 @@ class Cell:
         table: str, row: str, column: str, published: float, values: np.ndarray, behind: int,
         *, rounding: float = 0.0, known: Known | None = None, aside: str = "",
     ) -> Cell | None:  # fmt: skip
-        """CompiledCriterion the mean of our runs; None where they are fewer than the paper's, or all agree: they say nothing of the error.
+        """Judge the mean of our runs; None where they are fewer than the paper's, or all agree: they say nothing of the error.
 
         values : float64[n], one per run.   behind : runs behind the published mean.   rounding : unit of its last digit.
         """
@@ -188,7 +187,7 @@ class Judgement:
     cells: Sequence[Cell] = ()
     claims: Sequence[Claim] = ()
     tables: Mapping[str, str] = attrs.field(factory=dict)
-    pictures: Mapping[str, Grid | Chart | str] = attrs.field(factory=dict)
+    pictures: Mapping[str, Chart | str] = attrs.field(factory=dict)
     chapters: Sequence[Chapter] = ()
     notes: Sequence[str] = ()
 
@@ -196,7 +195,7 @@ class Judgement:
     def of_chapter(
         name: str, settings: Mapping[str, Any], metrics: Mapping[str, float], *, cells: Sequence[Cell] = (),
         claims: Sequence[Claim] = (), tables: Mapping[str, str] | None = None,
-        pictures: Mapping[str, Grid | Chart | str] | None = None, notes: Sequence[str] = (),
+        pictures: Mapping[str, Chart | str] | None = None, notes: Sequence[str] = (),
     ) -> Judgement:  # fmt: skip
         """One chapter with what belongs to it; how its cells fare is added to the metrics."""
         chapter = Chapter(name, settings, {**metrics, **fared(cells)}, tables or {}, tuple(pictures or ()))
@@ -217,3 +216,37 @@ class Judgement:
     def verdict(self) -> Verdict:
         """FAIL if anything fails, else KNOWN if anything differs for a known reason, else PASS; OPEN if nothing is shown."""
         return next((v for v in (Verdict.FAIL, Verdict.KNOWN, Verdict.PASS, Verdict.OPEN) if self.count(v)), Verdict.PASS)
+
+
+class Chaptered:
+    """Base of reproductions whose work falls into chapters, each with pieces and a judgement of its own."""
+
+    kind: ClassVar[str] = "reproduction"
+    capabilities: ClassVar[tuple] = ()
+
+    def parts(self) -> Mapping[str, Any]:
+        """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, house)``; and ``judge(results)`` of its own results.
+
+        Modules will do; a key that names no ``chapter`` is of the first one.
+        """
+        raise NotImplementedError
+
+    def pieces(self, fraction: float) -> Sequence[Any]:
+        """Those of all chapters, cheapest first, ``fraction`` of them; raises ConfigError where the fields leave none."""
+        found = sorted((piece for part in self.parts().values() for piece in part.pieces(self)), key=lambda piece: piece.cost)
+        if not found:
+            raise ConfigError(f"nothing to do: these fields leave no piece of {', '.join(self.parts())}; choose others")
+        return found[: max(1, round(fraction * len(found)))]
+
+    def work(self, key: Mapping[str, Any], seed: int, house: Any) -> Any:
+        """What the chapter of the piece does."""
+        parts = self.parts()
+        return parts[key.get("chapter", next(iter(parts)))].work(key, seed, house)
+
+    def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+        """What the chapters with results say, one after the other."""
+        parts = self.parts()
+        own: dict[str, list[tuple[Mapping[str, Any], Any]]] = {name: [] for name in parts}
+        for key, result in results:
+            own[key.get("chapter", next(iter(parts)))].append((key, result))
+        return Judgement.joined([part.judge(own[name]) for name, part in parts.items() if own[name]])

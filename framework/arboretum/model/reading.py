@@ -19,6 +19,16 @@ def parse(text: str) -> Any:
         raise ValueError(msg) from None
 
 
+def document(text: str, *schemas: str) -> dict[str, Any]:
+    """A JSON object that says to be of one of these schemas; raises ValueError for anything else."""
+    data = parse(text)
+    found = data.get("schema") if isinstance(data, dict) else type(data).__name__
+    if found not in schemas or not isinstance(data, dict):
+        msg = f"schema {found!r}, expected {' or '.join(schemas)}"
+        raise ValueError(msg)
+    return data
+
+
 def fits(value: Any, wanted: Any) -> bool:
     """Whether a JSON value is of a type as annotations write it: ``int`` is no bool and no 1.5, a list serves as a tuple."""
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)

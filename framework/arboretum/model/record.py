@@ -12,7 +12,7 @@ import attrs
 import arboretum
 from arboretum.errors import StoreError
 from arboretum.model.certificate import Certificate
-from arboretum.model.reading import parse, refuse_misfits
+from arboretum.model.reading import document, refuse_misfits
 from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
@@ -20,13 +20,14 @@ from arboretum.model.tree import Tree
 SCHEMA = "arboretum.record/1"
 
 _FORMS = {
-    **{name: dict for name in ("config", "data", "selections")},
-    **{name: dict[str, str] for name in ("versions", "code", "checksums")},
-    **{"seed": int, "verified": bool, "fingerprint": str, "notes": list[str]},
-    **{"timings": dict[str, float], "metrics": dict[str, float | None]},
-    **{"solution": dict | None, "certificate": dict | None},
-}
-"""Key → type of what a file may hold."""
+    "config": dict, "seed": int, "versions": dict[str, str], "data": dict,
+    "timings": dict[str, float], "metrics": dict[str, float | None],
+    "solution": dict | None, "certificate": dict | None, "selections": dict, "verified": bool,
+    "checked": dict, "fingerprint": str, "code": dict[str, str], "checksums": dict[str, str], "notes": list[str],
+}  # fmt: skip
+"""Field → type of what a file may hold, in the file's order."""
+_LEFT_OUT = ("certificate", "selections", "checked", "code", "checksums")
+"""Fields that a file need not have: what is empty is not written."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -93,38 +94,25 @@ class Record:
 
     def to_json(self) -> str:
         """The record as JSON text, without the tree (``tree.json`` lies beside it)."""
-        data = {
-            "schema": SCHEMA,
-            "config": self.config,
-            "seed": self.seed,
-            "versions": dict(self.versions),
-            "data": dict(self.data),
-            "timings": dict(self.timings),
-            # JSON has no NaN and no infinity: a metric that is not defined is null
-            "metrics": {k: v if math.isfinite(v) else None for k, v in self.metrics.items()},
-            "solution": None if self.solution is None else self.solution.to_json(),
-            **({} if self.certificate is None else {"certificate": self.certificate.to_json()}),
-            **({"selections": {who: one.to_json() for who, one in self.selections.items()}} if self.selections else {}),
-            "verified": self.verified,
-            **({"checked": dict(self.checked)} if self.checked else {}),
-            "fingerprint": self.fingerprint,
-            **({"code": dict(self.code)} if self.code else {}),
-            **({"checksums": dict(self.checksums)} if self.checksums else {}),
-            "notes": list(self.notes),
-        }
+        data: dict[str, Any] = {"schema": SCHEMA}
+        for name in _FORMS:
+            value = getattr(self, name)
+            if name not in _LEFT_OUT or value:
+                data[name] = value.to_json() if hasattr(value, "to_json") else dict(value) if isinstance(value, Mapping) else value
+        # JSON has no NaN and no infinity: a metric that is not defined is null
+        data["metrics"] = {k: v if math.isfinite(v) else None for k, v in self.metrics.items()}
+        if self.selections:
+            data["selections"] = {who: one.to_json() for who, one in self.selections.items()}
         return json.dumps(data, ensure_ascii=False, indent=2)
 
     @staticmethod
     def from_json(text: str, tree: Tree | None = None) -> Record:
         """Rebuild a record; raises StoreError when the text is not one."""
         try:
-            data = parse(text)
+            data = document(text, SCHEMA)
         except ValueError as error:
             msg = f"not a record: {error}; was the file cut short?"
             raise StoreError(msg) from None
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            msg = f"not a record of this version; expected schema {SCHEMA!r}"
-            raise StoreError(msg)
         try:
             refuse_misfits(data, _FORMS)
             refuse_misfits(data["config"], {"choices": dict, "plugins": list[str]})
@@ -133,24 +121,14 @@ class Record:
                     msg = f"{name} must be finite"
                     raise ValueError(msg)
             found, certificate = data["solution"], data.get("certificate")
-            return Record(
-                config=data["config"],
-                seed=data["seed"],
-                versions=data["versions"],
-                data=data["data"],
-                timings=data["timings"],
-                metrics={k: math.nan if v is None else v for k, v in data["metrics"].items()},
-                solution=None if found is None else Solution.from_json(found, tree),
-                verified=data["verified"],
-                tree=tree,
-                fingerprint=data["fingerprint"],
-                notes=tuple(data["notes"]),
-                certificate=None if certificate is None else Certificate.from_json(certificate),
-                selections={who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
-                code=data.get("code", {}),
-                checksums=data.get("checksums", {}),
-                checked=dict(data.get("checked", {})),
-            )
+            known = {name: data[name] for name in _FORMS if name in data or name not in _LEFT_OUT} | {
+                "metrics": {k: math.nan if v is None else v for k, v in data["metrics"].items()},
+                "solution": None if found is None else Solution.from_json(found, tree),
+                "certificate": None if certificate is None else Certificate.from_json(certificate),
+                "selections": {who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
+                "notes": tuple(data["notes"]),
+            }
+            return Record(tree=tree, **known)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"
             raise StoreError(msg) from None

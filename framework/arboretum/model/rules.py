@@ -19,7 +19,7 @@ import numpy as np
 from arboretum.errors import DataError, unknown
 from arboretum.model.dates import UNITS, spell_date
 from arboretum.model.reading import field_types, refuse_misfits
-from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table
+from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, recoded
 
 NO_OUTCOME = -1
 """The value is missing, or was never seen: the tree decides what to do with the row."""
@@ -398,7 +398,4 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...], rows: n
     _refuse_continuous(column)
     if column.categories == categories:
         return np.maximum(column.values[rows], NO_OUTCOME)
-    position = {category: i for i, category in enumerate(categories)}
-    # two slots past the end serve the codes −1 (missing) and −2 (unseen) by negative indexing
-    lookup = np.array([position.get(c, NO_OUTCOME) for c in column.categories] + [NO_OUTCOME] * 2, dtype=np.int32)
-    return lookup[column.values[rows]]
+    return recoded(column.values[rows], column.categories, categories, NO_OUTCOME)

@@ -44,6 +44,13 @@ def frozen_array(values, dtype=None) -> np.ndarray:
     return array
 
 
+def recoded(codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN_CODE) -> np.ndarray:
+    """int32[n]: codes into ``known`` as codes into ``wanted``; ``unseen`` for what is not among them, −1 stays missing."""
+    position = {category: i for i, category in enumerate(wanted)}
+    # negative codes index from the end
+    return np.array([*(position.get(c, unseen) for c in known), unseen, MISSING_CODE], np.int32)[codes]
+
+
 @attrs.frozen(eq=False)
 class Column:
     """One attribute of the table.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -19,7 +18,7 @@ import arboretum
 from arboretum.errors import ContractError, DataError
 from arboretum.model import cutting, walk
 from arboretum.model.invariants import check_numbers, check_tree
-from arboretum.model.reading import brief, parse, refuse_misfits
+from arboretum.model.reading import brief, document, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, frozen_array
 from arboretum.model.walk import Places
@@ -307,8 +306,8 @@ class Tree:
                 for c in self.columns
             ],
             "rules": [rule.to_json() for rule in self.rules],
+            **{name: _plain(getattr(self, name)) for name in _ARRAYS},
         }
-        data.update((name, _plain(getattr(self, name))) for name in _ARRAYS)
         if (self.counts == np.rint(self.counts)).all():  # as schema 1 wrote them
             data["counts"] = self.counts.astype(np.int64).tolist()
         if self.surrogates:
@@ -321,14 +320,10 @@ class Tree:
     def from_json(text: str) -> Tree:
         """Rebuild a tree; raises DataError when the text is not one."""
         try:
-            data: Mapping[str, Any] = parse(text)
+            data = document(text, *READS)
         except ValueError as error:
-            msg = f"not a tree: {error}; expected the JSON that Tree.to_json writes"
+            msg = f"not a tree of this version: {error}; expected the JSON that Tree.to_json writes"
             raise DataError(msg) from None
-        if not isinstance(data, dict) or data.get("schema") not in READS:
-            found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-            msg = f"not a tree of this version: schema {found!r}, expected {' or '.join(READS)}"
-            raise DataError(msg)
         missing = sorted({"task", "classes", "columns", "rules", *_ARRAYS} - set(data))
         if missing:
             msg = f"not a tree: {', '.join(missing)} absent; was the file cut short?"
@@ -370,7 +365,7 @@ class Tree:
         return arboretum.tree_text(self, **options)
 
     def to_svg(self, **options: Any) -> str:
-        """The tree as an SVG document; options of :func:`arboretum.report.svg.tree_svg`."""
+        """The tree as an SVG document; options of :func:`arboretum.report.picture.tree_scene`."""
         return arboretum.tree_svg(self, **options)
 
     def _repr_svg_(self) -> str:

@@ -144,7 +144,8 @@ class _Plan:
             if column is None and name:
                 table.column(name)  # says which is closest
             piece = _lookup_of(rule, column, table, size)
-            kind.append(CODED if piece is not None else NUMERIC if _is_plain(rule, column) else OTHER)
+            plain = type(rule) is Threshold and column.kind is ColumnKind.continuous
+            kind.append(CODED if piece is not None else NUMERIC if plain else OTHER)
             known = numeric if kind[-1] == NUMERIC else coded
             slot.append(0 if kind[-1] == OTHER else known.setdefault(name, len(known)))
             threshold.append(rule.threshold if kind[-1] == NUMERIC else 0.0)
@@ -173,10 +174,6 @@ class _Plan:
             surrogates=surrogates,
             asks_other=OTHER in kind,
         )
-
-
-def _is_plain(rule: TestRule, column: Column | None) -> bool:
-    return type(rule) is Threshold and column.kind is ColumnKind.continuous
 
 
 def _lookup_of(rule: TestRule, column: Column | None, table: Table, size: int) -> np.ndarray | None:

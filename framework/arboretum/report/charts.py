@@ -11,8 +11,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import DataError
-from arboretum.model.charts import BarChart, Chart, DotChart, LineChart, Panels, Point, PointChart, RankDiagram
-from arboretum.model.grid import Grid
+from arboretum.model.charts import BarChart, Chart, DotChart, Grid, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.report.heatmap import heat_map
 from arboretum.report.palette import series_colour
 from arboretum.report.scene import FAINT, INK
@@ -21,17 +20,17 @@ from arboretum.report.sheet import GAP, TEXT, TICK, TITLE, Block, Sheet, axis_wo
 FRONT, STEM, BAND, CONTROL = "#656d76", "#8a929c", "#f7d9c4", "#c2410c"
 
 
-def chart_svg(chart: Chart | Grid) -> str:
+def chart_svg(chart: Chart) -> str:
     """The picture as an SVG document.  Raises DataError for what its axes cannot show."""
     return str(styled(lambda: chart_figure(chart), None))
 
 
-def chart_png(chart: Chart | Grid, path: str | PathLike[str], scale: float = 2.0) -> None:
+def chart_png(chart: Chart, path: str | PathLike[str], scale: float = 2.0) -> None:
     """Write the picture as a PNG file.  Raises OSError when it cannot be written, DataError as :func:`chart_svg`."""
     styled(lambda: chart_figure(chart), path, scale)
 
 
-def chart_figure(chart: Chart | Grid) -> Any:
+def chart_figure(chart: Chart) -> Any:
     """The picture as a matplotlib Figure, in the style that is set."""
     if isinstance(chart, Panels):
         return _panels(chart)
@@ -47,15 +46,15 @@ def _panels(chart: Panels) -> Any:
     blocks = [_DRAWN[type(part)](part, sheet) for part in chart.charts]
     columns = max(1, min(chart.columns, len(blocks)))
     ends = [block.extent() for block in blocks]
-    widths = [max(end[2] - end[0] for end in ends[c::columns]) for c in range(columns)]
+    widths = [max(end.width for end in ends[c::columns]) for c in range(columns)]
     y = 0.0
     for start in range(0, len(blocks), columns):
         row = ends[start : start + columns]
         for c, (block, end) in enumerate(zip(blocks[start : start + columns], row, strict=True)):
-            block.move(sum(widths[:c]) + GAP * c - end[0], y - end[3])
-        y -= max(end[3] - end[1] for end in row) + GAP
+            block.move(sum(widths[:c]) + GAP * c - end.x0, y - end.y1)
+        y -= max(end.height for end in row) + GAP
     everything = Block([plot for block in blocks for plot in block.plots])
-    room = everything.extent()[2]
+    room = everything.extent().x1
     if common:
         everything.legend(_handles(chart.charts[0]), room)
     everything.above(chart.subtitle, TEXT, room, gap=10.0)
@@ -80,12 +79,11 @@ def _colour(chart: LineChart, place: int) -> int:
 
 
 def _plot(chart: LineChart | PointChart, sheet: Sheet, xs: Iterable[float], ys: Iterable[float]) -> tuple[Block, Any]:
-    block = Block([sheet.plot(*sheet.size)])
-    axes = block.plots[0][0]
+    axes = sheet.plot(*sheet.size)
     scale(axes, "x", chart.x, xs, 7)
     scale(axes, "y", chart.y, ys)
     axes.set_xlabel(axis_words(chart.x))
-    return block, axes
+    return Block([axes]), axes
 
 
 def _lines(chart: LineChart, sheet: Sheet) -> Block:
@@ -121,8 +119,8 @@ def _points(chart: PointChart, sheet: Sheet) -> Block:
     stairs = _staircase(chart, axes, front)
     placed = place_labels(axes, points, [p in front for p in points], stairs)
     left_out = [p.label for p in chart.points if p not in points]
-    told = ["Dashed: the front; no method is as good as one on it in both, and better in one."] if front else []
-    chart = attrs.evolve(chart, notes=[*told, *([f"No result: {', '.join(left_out)}."] if left_out else []), *chart.notes])
+    dashed = ["Dashed: the front; no method is as good as one on it in both, and better in one."] if front else []
+    chart = attrs.evolve(chart, notes=[*dashed, *([f"No result: {', '.join(left_out)}."] if left_out else []), *chart.notes])
     everywhere = attrs.evolve(sheet, legends=True)  # this legend stands for labels, which no other panel has
     return everywhere.head(block, chart, () if placed else [sample(p.label, p.colour, "dot") for p in points], axis_words(chart.y))
 
@@ -186,8 +184,7 @@ _SIDE, _LEVEL = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center"
 def _dots(chart: DotChart, sheet: Sheet) -> Block:
     """A row of dots per method."""
     height = (15.0 if sheet.small else 19.0) * len(chart.rows)
-    block = Block([sheet.plot(sheet.size[0], height)])
-    axes = block.plots[0][0]
+    axes = sheet.plot(sheet.size[0], height)
     scale(axes, "x", chart.axis, [*(value for row in chart.values for value in row), *chart.middles], 7)
     axes.set(ylim=(len(chart.rows) - 0.5, -0.5), yticks=range(len(chart.rows)), yticklabels=chart.rows, xlabel=axis_words(chart.axis))
     axes.tick_params("y", labelsize=TEXT, labelcolor=INK)
@@ -203,7 +200,7 @@ def _dots(chart: DotChart, sheet: Sheet) -> Block:
     for y, text in zip((*range(len(chart.texts)), -0.8), (*chart.texts, chart.heading), strict=True):
         look = {"fontsize": TICK, "color": FAINT} if y < 0 else {}
         axes.annotate(text, (1, y), (14 + longest, 0), ("axes fraction", "data"), "offset points", ha="right", va="center", annotation_clip=False, **look)
-    return sheet.head(block, chart)
+    return sheet.head(Block([axes]), chart)
 
 
 BAR, PANEL, WIDEST = 9.4, 86.0, 760.0
@@ -222,9 +219,9 @@ def _bars(chart: BarChart, sheet: Sheet) -> Block:
     for g in range(len(chart.groups)):
         row, place = divmod(g, per_row)
         block.plots.append(sheet.plot(width, PANEL, place * step, -row * (PANEL + 36)))
-        axes = block.plots[g][0]
+        axes = block.plots[g]
         if g and not chart.own_scales:
-            axes.sharey(block.plots[0][0])
+            axes.sharey(block.plots[0])
             axes.tick_params("y", labelleft=not place)
         scale(axes, "y", chart.axis, [chart.base, *itertools.chain(*(chart.values[g : g + 1] if chart.own_scales else chart.values))], 4)
         _bar_panel(axes, chart, g, longest)
@@ -255,8 +252,8 @@ def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
     from scikit_posthocs import critical_difference_diagram
 
     k = len(chart.methods)
-    block = Block([sheet.plot((300.0 if sheet.small else 375.0) + 7.0 * max(0, k - 8), 1.0)])
-    axes = block.plots[0][0]
+    width = (300.0 if sheet.small else 375.0) + 7.0 * max(0, k - 8)
+    axes = sheet.plot(width, 1.0)
     p = DataFrame(0.0, range(k), range(k))
     for group in chart.groups:
         p.loc[list(group), list(group)] = 1.0
@@ -289,9 +286,8 @@ def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
     axes.grid(False)
     low, high = min(label.get_position()[1] for label in drawn["labels"]) - 0.5, level + 0.5
     axes.set(xlim=(1, max(k, 2)), xticks=range(1, max(k, 2) + 1), ylim=(low, high))
-    block.plots[0] = (*block.plots[0][:4], 13.5 * (high - low))
-    axes.set_position([length / 72 for length in block.plots[0][1:]])
-    return sheet.head(block, chart, (), words)
+    axes.set_position((0, 0, width / 72, 13.5 * (high - low) / 72))
+    return sheet.head(Block([axes]), chart, (), words)
 
 
 def _crosses(chart: RankDiagram, group: Sequence[int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from arboretum.model.grid import Grid
+from arboretum.model.charts import Grid
 from arboretum.report.palette import mix
 from arboretum.report.scene import FAINT, INK, text_width
 from arboretum.report.sheet import TEXT, TICK, Block, Sheet, hint, wrapped
@@ -26,8 +26,7 @@ def heat_map(grid: Grid, sheet: Sheet) -> Block:
     field = max([60.0, *(text_width(text, TEXT, bold=True) + 12 for text in words)])
     tops = [i + BREAK * sum(1 for at in grid.breaks if 0 < at <= i) for i in range(len(grid.rows))]
     end = tops[-1] + 1
-    block = Block([sheet.plot(field * len(grid.columns), (31.0 if grid.small else 23.0) * end)])
-    axes = block.plots[0][0]
+    axes = sheet.plot(field * len(grid.columns), (31.0 if grid.small else 23.0) * end)
     axes.set(xlim=(0, len(grid.columns)), ylim=(end, 0), xticks=[], yticks=[top + 0.5 for top in tops], yticklabels=grid.rows)
     axes.tick_params("y", labelsize=TEXT, labelcolor=INK)
     axes.spines.bottom.set_visible(False)
@@ -40,6 +39,7 @@ def heat_map(grid: Grid, sheet: Sheet) -> Block:
     for i, top in enumerate(tops):
         for j in range(len(grid.columns)):
             _field(axes, grid, i, j, top)
+    block = Block([axes])
     if grid.legend:
         _legend(block, grid.legend)
     return sheet.head(block, grid)
@@ -81,13 +81,7 @@ def shade(share: float) -> str:
 
 def _legend(block: Block, text: str) -> None:
     """All colours from least to most under the fields, their meaning below."""
-    axes, left, bottom, *_ = block.plots[0]
-    start, low, end, _ = block.extent()
+    ends = block.extent()
+    block.words(wrapped(text, max(ends.width - 100, 220.0), TICK), ends.x0 + 98, ends.y0 - 7, fontsize=TICK, va="top")
     for k in range(24):
-        place = (start - left + 3.7 * k, low - bottom - 14)
-        axes.annotate(" ", (0, 0), place, "axes fraction", "offset points", fontsize=4, bbox={"fc": shade(k / 23), "lw": 0, "boxstyle": "square,pad=0.55"})
-    axes.annotate(
-        wrapped(text, max(end - start - 100, 220.0), TICK), (0, 0), (start - left + 98, low - bottom - 7), "axes fraction", "offset points",
-        fontsize=TICK, va="top", linespacing=1.35,
-    )  # fmt: skip
-    block.ends = None
+        block.words(" ", ends.x0 + 3.7 * k, ends.y0 - 14, fontsize=4, bbox={"fc": shade(k / 23), "lw": 0, "boxstyle": "square,pad=0.55"})

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
-CLASS_COLOURS = (
-    "#3b7dd8",
-    "#e08a1e",
-    "#2a9d6f",
-    "#c8553d",
-    "#8e6bbf",
-    "#d9b514",
-    "#56b4c9",
-    "#c77ba6",
-    "#7d8f2e",
-    "#8c5b3e",
-)
+CLASS_COLOURS = tuple("#3b7dd8 #e08a1e #2a9d6f #c8553d #8e6bbf #d9b514 #56b4c9 #c77ba6 #7d8f2e #8c5b3e".split())
 OTHER = "#9aa0a6"
 ANSI_CODES = (39, 208, 35, 167, 140, 178, 80, 175, 106, 137)
 ANSI_OTHER = 245
@@ -38,28 +28,23 @@ def ranked_classes(tree: Tree) -> list[int]:
 
 def class_colours(tree: Tree) -> list[str]:
     """One colour per class; classes beyond the ranked ones share a grey."""
-    colours = [OTHER] * len(tree.classes)
-    for colour, c in zip(CLASS_COLOURS, ranked_classes(tree), strict=False):
-        colours[c] = colour
-    return colours
+    return _of_classes(tree, CLASS_COLOURS, OTHER)
 
 
 def ansi_codes(tree: Tree) -> list[int]:
     """One code of the 256-colour terminal palette per class."""
-    codes = [ANSI_OTHER] * len(tree.classes)
-    for code, c in zip(ANSI_CODES, ranked_classes(tree), strict=False):
-        codes[c] = code
-    return codes
+    return _of_classes(tree, ANSI_CODES, ANSI_OTHER)
+
+
+def _of_classes(tree: Tree, colours: Sequence[Any], other: Any) -> list[Any]:
+    own = dict(zip(ranked_classes(tree), colours, strict=False))
+    return [own.get(c, other) for c in range(len(tree.classes))]
 
 
 def mix(a: str, b: str, share: float) -> str:
     """The colour ``share`` of the way from ``a`` to ``b`` (both "#rrggbb")."""
-    one, two = (_channels(colour) for colour in (a, b))
+    one, two = (bytes.fromhex(colour[1:]) for colour in (a, b))
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(one, two, strict=True))
-
-
-def _channels(colour: str) -> Sequence[int]:
-    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
 
 
 def tint(colour: str) -> str:
@@ -73,17 +58,16 @@ def value_range(tree: Tree) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def value_colour(tree: Tree, value: float) -> str:
-    """A number's place on the light-to-dark scale of its tree."""
+def value_place(tree: Tree, node: int) -> float:
+    """Where a node's number lies between the smallest (0) and the largest (1) of the leaves."""
     low, high = value_range(tree)
-    place = 0.5 if high <= low else min(max((value - low) / (high - low), 0.0), 1.0)
-    return mix(LOW, HIGH, place)
+    return 0.5 if high <= low else min(max((float(tree.value[node]) - low) / (high - low), 0.0), 1.0)
 
 
 def node_colour(tree: Tree, node: int) -> str:
-    """The colour of what a node predicts."""
+    """The colour of what a node predicts; of a number its place on a light-to-dark scale."""
     if tree.task is Task.regression:
-        return value_colour(tree, float(tree.value[node]))
+        return mix(LOW, HIGH, value_place(tree, node))
     return class_colours(tree)[tree.label[node]]
 
 

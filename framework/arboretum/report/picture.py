@@ -8,27 +8,8 @@ import numpy as np
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.layout import tidy
-from arboretum.report.outline import (
-    Item,
-    deviation,
-    headline,
-    outline,
-    prediction,
-    question,
-    share,
-    spell_short,
-)
-from arboretum.report.palette import (
-    HIGH,
-    LOW,
-    OTHER,
-    class_colours,
-    mix,
-    node_colour,
-    ranked_classes,
-    tint,
-    value_range,
-)
+from arboretum.report.outline import Item, deviation, headline, outline, prediction, question, share, spell_short
+from arboretum.report.palette import HIGH, LOW, OTHER, class_colours, mix, node_colour, ranked_classes, tint, value_place, value_range
 from arboretum.report.scene import FAINT, INK, LINE, Box, Curve, Label, Scene, fit_text, text_width
 from arboretum.report.text import percentage
 
@@ -56,7 +37,11 @@ def tree_scene(
     max_leaves: int | None = LEAF_BUDGET,
     sideways: bool | None = None,
 ) -> Scene:
-    """Lay out a tree; options as in :func:`arboretum.report.svg.tree_svg`."""
+    """Draw the tree: tests, rows, class shares as bars, branches as thick as their rows, a legend.
+
+    title : headline of the picture.   max_depth, max_leaves : what lies beyond is folded into dashed boxes, and the
+    line under the title says how much (None: show all).   sideways : grow to the right instead of down (None: by size).
+    """
     root = outline(tree, max_depth, max_leaves)
     shown = [item for item in root.walk() if not item.children]
     sideways = len(shown) > SIDEWAYS_ABOVE if sideways is None else sideways
@@ -124,7 +109,7 @@ def _downwards(tree: Tree, root: Item) -> dict[int, _Place]:
         return max(width[id(item)], min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4)
 
     centre = tidy(root, lambda item: item.children, breadth, SIBLING_GAP)
-    level = _levels(root)
+    level = _levels(tree, root)
     return {
         key: _Place(MARGIN + at - width[key] / 2, level[key] * (BOX_HEIGHT + LEVEL_GAP), width[key])
         for key, at in centre.items()
@@ -133,7 +118,7 @@ def _downwards(tree: Tree, root: Item) -> dict[int, _Place]:
 
 def _sideways(tree: Tree, root: Item) -> dict[int, _Place]:
     """Growing to the right: each level one column, as wide as its widest box."""
-    level, width = _levels(root), {id(item): _width(tree, item) for item in root.walk()}
+    level, width = _levels(tree, root), {id(item): _width(tree, item) for item in root.walk()}
     centre = tidy(root, lambda item: item.children, lambda item: BOX_HEIGHT, 8.0)
     marks = {id(child): text_width(child.edge, 10.5) for item in root.walk() for child in item.children}
     left, x = {}, MARGIN
@@ -146,11 +131,9 @@ def _sideways(tree: Tree, root: Item) -> dict[int, _Place]:
     return {key: _Place(left[level[key]], at - BOX_HEIGHT / 2, width[key]) for key, at in centre.items()}
 
 
-def _levels(root: Item) -> dict[int, int]:
-    level = {id(root): 0}
-    for item in root.walk():
-        level.update((id(child), level[id(item)] + 1) for child in item.children)
-    return level
+def _levels(tree: Tree, root: Item) -> dict[int, int]:
+    depth = tree.depth_of
+    return {id(item): int(depth[item.node]) + item.stays for item in root.walk()}
 
 
 def _branches(tree: Tree, root: Item, places: dict[int, _Place], sideways: bool) -> list[Curve | Label]:
@@ -224,12 +207,8 @@ def _fit_upper(tree: Tree, item: Item, text: str, room: float) -> str:
 def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
     """Class shares side by side; for numbers the place of the mean between the smallest and the largest prediction."""
     if tree.task is Task.regression:
-        low, high = value_range(tree)
-        place = 0.5 if high <= low else min(max((float(tree.value[item.node]) - low) / (high - low), 0.0), 1.0)
-        return [
-            Box(x, y + 2, width, 3, mix(LOW, HIGH, 0.25), radius=1.5),
-            Box(x + place * (width - 4), y - 1, 4, 9, HIGH, radius=1.5),
-        ]
+        place = x + value_place(tree, item.node) * (width - 4)
+        return [Box(x, y + 2, width, 3, mix(LOW, HIGH, 0.25), radius=1.5), Box(place, y - 1, 4, 9, HIGH, radius=1.5)]
     mass = item.weights.sum()
     if mass <= 0:
         return [Box(x, y, width, 7, "#e6e8eb")]
@@ -268,13 +247,13 @@ def _header(tree: Tree, root: Item, title: str | None, width: float) -> tuple[li
     shapes: list[Box | Label] = [Label(MARGIN, MARGIN + 12, name, 17, bold=True)]
     folded = sum(item.folded for item in root.walk())
     merged = sum(item.merged for item in root.walk() if item.merged > 1)
-    said = headline(tree)
+    summary = headline(tree)
     if folded:
         places = sum(1 for item in root.walk() if item.folded)
-        said += f"; {folded} of the leaves are folded into {places} dashed boxes"
+        summary += f"; {folded} of the leaves are folded into {places} dashed boxes"
     if merged:
-        said += f"; sibling leaves of one prediction are drawn as one ({merged} leaves)"
-    shapes.append(Label(MARGIN, MARGIN + 31, said, 11.5, fill=FAINT))
+        summary += f"; sibling leaves of one prediction are drawn as one ({merged} leaves)"
+    shapes.append(Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT))
     if tree.task is Task.regression:
         legend, bottom = _scale(tree, MARGIN + 46)
     else:

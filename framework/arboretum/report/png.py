@@ -15,7 +15,7 @@ POINTS_PER_PIXEL = 0.72
 
 
 def tree_png(tree: Tree, path: str | PathLike[str] | None = None, *, scale: float = 2.0, **options: Any) -> bytes | None:
-    """Write the tree to ``path``, or (None) return the file's bytes; options as in :func:`arboretum.report.svg.tree_svg`.
+    """Write the tree to ``path``, or (None) return the file's bytes; options of :func:`arboretum.report.picture.tree_scene`.
 
     scale : pixels of the file per pixel of the SVG.  Raises OSError when the file cannot be written.
     """

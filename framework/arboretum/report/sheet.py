@@ -9,6 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -16,42 +17,14 @@ import attrs
 from arboretum.errors import DataError
 from arboretum.model.charts import Axis
 from arboretum.report.palette import series_colour, series_form
-from arboretum.report.scene import FAINT, INK, LINE
+from arboretum.report.scene import FAINT
 from arboretum.report.svg import FORBIDDEN
 
 MARGIN, GAP = 20.0, 24.0
 """Around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are."""
 TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
-STYLE = {
-    "font.family": "sans-serif",
-    "font.size": TEXT,
-    "text.color": INK,
-    "text.parse_math": False,  # a name may hold dollar signs
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": FAINT,
-    "axes.labelsize": TEXT,
-    "axes.spines.left": False,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.xmargin": 0.04,
-    "axes.ymargin": 0.04,
-    "grid.color": "#e6e9ed",
-    "xtick.color": LINE,
-    "ytick.color": LINE,
-    "xtick.labelcolor": FAINT,
-    "ytick.labelcolor": FAINT,
-    "xtick.labelsize": TICK,
-    "ytick.labelsize": TICK,
-    "ytick.major.size": 0,
-    "xtick.minor.size": 0,
-    "ytick.minor.size": 0,
-    "legend.frameon": False,
-    "legend.handlelength": 1.6,
-    "svg.fonttype": "none",  # words stay words, which a reader can search and copy
-    "svg.hashsalt": "arboretum",  # the same picture is the same file
-}
+STYLE = Path(__file__).with_name("house.mplstyle")
+"""Fonts, colours and axes, as matplotlib reads them."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -62,7 +35,7 @@ def styled(compose: Callable[[], Any], path: str | PathLike[str] | None, scale: 
     """
     from matplotlib import rc_context
 
-    with rc_context(STYLE), warnings.catch_warnings():
+    with rc_context(fname=STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # a viewer of the SVG may have the letter
         figure = compose()
         if path is not None:
@@ -90,71 +63,66 @@ def _with_hints(svg: str) -> str:
 
 @attrs.define
 class Block:
-    """A chart on the sheet: its plots as (axes, left, bottom, width, height), moved together."""
+    """A chart on the sheet: its plots (axes), moved together.   ends : what is drawn so far, words included, once measured."""
 
-    plots: list[tuple[Any, float, float, float, float]]
-    ends: tuple[float, float, float, float] | None = None
+    plots: list[Any]
+    ends: Any = None
 
-    def extent(self) -> tuple[float, float, float, float]:
-        """Left, bottom, right, top of all that is drawn, words included; once measured, what is added is added."""
+    def extent(self) -> Any:
+        """The box (matplotlib's Bbox, in points) of all that is drawn, words included."""
         if self.ends is None:
-            self._grow(*(axes.get_tightbbox(axes.figure.canvas.get_renderer()) for axes, *_ in self.plots))
+            self._grow(*(axes.get_tightbbox() for axes in self.plots))
         return self.ends
 
     def _grow(self, *boxes: Any) -> None:
         from matplotlib.transforms import Bbox
 
-        known = [Bbox.from_extents(*self.ends)] if self.ends else []
-        self.ends = tuple(Bbox.union([*known, *(box for box in boxes if box is not None)]).extents)
+        self.ends = Bbox.union([box for box in (self.ends, *boxes) if box is not None])
 
     def move(self, dx: float, dy: float) -> None:
         """By so many points."""
-        left, bottom, right, top = self.extent()
-        self.ends = (left + dx, bottom + dy, right + dx, top + dy)
-        self.plots = [(axes, left + dx, bottom + dy, *size) for axes, left, bottom, *size in self.plots]
-        for axes, left, bottom, width, height in self.plots:
-            axes.set_position((left / 72, bottom / 72, width / 72, height / 72))
+        self.ends = self.extent().translated(dx, dy)
+        for axes in self.plots:
+            axes.set_position(axes.get_position().translated(dx / 72, dy / 72))
 
     def above(self, text: str, size: float, room: float, *, bold: bool = False, gap: float = 5.0) -> None:
         """Lines above all that is drawn so far, at its left; ``room`` is how long one may be."""
         if text:
-            left, _, right, top = self.extent()
-            self._words(wrapped(text, max(room, right - left), size), left, top + gap, size, "bottom", bold)
+            ends = self.extent()
+            look = {"weight": "bold"} if bold else {"color": FAINT}
+            self.words(wrapped(text, max(room, ends.width), size), ends.x0, ends.y1 + gap, fontsize=size, va="bottom", **look)
 
     def below(self, notes: Iterable[str]) -> None:
         """Sentences under all that is drawn so far."""
-        left, bottom, right, _ = self.extent()
-        text = "\n".join(wrapped(note, max(right - left, 300.0), TICK) for note in notes)
+        ends = self.extent()
+        text = "\n".join(wrapped(note, max(ends.width, 300.0), TICK) for note in notes)
         if text:
-            self._words(text, left, bottom - 8, TICK, "top", False)
+            self.words(text, ends.x0, ends.y0 - 8, fontsize=TICK, va="top", color=FAINT)
 
-    def _words(self, text: str, left: float, y: float, size: float, edge: str, bold: bool) -> None:
-        axes, x, bottom, *_ = self.plots[0]
-        look = {"weight": "bold"} if bold else {"color": FAINT}
-        words = axes.annotate(
-            text, (0, 0), (left - x, y - bottom), "axes fraction", "offset points",
-            fontsize=size, ha="left", va=edge, linespacing=1.35, annotation_clip=False, **look,
-        )  # fmt: skip
-        self._grow(words.get_window_extent(axes.figure.canvas.get_renderer()))
+    def words(self, text: str, x: float, y: float, **look: Any) -> None:
+        """Text at a place of the sheet, which moves with the first plot."""
+        place = (x, y) - 72 * self.plots[0].get_position().p0
+        added = self.plots[0].annotate(text, (0, 0), place, "axes fraction", "offset points", linespacing=1.35, annotation_clip=False, **look)
+        self._grow(added.get_window_extent())
 
     def legend(self, handles: Sequence[Any], room: float) -> None:
         """Marks with their names above the plot, in as many columns as fit; nothing for fewer than two."""
         if len(handles) < 2:
             return
-        axes, x, bottom, width, height = self.plots[0]
-        left, _, right, top = self.extent()
+        axes, ends = self.plots[0], self.extent()
         longest = max(len(handle.get_label()) for handle in handles)
-        columns = max(1, min(len(handles), int(max(room, right - left) // (0.62 * TEXT * longest + 36))))
-        place = ((left - x) / width, (top - bottom + 6) / height)
+        columns = max(1, min(len(handles), int(max(room, ends.width) // (0.62 * TEXT * longest + 36))))
+        frame = axes.get_position()
+        place = ((ends.x0, ends.y1 + 6) - 72 * frame.p0) / (72 * frame.size)
         drawn = axes.legend(
             handles=handles, loc="lower left", bbox_to_anchor=place, ncols=columns, borderaxespad=0, borderpad=0.2, columnspacing=1.4
         )
-        self._grow(drawn.get_window_extent(axes.figure.canvas.get_renderer()))
+        self._grow(drawn.get_window_extent())
 
 
 @attrs.define
 class Sheet:
-    """A figure of one inch, so that points are easily counted, until its size is known.
+    """A figure of one inch, so that its unit is the inch, until its size is known.
 
     small : plots are panels among others.   legends : whether each has its legend.
     """
@@ -176,15 +144,13 @@ class Sheet:
         """Width and height of a plot."""
         return (266.0, 158.0) if self.small else (403.0, 238.0)
 
-    def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> tuple[Any, float, float, float, float]:
-        """A new plot at a place."""
-        axes = self.figure.add_axes((left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}")
-        return axes, left, bottom, width, height
+    def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> Any:
+        """The axes of a new plot at a place."""
+        return self.figure.add_axes((left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}")
 
     def head(self, block: Block, chart: Any, handles: Sequence[Any] = (), words: str = "") -> Block:
         """Around a plot: what its upright axis shows, the legend, subtitle and title above, notes below."""
-        left, _, right, _ = block.extent()
-        room = right - left
+        room = block.extent().width
         block.above(words, TEXT, room)
         if self.legends:
             block.legend(handles, room)
@@ -193,15 +159,14 @@ class Sheet:
         block.below(chart.notes)
         return block
 
-    def finished(self, *blocks: Block) -> Any:
+    def finished(self, block: Block) -> Any:
         """The figure, as large as what is on it."""
-        ends = [block.extent() for block in blocks]
-        left, bottom = (min(end[i] for end in ends) - MARGIN for i in (0, 1))
-        width, height = (max(end[i] for end in ends) + MARGIN - start for i, start in ((2, left), (3, bottom)))
-        self.figure.set_size_inches(width / 72, height / 72)
-        for block in blocks:
-            for axes, x, y, w, h in block.plots:
-                axes.set_position(((x - left) / width, (y - bottom) / height, w / width, h / height))
+        ends = block.extent().padded(MARGIN)
+        inches = ends.size / 72
+        self.figure.set_size_inches(*inches)
+        for axes in block.plots:
+            (x, y), (width, height) = axes.get_position().p0 - ends.p0 / 72, axes.get_position().size
+            axes.set_position((x / inches[0], y / inches[1], width / inches[0], height / inches[1]))
         return self.figure
 
 

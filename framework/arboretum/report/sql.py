@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -82,12 +82,12 @@ def _case(tree: Tree, node: int, level: int, policy: np.ndarray, last: list[int]
         node = below[0]
     if not parts:
         return [below]
-    said = ""
+    comment = ""
     if end >= 0 and end == lost:  # the last branch is also that of rows without an outcome
         rule = tree.rule(node)
         branch = f"{', '.join(rule.columns)} {rule.outcome_label(end)}".replace("*/", "* /")
-        said = f"/* {branch} or missing */ "
-    return ["CASE", *parts, f"{indent}  ELSE {said}", below, f"{indent}END"]
+        comment = f"/* {branch} or missing */ "
+    return ["CASE", *parts, f"{indent}  ELSE {comment}", below, f"{indent}END"]
 
 
 def _none_of(tests: Sequence[str], but: int = -1) -> str:
@@ -97,9 +97,42 @@ def _none_of(tests: Sequence[str], but: int = -1) -> str:
 
 
 def _conditions(rule: TestRule) -> list[str]:
-    if type(rule) not in _CONDITIONS:
+    """Per outcome the condition under which a row has it."""
+    if type(rule) not in (Threshold, OrdinalThreshold, Equals, Values, Bins, Interval):
         raise CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
-    return _CONDITIONS[type(rule)](rule)
+    column, unit = _name(rule.column), getattr(rule, "unit", "")
+    lost = f"{column} IS NULL"
+    match rule:
+        case Threshold():
+            return _between(column, [rule.threshold], unit)
+        case OrdinalThreshold():
+            return [_among(column, rule.categories[: rule.index + 1]), _among(column, rule.categories[rule.index + 1 :])]
+        case Equals() if rule.category is None:
+            return [lost, f"{column} IS NOT NULL"]
+        case Equals():
+            other = f"{column} <> {_text(rule.category)}"
+            return [f"{column} = {_text(rule.category)}", f"{other} OR {lost}" if rule.missing_is_other else other]
+        case Values():
+            return [f"{column} = {_text(c)}" for c in rule.categories] + [lost] * rule.missing_outcome
+        case Bins():
+            return _between(column, rule.edges, unit) + [lost] * rule.missing_outcome
+    inside = _within(column, rule.low, rule.high, unit)
+    return [inside, f"NOT ({inside})" + f" OR {lost}" * rule.missing_is_other]
+
+
+def _between(column: str, edges: Sequence[float], unit: str) -> list[str]:
+    return [_within(column, low, high, unit) for low, high in zip([None, *edges], [*edges, None], strict=True)]
+
+
+def _within(column: str, low: float | None, high: float | None, unit: str) -> str:
+    """Numbers are written in full; dates as ISO text, which databases compare with their dates and with text alike."""
+    low, high = (None if bound is None else _text(spell(bound, unit)) if unit else repr(bound) for bound in (low, high))
+    parts = [f"{column} > {low}"] * (low is not None) + [f"{column} <= {high}"] * (high is not None)
+    return " AND ".join(parts) if parts else f"{column} IS NOT NULL"
+
+
+def _among(column: str, categories: tuple[str, ...]) -> str:
+    return f"{column} IN ({', '.join(_text(c) for c in categories)})" if categories else "1 = 0"
 
 
 def _answer(tree: Tree, node: int) -> str:
@@ -114,64 +147,3 @@ def _text(value: str) -> str:
 
 def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
-
-
-def _threshold(rule: Threshold) -> list[str]:
-    column, bound = _name(rule.column), _bound(rule.threshold, rule.unit)
-    return [f"{column} <= {bound}", f"{column} > {bound}"]
-
-
-def _bound(value: float, unit: str) -> str:
-    """A number in full; of dates the ISO text, which databases compare with their dates and with text alike."""
-    return _text(spell(value, unit)) if unit else repr(value)
-
-
-def _among(column: str, categories: tuple[str, ...]) -> str:
-    return f"{column} IN ({', '.join(_text(c) for c in categories)})" if categories else "1 = 0"
-
-
-def _ordinal(rule: OrdinalThreshold) -> list[str]:
-    column, cut = _name(rule.column), rule.index + 1
-    return [_among(column, rule.categories[:cut]), _among(column, rule.categories[cut:])]
-
-
-def _equals(rule: Equals) -> list[str]:
-    column = _name(rule.column)
-    if rule.category is None:
-        return [f"{column} IS NULL", f"{column} IS NOT NULL"]
-    other = f"{column} <> {_text(rule.category)}"
-    return [f"{column} = {_text(rule.category)}", f"{other} OR {column} IS NULL" if rule.missing_is_other else other]
-
-
-def _values(rule: Values) -> list[str]:
-    column = _name(rule.column)
-    return [f"{column} = {_text(c)}" for c in rule.categories] + [f"{column} IS NULL"] * rule.missing_outcome
-
-
-def _bins(rule: Bins) -> list[str]:
-    column, edges = _name(rule.column), [_bound(edge, rule.unit) for edge in rule.edges]
-    bounds = list(zip([None, *edges], [*edges, None], strict=True))
-    return [_between(column, low, high) for low, high in bounds] + [f"{column} IS NULL"] * rule.missing_outcome
-
-
-def _between(column: str, low: str | None, high: str | None) -> str:
-    parts = [f"{column} > {low}"] * (low is not None) + [f"{column} <= {high}"] * (high is not None)
-    return " AND ".join(parts) if parts else f"{column} IS NOT NULL"
-
-
-def _interval(rule: Interval) -> list[str]:
-    column = _name(rule.column)
-    low, high = (None if bound is None else _bound(bound, rule.unit) for bound in (rule.low, rule.high))
-    inside = _between(column, low, high)
-    outside = f"NOT ({inside})"
-    return [inside, f"{outside} OR {column} IS NULL" if rule.missing_is_other else outside]
-
-
-_CONDITIONS: dict[type[TestRule], Callable[..., list[str]]] = {
-    Threshold: _threshold,
-    OrdinalThreshold: _ordinal,
-    Equals: _equals,
-    Values: _values,
-    Bins: _bins,
-    Interval: _interval,
-}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from arboretum.model.tree import Tree
-from arboretum.report.picture import LEAF_BUDGET, tree_scene
+from arboretum.report.picture import tree_scene
 from arboretum.report.scene import Box, Curve, Label, Scene
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -14,21 +15,9 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 does not allow, not even escaped."""
 
 
-def tree_svg(
-    tree: Tree,
-    *,
-    title: str | None = None,
-    max_depth: int | None = None,
-    max_leaves: int | None = LEAF_BUDGET,
-    sideways: bool | None = None,
-) -> str:
-    """Draw the tree: tests, rows, class shares as bars, branches as thick as their rows, a legend.
-
-    title : headline of the picture.   max_depth, max_leaves : what lies beyond is folded into dashed boxes, and the
-    line under the title says how much (None: show all).   sideways : grow to the right instead of down (None: by size).
-    Pointing at a node in a browser shows it in full.
-    """
-    return scene_svg(tree_scene(tree, title=title, max_depth=max_depth, max_leaves=max_leaves, sideways=sideways))
+def tree_svg(tree: Tree, **options: Any) -> str:
+    """The tree's picture; options of :func:`arboretum.report.picture.tree_scene`.  Pointing at a node in a browser shows it in full."""
+    return scene_svg(tree_scene(tree, **options))
 
 
 def scene_svg(scene: Scene) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arboretum.report.text import cut, display_width
+from arboretum.model.judgement import csv_text
+from arboretum.report.text import cut, display_width, padded
 
 
 SHORTEST_HEADING = 5
@@ -49,11 +48,7 @@ def csv_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mappin
     Arguments as for :func:`text_table`.
     """
     headings = _headings(rows, columns)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(headings.values())
-    writer.writerows([_plain(row.get(name)) for name in headings] for row in rows)
-    return text.getvalue()
+    return csv_text([headings.values(), *([_plain(row.get(name)) for name in headings] for row in rows)])
 
 
 def markdown_table(
@@ -110,12 +105,7 @@ def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], wid
 
 
 def _line(cells: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> str:
-    parts = []
-    for cell, size, to_right in zip(cells, sizes, right, strict=True):
-        text = cut(cell, size)
-        fill = " " * (size - display_width(text))
-        parts.append(fill + text if to_right else text + fill)
-    return "  ".join(parts)
+    return "  ".join(padded(cut(cell, size), size, to_right) for cell, size, to_right in zip(cells, sizes, right, strict=True))
 
 
 def spell_cell(value: Any, absent: str = "–") -> str:

@@ -43,48 +43,40 @@ def tree_text(
     columns = [max((display_width(tail[i]) for tail in tails), default=0) for i in range(3)]
     room = max(width - sum(columns) - 6, 24)
     levels = min(INDENTED, max((room - WORDS) // 3, 4))
-    lines = [_Line(*pair) for pair in _branches(tree, root, levels)]
-    widest = min(max(display_width(line.head(tree)) for line in lines), room)
+    lines = _lines(tree, root, levels)
+    widest = min(max(display_width(line.head()) for line in lines), room)
     codes = ansi_codes(tree) if colour and tree.task is Task.classification else None
     rows = [_header(tree, width)]
     for line, tail in zip(lines, tails, strict=True):
-        figures = "  ".join(_pad(cell, size, i < 2) for i, (cell, size) in enumerate(zip(tail, columns, strict=True)))
+        figures = "  ".join(padded(cell, size, i < 2) for i, (cell, size) in enumerate(zip(tail, columns, strict=True)))
         rows.append(_paint(line, tree, widest, codes) + "  " + (f"{DIM}{figures}{RESET}" if colour else figures))
     return "\n".join(row.rstrip() for row in rows) + "\n"
 
 
 @attrs.frozen
 class _Line:
+    """A line in parts.   predicted : the answer at a leaf; "" at a node whose branches follow."""
+
     prefix: str
     sentence: str
-    item: Item
+    predicted: str
+    note: str
+    node: int
 
-    def predicted(self, tree: Tree) -> str:
-        """The answer at a leaf; nothing at a node whose branches follow."""
-        if self.item.children:
-            return ""
-        return f"▸ {on_one_line(prediction(tree, self.item))}"
-
-    def note(self) -> str:
-        folded = self.item.folded
-        said = [f"{folded} leaves folded"] if folded else []
-        said += [self.item.note] if self.item.note else []
-        return f"({'; '.join(said)})" if said else ""
-
-    def head(self, tree: Tree) -> str:
-        return self.prefix + " ".join(part for part in (self.sentence, self.predicted(tree), self.note()) if part)
+    def head(self) -> str:
+        return self.prefix + " ".join(part for part in (self.sentence, self.predicted, self.note) if part)
 
 
-def _branches(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, Item]]:
-    """(prefix of box-drawing characters, sentence of the branch, item) per line, in preorder.
-
-    levels : that are indented; a line below them begins with its level in brackets instead.
-    """
+def _lines(tree: Tree, root: Item, levels: int) -> list[_Line]:
+    """A line per item, in preorder.   levels : that are indented; a line below them begins with its level in brackets instead."""
     found = []
     stack = [("", "", "", root, 0)]
     while stack:
         prefix, below, sentence, item, level = stack.pop()
-        found.append((prefix, on_one_line(sentence) or ("all rows" if item.children else ""), item))
+        notes = [f"{item.folded} leaves folded"] * bool(item.folded) + [item.note] * bool(item.note)
+        predicted = "" if item.children else f"▸ {on_one_line(prediction(tree, item))}"
+        sentence = on_one_line(sentence) or ("all rows" if item.children else "")
+        found.append(_Line(prefix, sentence, predicted, f"({'; '.join(notes)})" if notes else "", item.node))
         for k, child in reversed(list(enumerate(item.children))):
             last = k == len(item.children) - 1
             branch, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
@@ -132,22 +124,16 @@ def percentage(part: float) -> str:
 
 def _paint(line: _Line, tree: Tree, widest: int, codes: list[int] | None) -> str:
     """The left part of a line, cut or filled to ``widest`` columns, then coloured."""
-    predicted, note = line.predicted(tree), line.note()
-    kept = display_width(predicted) + display_width(note) + (2 if predicted and note else 1)
-    sentence = cut(line.sentence, max(widest - display_width(line.prefix) - kept, 12))
-    parts = [part for part in (sentence, predicted, note) if part]
-    plain = line.prefix + " ".join(parts)
-    if display_width(plain) > widest:
-        predicted = cut(predicted, max(display_width(predicted) - (display_width(plain) - widest), 8))
-        parts = [part for part in (sentence, predicted, note) if part]
-        plain = line.prefix + " ".join(parts)
+    kept = display_width(line.predicted) + display_width(line.note) + (2 if line.predicted and line.note else 1)
+    line = attrs.evolve(line, sentence=cut(line.sentence, max(widest - display_width(line.prefix) - kept, 12)))
+    if (beyond := display_width(line.head()) - widest) > 0:
+        line = attrs.evolve(line, predicted=cut(line.predicted, max(display_width(line.predicted) - beyond, 8)))
+    plain = line.head()
     if display_width(plain) > widest:  # the branches of a deep node leave no room for words: no colours either
         return cut(plain, widest)
-    fill = " " * max(widest - display_width(plain), 0)
-    if codes is None:
-        return plain + fill
-    painted = f"\x1b[1;38;5;{codes[tree.label[line.item.node]]}m{predicted}{RESET}"
-    return line.prefix + " ".join(painted if part is predicted else part for part in parts) + fill
+    if codes is not None and line.predicted:
+        plain = attrs.evolve(line, predicted=f"\x1b[1;38;5;{codes[tree.label[line.node]]}m{line.predicted}{RESET}").head()
+    return plain + " " * (widest - display_width(line.head()))
 
 
 def display_width(text: str) -> int:
@@ -177,6 +163,7 @@ def cut(text: str, width: int) -> str:
     return text.rstrip() + "…"
 
 
-def _pad(text: str, width: int, right: bool) -> str:
+def padded(text: str, width: int, right: bool) -> str:
+    """The text in ``width`` columns, at the right or at the left."""
     fill = " " * max(width - display_width(text), 0)
     return fill + text if right else text + fill

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, DataError
 from arboretum.model.frame import table_like
+from arboretum.model.importance import node_impurity
 from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import Tree
@@ -35,19 +35,9 @@ def tree_sklearn(tree: Tree) -> Any:
     from sklearn.tree._tree import Tree as Core
 
     _refuse(tree)
-    features, nodes = _features(tree), _nodes(tree)
-    classification = tree.task is Task.classification
-    n_outputs_classes = np.array([len(tree.classes) if classification else 1], dtype=np.intp)
-    core = Core(len(features), n_outputs_classes, 1)
-    values = np.array([_value(tree, node.source) for node in nodes])[:, None, :]
-    core.__setstate__(
-        {
-            "max_depth": max(node.depth for node in nodes),
-            "node_count": len(nodes),
-            "nodes": _records(tree, nodes, features, core),
-            "values": np.ascontiguousarray(values, np.float64),
-        }
-    )
+    features, classification = _features(tree), tree.task is Task.classification
+    core = Core(len(features), np.array([max(len(tree.classes), 1)], np.intp), 1)
+    core.__setstate__(_state(tree, features, core.__getstate__()["nodes"].dtype))
     estimator = DecisionTreeClassifier() if classification else DecisionTreeRegressor()
     estimator.tree_, estimator.n_outputs_ = core, 1
     estimator.n_features_in_ = estimator.max_features_ = len(features)
@@ -132,69 +122,32 @@ def _features(tree: Tree) -> list[str | TestRule]:
     return raw + [rule for rule in tree.rules if not isinstance(rule, Threshold)] or [CONSTANT]
 
 
-@attrs.frozen
-class _Node:
-    """A node of the scikit-learn tree.   source : the node that predicts.   made : a leaf for an absent branch."""
-
-    source: int
-    depth: int
-    made: bool = False
-
-
-def _nodes(tree: Tree) -> list[_Node]:
-    """All nodes in preorder, left before right."""
-    found, stack = [], [_Node(0, 0)]
+def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[str, Any]:
+    """What scikit-learn's Tree is rebuilt from: its nodes in preorder, a left child right after its parent."""
+    found: list[tuple[int, bool]] = []  # the node that predicts, and whether this is a leaf made for an absent branch
+    right: dict[int, int] = {}
+    stack, deepest = [(0, False, 0, -1)], 0
     while stack:
-        node = stack.pop()
-        found.append(node)
-        if node.made or tree.is_leaf[node.source]:
-            continue
-        for child in tree.children(node.source)[::-1]:
-            absent = child < 0
-            stack.append(_Node(node.source if absent else int(child), node.depth + 1, bool(absent)))
-    return found
-
-
-def _records(tree: Tree, nodes: list[_Node], features: list[str | TestRule], core: Any) -> np.ndarray:
-    """The structured array that scikit-learn's Tree is rebuilt from."""
-    position, policy = {feature: i for i, feature in enumerate(features)}, policies(tree)
-    records = np.zeros(len(nodes), dtype=core.__getstate__()["nodes"].dtype)
-    records["left_child"] = records["right_child"] = -1
-    records["feature"], records["threshold"] = -2, -2.0
-    open_nodes: list[int] = []
-    for i, node in enumerate(nodes):
-        if i:  # preorder: the latest node that still lacks a child is the parent
-            parent = open_nodes[-1]
-            if records["left_child"][parent] < 0:
-                records["left_child"][parent] = i
-            else:
-                records["right_child"][parent] = i
-                open_nodes.pop()
-        records["impurity"][i] = _impurity(tree, node.source)
-        if node.made:
-            continue
-        records["n_node_samples"][i] = tree.counts[node.source]
-        records["weighted_n_node_samples"][i] = tree.mass[node.source]
-        if tree.is_leaf[node.source]:
-            continue
-        open_nodes.append(i)
-        rule = tree.rule(node.source)
-        threshold = isinstance(rule, Threshold)
-        records["feature"][i] = position[rule.column if threshold else rule]
-        records["threshold"][i] = rule.threshold if threshold else 0.5
-        records["missing_go_to_left"][i] = policy[node.source] == 0
-    return records
-
-
-def _value(tree: Tree, node: int) -> np.ndarray:
-    if tree.task is Task.regression:
-        return tree.value[node : node + 1]
-    return tree.weights[node] / tree.weights[node].sum()
-
-
-def _impurity(tree: Tree, node: int) -> float:
-    """Gini or variance of a node."""
-    if tree.task is Task.classification:
-        return float(1 - (_value(tree, node) ** 2).sum())
-    mass, total, squares = tree.weights[node]
-    return float(max(squares / mass - (total / mass) ** 2, 0.0))
+        source, made, depth, above = stack.pop()
+        if above >= 0:
+            right[above] = len(found)
+        if not made and not tree.is_leaf[source]:
+            for child, parent in zip(tree.children(source)[::-1].tolist(), (len(found), -1), strict=True):
+                stack.append((source if child < 0 else child, child < 0, depth + 1, parent))
+        found.append((source, made))
+        deepest = max(deepest, depth)
+    source, made = np.array(found).T
+    inner, real = np.array(list(right), np.int64), made == 0
+    rules = [tree.rule(node) for node in source[inner]]
+    records = np.zeros(len(found), dtype)
+    for name, absent in (("left_child", -1), ("right_child", -1), ("feature", -2), ("threshold", -2.0)):
+        records[name] = absent
+    records["left_child"][inner], records["right_child"][inner] = inner + 1, [right[i] for i in inner.tolist()]
+    position = {feature: i for i, feature in enumerate(features)}
+    records["feature"][inner] = [position[rule.column if isinstance(rule, Threshold) else rule] for rule in rules]
+    records["threshold"][inner] = [rule.threshold if isinstance(rule, Threshold) else 0.5 for rule in rules]
+    records["missing_go_to_left"][inner] = policies(tree)[source[inner]] == 0
+    records["impurity"] = node_impurity(tree)[source]
+    records["n_node_samples"], records["weighted_n_node_samples"] = tree.counts[source] * real, tree.mass[source] * real
+    values = tree.distribution()[source] if tree.task is Task.classification else tree.value[source, None]
+    return {"max_depth": deepest, "node_count": len(found), "nodes": records, "values": np.ascontiguousarray(values[:, None, :])}

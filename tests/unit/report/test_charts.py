@@ -21,8 +21,7 @@ from matplotlib.transforms import Bbox
 from arboretum.errors import DataError
 from arboretum.measure.figures import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
 from arboretum.measure.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
-from arboretum.model.charts import Axis, Line, LineChart, Panels, Point, PointChart, RankDiagram
-from arboretum.model.grid import Grid
+from arboretum.model.charts import Axis, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.scores import Scores
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.palette import series_colour, series_form
@@ -63,7 +62,7 @@ def charts() -> dict[str, object]:
 
 def drawn(chart):
     """The figure, in the house style, laid out."""
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(fname=STYLE):
         figure = chart_figure(chart)
         figure.canvas.draw()
     return figure

@@ -11,7 +11,7 @@ import matplotlib
 import matplotlib.colors
 import pytest
 
-from arboretum.model.grid import Grid
+from arboretum.model.charts import Grid
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.heatmap import UNKNOWN, shade
 from arboretum.report.sheet import HINT, STYLE
@@ -33,7 +33,7 @@ GRID = Grid(
 
 
 def drawn(grid: Grid):
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(fname=STYLE):
         figure = chart_figure(grid)
         figure.canvas.draw()
     return figure
