@@ -10,8 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError
-from arboretum.measure.ranks import friedman, gap_notes, ranks
-from arboretum.measure.significance import ALPHA, bonferroni_dunn, nemenyi, wilcoxon_holm
+from arboretum.measure.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
 from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 
 CHI_SQUARE_NEEDS = (10, 5)
@@ -118,8 +117,8 @@ def verdict_lines(found: Comparison) -> list[str]:
     if found.dunn is not None:
         names = [name for name, other in zip(found.dunn.methods, found.dunn.different, strict=True) if other]
         control = found.dunn.methods[found.dunn.control]
-        told = f"differ from {control}: {', '.join(names)}" if names else f"none differs from {control}"
-        lines.append(f"Bonferroni–Dunn: critical difference {found.dunn.critical_difference:.4g}; {told}")
+        answer = f"differ from {control}: {', '.join(names)}" if names else f"none differs from {control}"
+        lines.append(f"Bonferroni–Dunn: critical difference {found.dunn.critical_difference:.4g}; {answer}")
     if found.wilcoxon is not None:
         lines.append(f"Wilcoxon–Holm: {_pairs(found.wilcoxon)}")
     return [*lines, *found.notes]

@@ -17,28 +17,10 @@ from arboretum.model.walk import Places
 
 HIGHER, LOWER = "higher", "lower"
 DIRECTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "error": LOWER,
-        "accuracy": HIGHER,
-        "balanced_accuracy": HIGHER,
-        "log_loss": LOWER,
-        "roc_auc": HIGHER,
-        "mse": LOWER,
-        "mae": LOWER,
-        "r2": HIGHER,
-        "depth": LOWER,
-        "average_depth": LOWER,
-        "total_path_length": LOWER,
-        "n_nodes": LOWER,
-        "n_leaves": LOWER,
-        "n_internal": LOWER,
-        "expected_cost": LOWER,
-        "covering_cost": LOWER,
-        "max_cost": LOWER,
-        "value": LOWER,
-        "lower_bound": HIGHER,
-        "gap": LOWER,
-    }
+    dict.fromkeys(("accuracy", "balanced_accuracy", "roc_auc", "r2", "lower_bound"), HIGHER)
+    | dict.fromkeys(("error", "log_loss", "mse", "mae", "value", "gap"), LOWER)
+    | dict.fromkeys(("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal"), LOWER)
+    | dict.fromkeys(("expected_cost", "covering_cost", "max_cost"), LOWER)
 )
 """Name of a measure, without the part of the rows it is taken on → which way is better."""
 

@@ -16,14 +16,14 @@ def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str =
     """A critical-difference diagram: bars over groups that do not differ, or the interval around a control."""
     words = f"{test.test}, alpha = {test.alpha:g}"
     ranks = [float(rank) for rank in test.ranks]
-    told = (*test.notes, *notes)
+    notes = (*test.notes, *notes)
     if isinstance(test, Pairwise):
         groups = test.groups()
-        return RankDiagram(title, test.methods, ranks, subtitle, groups, test.critical_difference, words, notes=told)
+        return RankDiagram(title, test.methods, ranks, subtitle, groups, test.critical_difference, words, notes=notes)
     middle, reach = ranks[test.control], test.critical_difference
     control = f"{words}, against {test.methods[test.control]}"
     around = (middle - reach, middle + reach)
-    return RankDiagram(title, test.methods, ranks, subtitle, (), reach, control, test.control, around, told)
+    return RankDiagram(title, test.methods, ranks, subtitle, (), reach, control, test.control, around, notes)
 
 
 def bar_chart(
@@ -59,11 +59,11 @@ def pareto_chart(
     means = np.column_stack([scores.values[whole].mean(axis=0) for scores in (x, y)])
     left_out = [name for name, kept in zip(x.datasets, whole, strict=True) if not kept]
     over = "One data set" if whole.sum() == 1 else f"Means over {int(whole.sum())} data sets"
-    told = [over + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
+    means_over = [over + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
     points = [Point(name, float(a), float(b), colour=m) for m, (name, (a, b)) in enumerate(zip(x.methods, means, strict=True))]
     front = pareto_front(means, (x.higher_is_better, y.higher_is_better)).tolist()
     axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, log_y, y.higher_is_better)
-    return PointChart(title, points, *axes, front, subtitle, [*told, *notes])
+    return PointChart(title, points, *axes, front, subtitle, [*means_over, *notes])
 
 
 def sweep_chart(
@@ -123,5 +123,5 @@ def growth_chart(
         fit = f"{method}: slope {law.exponent:.2f}{spread}"
         lines += [Line(fit, dots.x, dots.y, colour=m, joined=False)]
         lines += [Line(fit, ends.tolist(), law.at(ends).tolist(), colour=m, marked=False, dashed=True, quiet=True)]
-    told = "Dashed: least squares of the logarithms; slope ± standard error."
-    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), subtitle, [told, *notes])
+    fitted = "Dashed: least squares of the logarithms; slope ± standard error."
+    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), subtitle, [fitted, *notes])

@@ -5,8 +5,6 @@ A measure that is not defined on the rows at hand (the area under a curve with o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 
@@ -50,9 +48,9 @@ def roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
 
     Hanley & McNeil (1982), "The meaning and use of the area under a receiver operating characteristic (ROC) curve".
     """
-    return _macro(
-        lambda c: area_under_roc(proba[:, c], weights * (codes == c), weights * (codes != c)), n_classes=proba.shape[1]
-    )
+    mass = np.zeros((len(codes), max(proba.shape[1], int(codes.max(initial=0)) + 1)))
+    mass[np.arange(len(codes)), codes] = weights
+    return roc_auc_of_groups(proba, mass)
 
 
 def roc_auc_of_groups(scores: np.ndarray, mass: np.ndarray) -> float:
@@ -60,15 +58,9 @@ def roc_auc_of_groups(scores: np.ndarray, mass: np.ndarray) -> float:
 
     scores : float64[n_groups, n_classes].   mass : float64[n_groups, ≥ n_classes], weight of each class in the group.
     """
-    total = mass.sum(axis=1)
-    return _macro(
-        lambda c: area_under_roc(scores[:, c], mass[:, c], np.maximum(total - mass[:, c], 0)), n_classes=scores.shape[1]
-    )
-
-
-def _macro(area_of: Callable[[int], float], n_classes: int) -> float:
-    """The mean of the areas that are defined; of two classes the second alone, since the first has the same area."""
-    areas = [area_of(c) for c in ([1] if n_classes == 2 else range(n_classes))]
+    total, n_classes = mass.sum(axis=1), scores.shape[1]
+    tried = [1] if n_classes == 2 else range(n_classes)  # of two classes the first has the same area
+    areas = [area_under_roc(scores[:, c], mass[:, c], np.maximum(total - mass[:, c], 0)) for c in tried]
     areas = [area for area in areas if not np.isnan(area)]
     return float(np.mean(areas)) if areas else float("nan")
 

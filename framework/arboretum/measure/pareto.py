@@ -52,9 +52,6 @@ def power_law(x: np.ndarray, y: np.ndarray) -> PowerLaw:
     if len(np.unique(x)) < 2:
         raise DataError(f"a power law needs two different x, not {len(np.unique(x))}")
     u, v = np.log(x), np.log(y)
-    spread = ((u - u.mean()) ** 2).sum()
-    exponent = float(((u - u.mean()) * (v - v.mean())).sum() / spread)
-    intercept = float(v.mean() - exponent * u.mean())
-    rest = v - intercept - exponent * u
-    error = float(np.sqrt((rest**2).sum() / (len(u) - 2) / spread)) if len(u) > 2 else float("nan")
-    return PowerLaw(float(np.exp(intercept)), exponent, error)
+    fit, covariance = np.polyfit(u, v, 1, cov="unscaled")
+    variance = ((v - np.polyval(fit, u)) ** 2).sum() / (len(u) - 2) if len(u) > 2 else np.nan
+    return PowerLaw(float(np.exp(fit[1])), float(fit[0]), float(np.sqrt(covariance[0, 0] * variance)))

@@ -1,4 +1,4 @@
-"""Which methods differ?  Nemenyi's, Bonferroni and Dunn's, and Wilcoxon's test with Holm's correction.
+"""Which methods differ?  Ranks, Friedman's test; Nemenyi's, Bonferroni and Dunn's, and Wilcoxon's with Holm's correction.
 
 Source: Demšar 2006, Statistical comparisons of classifiers over multiple data sets, section 3.2.
 """
@@ -11,12 +11,67 @@ import math
 import numpy as np
 
 from arboretum.errors import DataError
-from arboretum.measure.ranks import average_ranks, gap_notes
-from arboretum.model.scores import AgainstControl, Pairwise, Scores
+from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 
 ALPHA = 0.05
 LEAST = 2
 """Methods and data sets below which nothing can be compared."""
+
+
+def ranks(scores: Scores) -> np.ndarray:
+    """float64[datasets, methods]: 1 is best; equal values share the mean of their ranks.
+
+    A method without a result (NaN) is ranked after all that have one; several such share the last ranks.
+    :func:`gap_notes` says so in words.
+    """
+    from scipy.stats import rankdata
+
+    toward = -scores.values if scores.higher_is_better else scores.values
+    return rankdata(np.where(np.isnan(toward), np.inf, toward), axis=1)
+
+
+def average_ranks(scores: Scores) -> np.ndarray:
+    """float64[methods]: the mean of :func:`ranks` over the data sets."""
+    return ranks(scores).mean(axis=0)
+
+
+def gap_notes(scores: Scores) -> tuple[str, ...]:
+    """A sentence on results that are missing, or none."""
+    gaps = scores.gaps
+    if not gaps:
+        return ()
+    shown = ", ".join(f"{method} on {dataset}" for dataset, method in gaps[:4])
+    more = f" and {len(gaps) - 4} more" if len(gaps) > 4 else ""
+    return (f"No result, therefore ranked last there: {shown}{more}.",)
+
+
+def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
+    """Test whether the average ranks differ by more than chance (Friedman 1937; Iman and Davenport 1980).
+
+    χ² = 12N/(k(k+1)) · (Σ R² − k(k+1)²/4) for N data sets and k methods of average ranks R, and
+    F = (N−1)χ² / (N(k−1) − χ²), which is less conservative.   correct_ties : divide χ² by 1 − Σ(t³−t)/(Nk(k²−1)) over
+    ties of t values (scipy); False gives the plain form that Demšar (2006) and many papers print.
+    Raises DataError for fewer than three methods or two data sets.
+    """
+    from scipy.stats import chi2, f, friedmanchisquare
+
+    n, k = scores.values.shape
+    if k < 3:
+        raise DataError(f"Friedman's test compares three or more methods, not {k}; two are compared by wilcoxon_holm")
+    if n < 2:
+        raise DataError(f"Friedman's test needs two or more data sets, not {n}")
+    placed = ranks(scores)
+    if (placed == (k + 1) / 2).all():  # every data set is one big tie: scipy would divide 0 by 0
+        return Friedman(0.0, 1.0, 0.0, 1.0, k, n)
+    if correct_ties:
+        chi_square = float(friedmanchisquare(*placed.T).statistic)
+    else:
+        squares = ((placed.mean(axis=0) - (k + 1) / 2) ** 2).sum()  # = Σ R² − k(k+1)²/4, without its cancellation
+        chi_square = float(12 * n / (k * (k + 1)) * squares)
+    rest = n * (k - 1) - chi_square
+    ratio = (n - 1) * chi_square / rest if rest > 1e-12 * n * k else math.inf
+    tail = 0.0 if math.isinf(ratio) else float(f.sf(ratio, k - 1, (k - 1) * (n - 1)))
+    return Friedman(chi_square, float(chi2.sf(chi_square, k - 1)), ratio, tail, k, n)
 
 
 def q_nemenyi(k: int, alpha: float = ALPHA) -> float:
@@ -52,8 +107,6 @@ def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     outside (0, 1).
     """
     from scikit_posthocs import posthoc_nemenyi_friedman
-
-    from arboretum.measure.ranks import ranks
 
     n, k = _shape(scores, alpha)
     average = average_ranks(scores)
@@ -92,6 +145,8 @@ def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     Raises DataError where a pair shares so few data sets that its least possible p, 2^(1−N), is above ``alpha``: six are
     needed for 0.05.
     """
+    from scipy.stats import wilcoxon
+
     _, k = _shape(scores, alpha)
     pairs = list(itertools.combinations(range(k), 2))
     raw, least = np.empty(len(pairs)), math.ceil(1 - math.log2(alpha) - 1e-12)
@@ -103,19 +158,12 @@ def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
                 f"Wilcoxon's test cannot find {scores.methods[i]!r} and {scores.methods[j]!r} different at alpha={alpha:g}: "
                 f"they share {len(difference)} data sets, and {least} are the least; add data sets, or use nemenyi"
             )
-        raw[at] = _signed_rank(difference)
+        raw[at] = wilcoxon(difference).pvalue if difference.any() else 1.0  # scipy has no answer where all values agree
     p, different = np.ones((k, k)), np.zeros((k, k), dtype=bool)
     for (i, j), value in zip(pairs, holm(raw), strict=True):
         p[i, j] = p[j, i] = value
         different[i, j] = different[j, i] = value <= alpha
     return Pairwise("Wilcoxon–Holm", scores.methods, average_ranks(scores), p, different, alpha, None, _limits(scores, alpha))
-
-
-def _signed_rank(difference: np.ndarray) -> float:
-    """Two-sided p; 1 where all values agree (scipy has no answer there)."""
-    from scipy.stats import wilcoxon
-
-    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
 
 
 def _limits(scores: Scores, alpha: float) -> tuple[str, ...]:

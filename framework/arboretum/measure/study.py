@@ -9,14 +9,16 @@ from arboretum.measure.collect import scores_of
 from arboretum.measure.compare import Comparison, compare, group_letters, rank_rows, verdict_lines
 from arboretum.measure.figures import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
 from arboretum.measure.pareto import PowerLaw, pareto_front, power_law
-from arboretum.measure.ranks import average_ranks, friedman, ranks
 from arboretum.measure.significance import (
+    average_ranks,
     bonferroni_dunn,
     critical_difference,
+    friedman,
     holm,
     nemenyi,
     q_bonferroni_dunn,
     q_nemenyi,
+    ranks,
     wilcoxon_holm,
 )
 from arboretum.model.scores import Scores
