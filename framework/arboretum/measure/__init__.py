@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from arboretum.measure.complexity import complexities, costs_of_rows
-from arboretum.measure.covering import covering_cost
+from arboretum.measure.complexity import complexities, costs_of_rows, covering_cost
 from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, better, direction, evaluate
 from arboretum.measure.validation import ValidationScore, roc_auc
 

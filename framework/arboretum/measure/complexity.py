@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from arboretum.model.table import Table
@@ -56,3 +58,47 @@ def costs_of_rows(tree: Tree, table: Table, places: Places | None = None) -> dic
         "expected_cost": cost / weights.sum(),
         "max_cost": float(paid.max()),
     }
+
+
+def covering_cost(
+    tree: Tree,
+    places: tuple[np.ndarray, np.ndarray, np.ndarray],
+    weight: np.ndarray,
+    left: Callable[[np.ndarray], np.ndarray],
+) -> float:
+    """c(T, F) of Zhang & Gionis, Problem 2: the price paid until an object is covered, possibly at an inner node; weighted mean over the objects.
+
+    places : (int64[m] nodes, int64[m] objects, float64[m] shares), where the objects come to rest: with share 1, or in shares
+    that a missing value has split.   weight : float64[n] > 0.   left : objects that are together at a node (int64[m]) →
+    float64[m], how far each is from being covered, 0 where it is; asked in preorder.
+
+    An object that is not covered at a node pays for the node's test (by the branch it takes); one that is covered there stays covered below, and one
+    that its leaf does not cover has paid for its whole path.  A share pays along its own path; at a node, an object is told
+    apart from those of which no share is with it.
+    """
+    order = np.argsort(places[0], kind="stable")
+    node, who, share = (part[order] for part in places)
+    whole = bool((share == 1.0).all())
+    start = np.searchsorted(node, np.arange(tree.n_nodes + 1))
+    paid, price, open_at = 0.0, tree.edge_price, np.zeros(len(weight), np.bool_)
+    for v in np.flatnonzero(~tree.is_leaf & (tree.price != 0.0)).tolist():
+        objects, mass = _together(who, share, slice(start[v], start[tree.subtree_end[v]]), weight, whole)
+        if not len(objects):
+            continue
+        pays = left(objects) > 0.0
+        paid += float(tree.price[v]) * float(mass[pays].sum())
+        for edge in range(*tree.child_offset[v : v + 2]) if tree.branch_price is not None else ():
+            if (saved := float(tree.price[v] - price[edge])) and (child := int(tree.child[edge])) >= 0:
+                open_at[objects] = pays
+                below, mass = _together(who, share, slice(start[child], start[tree.subtree_end[child]]), weight, whole)
+                paid -= saved * float(mass[open_at[below]].sum())
+    return paid / float(weight.sum())
+
+
+def _together(who: np.ndarray, share: np.ndarray, part: slice, weight: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(objects, their weight by shares) of the entries of a subtree."""
+    objects, mass = who[part], weight[who[part]] * share[part]
+    if whole:
+        return objects, mass
+    objects, place = np.unique(objects, return_inverse=True)  # shares that parted below meet here
+    return objects, np.bincount(place, mass)

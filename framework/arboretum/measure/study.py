@@ -5,8 +5,7 @@ Plugins have it as ``arboretum.api.study``.
 
 from __future__ import annotations
 
-from arboretum.measure.collect import scores_of
-from arboretum.measure.compare import Comparison, compare, group_letters, rank_rows, verdict_lines
+from arboretum.measure.compare import Comparison, compare, group_letters, rank_rows, scores_of, verdict_lines
 from arboretum.measure.figures import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
 from arboretum.measure.pareto import PowerLaw, pareto_front, power_law
 from arboretum.measure.significance import (
