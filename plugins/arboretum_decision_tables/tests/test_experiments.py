@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-from pathlib import Path
 
 import pytest
 
 import arboretum
 
-SCRIPTS = Path(__file__).resolve().parents[3] / "experiments" / "decision_tables"
-
-
-def script(name: str):
-    """The script as a module."""
-    if not (SCRIPTS / f"{name}.py").exists():
-        pytest.skip("experiments belong to the repository, not to the installed plugin")
-    spec = importlib.util.spec_from_file_location(f"experiment_{name}", SCRIPTS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from scripts import script
 
 def test_ratios_on_a_real_table_are_those_of_a_certified_run(tmp_path, capsys):
     study = script("real_tables")

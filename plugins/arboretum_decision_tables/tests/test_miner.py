@@ -10,9 +10,12 @@ import arboretum
 from arboretum.api import ConfigError, VerificationError
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.component_factory import RegistryFactory
-from arboretum_decision_tables import miner
 from arboretum_decision_tables.bulk import COSTS
-from arboretum_decision_tables.miner import Candidate, Search, csv_of, mine, preset, report, table_of
+
+from scripts import script
+
+miner = script("miner")
+Search, mine, report, csv_of = miner.Search, miner.mine, miner.report, miner.csv_of
 
 SEARCHES = [
     Search("max/gini", "w_sum/gini", "n_nodes", tables=150),
@@ -44,7 +47,7 @@ def test_a_run_on_the_file_of_the_table_finds_the_same_costs_and_the_same_minimu
     file.write_text(csv_of(found.table), encoding="utf-8")
     for algorithm, cost in zip((found.search.loser, found.search.winner), found.costs, strict=True):
         data = ["dataset=file", f"dataset.path={file}", "dataset.target=decision", "split=none", "tracker=none"]
-        record = arboretum.run([f"method={preset(algorithm)}", *data, "certify=true"])
+        record = arboretum.run([f"method={miner.preset(algorithm)}", *data, "certify=true"])
         of_run = record.certificate.complexities[found.search.complexity]
         assert (of_run.value, of_run.minimum) == (cost, found.minimum)
 
@@ -87,11 +90,11 @@ def test_a_wrong_cost_is_not_believed(house):
     codes, label = as_found(best.table)
     for wrong in ((best.costs[0] + 2, best.costs[1]), (best.costs[0], best.costs[1] + 2)):
         with pytest.raises(VerificationError, match="was said to cost"):
-            miner._verified(SEARCHES[0], Candidate(codes, label, wrong), codes.shape, 1, house)
+            miner._verified(SEARCHES[0], miner.Candidate(codes, label, wrong), codes.shape, 1, house)
 
 
 def test_files_keep_rows_values_and_decisions():
-    table = table_of(np.array([[0, 2], [1, 0]], np.uint8), np.array([1, 0], np.uint8))
+    table = miner.table_of(np.array([[0, 2], [1, 0]], np.uint8), np.array([1, 0], np.uint8))
     assert csv_of(table) == "f1,f2,decision\na,c,B\nb,a,A\n"
 
 
