@@ -70,12 +70,12 @@ class ReproductionSuite(ComponentSuite):
 
     def test_judging_changes_no_result_and_says_the_same_twice(self, component, results):
         before = json.dumps(results)
-        one, two = component.scorer(results), component.scorer(json.loads(before))
+        one, two = component.judge(results), component.judge(json.loads(before))
         assert json.dumps(results) == before
         assert repr(one) == repr(two)  # spelled out: a NaN in a chart (no result there) equals no other
 
     def test_the_judgement_is_whole(self, component, results):
-        found = component.scorer(results)
+        found = component.judge(results)
         assert isinstance(found, Judgement) and (found.cells or found.claims)
         for cell in found.cells:
             assert isinstance(cell.verdict, Verdict) and math.isfinite(cell.published) and math.isfinite(cell.ours)
@@ -96,9 +96,9 @@ class ReproductionSuite(ComponentSuite):
             assert set(chapter.pictures) <= set(found.pictures)
 
     def test_part_of_the_results_can_be_judged(self, component, results):
-        assert component.scorer([]) == Judgement()
+        assert component.judge([]) == Judgement()
         for kept in (results[:1], results[1:], results[::2]):
-            assert isinstance(component.scorer(kept), Judgement)
+            assert isinstance(component.judge(kept), Judgement)
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Conformance of splits: which rows teach, which scorer?"""
+"""Conformance of splits: which rows teach, which judge?"""
 
 from __future__ import annotations
 
