@@ -49,5 +49,4 @@ class Minima:
             kernels.TOO_WIDE: "a row needs more than 64 bits; use solver subtable_dp",
             kernels.TOO_MANY_ROWS: f"{len(codes)} rows are more than 64; use solver subtable_dp",
         }[found]
-        msg = f"table of {codes.shape[0]} rows and {codes.shape[1]} attributes: {reason}"
-        raise DataError(msg)
+        raise DataError(f"table of {codes.shape[0]} rows and {codes.shape[1]} attributes: {reason}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from typing import Any
 
@@ -19,12 +18,6 @@ BUILD_SHARE = 0.8
 """Of the seconds that are left: building Δ(T); the rest is for values and the tree."""
 
 
-Rows = frozenset
-"""A subtable in plain Python: the numbers of its objects."""
-Bundle = tuple[int, dict[int, Rows]]
-"""Global index of a test, outcome → objects."""
-
-
 @attrs.define(eq=False)
 class Graph:
     """Δ(T) in arrays.  Node 0 is T; leaves are no nodes.
@@ -35,7 +28,7 @@ class Graph:
     order : int32[n], every node after the nodes that it leads to.
     finished : nothing is left to expand.   stopped : "" or what ran out, "seconds" or "bytes".
     leaves : number of distinct leaf subtables, if they were counted, else −1.
-    index : finds nodes; by fingerprint (slots of :mod:`arboretum.kernels.solving.fingerprints`) or a dict from sets of rows.
+    slots : find nodes by fingerprint (see :mod:`arboretum.kernels.solving.fingerprints`).
     """
 
     space: Space
@@ -44,7 +37,7 @@ class Graph:
     start: np.ndarray
     stream: np.ndarray
     order: np.ndarray
-    index: Any
+    slots: np.ndarray
     stopped: str = ""
     leaves: int = -1
 
@@ -63,25 +56,21 @@ class Graph:
 
     def node_of(self, rows: np.ndarray) -> int:
         """The node of a set of objects, −1 when it is none (a leaf, or never met)."""
-        if isinstance(self.index, dict):
-            return self.index.get(frozenset(rows.tolist()), -1)
         from arboretum.kernels.solving.fingerprints import find
 
         one, two = self.space.words[rows].sum(axis=0, dtype=np.uint64)
-        return int(find(self.index, one, two))
+        return int(find(self.slots, one, two))
 
 
 def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:  # noqa: B008
     """Expand every subtable, within the budget.   values : how many numbers per node will be wanted (bytes are kept free)."""
-    if not space.compiled_impurity:
-        return graph_in_python(space, context)
-    return Builder(space, count_leaves, values).run(context)
+    return Builder(space, count_leaves=count_leaves, values=values).run(context)
 
 
 class Builder:
     """Owns the arrays of kernels_rows and enlarges them.  It may run again, with more of a budget, and goes on where it stopped."""
 
-    def __init__(self, space: Space, count_leaves: bool, values: int) -> None:
+    def __init__(self, space: Space, *, count_leaves: bool = False, values: int = 1) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_decision_tables import kernels_sets as kernels
 
@@ -127,13 +116,10 @@ class Builder:
             done, known = int(self.state[self.kernels.EXPANDED]), int(self.state[self.kernels.NODES])
             context.progress(done, None, f"{done:,} of {known:,} subtables known so far expanded")
 
-        spent = "bytes" if self._over(budget) else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
+        # the values per node that will be asked for count, too
+        over = budget is not None and self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES]) > budget
+        spent = "bytes" if over else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
         return self._graph(spent if self.state[self.kernels.FRAMES] else "")
-
-    def _over(self, budget: int | None) -> bool:
-        """Whether the arrays, and the values per node that will be asked for, are more than the budget in bytes."""
-        needed = self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES])
-        return budget is not None and needed > budget
 
     def _slice(self) -> int:
         from arboretum_decision_tables.kernels_rows import build_rows
@@ -188,68 +174,3 @@ def scratch_for(space: Space) -> tuple[Any, Any]:
         late=words(late, 3), late_at=whole(late), vector=np.zeros(classes),
     )  # fmt: skip
     return bins, base
-
-
-def parts_of_set(space: Space, rows: Rows, test: int) -> dict[int, Rows]:
-    """Outcome → the objects that have it, those of the lowest number first."""
-    listed = sorted(rows)
-    found: dict[int, list[int]] = {}
-    for row, outcome in zip(listed, space.outcome(np.array(listed), test).tolist(), strict=True):
-        found.setdefault(outcome, []).append(row)
-    return {outcome: frozenset(part) for outcome, part in found.items()}
-
-
-def bundles_of_set(space: Space, rows: Rows) -> list[Bundle]:
-    """All tests that divide a subtable, in the order of features and tests."""
-    found: list[Bundle] = []
-    bounds = [*space.first_test.tolist(), len(space.price)]
-    for low, high in itertools.pairwise(bounds):
-        alike: dict[frozenset[Rows], list[Bundle]] = {}
-        for test in range(low, high):
-            parts = parts_of_set(space, rows, test)
-            if len(parts) > 1:
-                alike.setdefault(frozenset(parts.values()), []).append((test, parts))
-        found += [min(group, key=lambda bundle: space.price[bundle[0]]) for group in alike.values()]
-    return found
-
-
-def graph_in_python(space: Space, context: Context) -> Graph:
-    """Δ(T) in the arrays of a :class:`Graph`: for leaf rules with an impurity that has no kernel.  Slow."""
-    until = None
-    if context.deadline is not None:
-        until = time.monotonic() + BUILD_SHARE * (context.deadline - time.monotonic())
-    whole = frozenset(range(space.n_objects))
-    known: dict[Rows, int] = {} if space.is_leaf(np.arange(space.n_objects)) else {whole: 0}
-    waiting, streams, leaves, stopped = list(known), {}, set(), ""
-    while waiting:
-        used = 8 * sum(map(len, known)) + 8 * sum(map(len, streams.values()))
-        if until is not None and time.monotonic() >= until:
-            stopped = "seconds"
-        elif context.memory_bytes is not None and used > context.memory_bytes:
-            stopped = "bytes"
-        if stopped:
-            break
-        rows = waiting.pop()
-        stream: list[int] = []
-        for test, parts in bundles_of_set(space, rows):
-            edges = []
-            for part in parts.values():
-                if part not in known and (part in leaves or space.is_leaf(np.array(sorted(part)))):
-                    leaves.add(part)
-                    continue
-                if part not in known:
-                    known[part] = len(known)
-                    waiting.append(part)
-                edges.append(known[part])
-            stream += [test, len(parts) - len(edges), len(edges), *edges]
-        streams[known[rows]] = stream
-    start = np.full((len(known), 2), -1, np.int64)
-    stream = []
-    for number in sorted(streams):
-        start[number] = len(stream), len(stream) + len(streams[number])
-        stream += streams[number]
-    size = np.array([len(rows) for rows in known], np.int32)
-    return Graph(
-        space, size, np.array([float(sum(space.weight[r] for r in sorted(rows))) for rows in known]), start,
-        np.array(stream, np.int32), np.argsort(size, kind="stable").astype(np.int32), known, stopped, len(leaves),
-    )  # fmt: skip

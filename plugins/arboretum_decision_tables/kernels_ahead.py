@@ -15,6 +15,7 @@ from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS
 from arboretum_decision_tables.kernels_parts import FEW, LEAST, LIGHT, SHARE
+from arboretum_decision_tables.kernels_table import Table
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
 ONE, NONE = np.uint64(1), np.uint64(0)
@@ -36,18 +37,13 @@ class Literals(NamedTuple):
     words: int
 
 
-@jit
-def new_literals(table, rows, classes):
+def new_literals(table: Table, rows: int, classes: int) -> Literals:
     """Room for so many rows: a multiway test has a literal per bin, a two-way test two."""
-    family, first_test = table.family, table.first_test
-    base = np.zeros(len(family) + 1, np.int64)
-    for f in range(len(family)):
-        last = first_test[f + 1] if f + 1 < len(family) else len(table.price)
-        base[f + 1] = base[f] + (table.n_bins[f] if family[f] == MULTIWAY else 2 * (last - first_test[f]))
+    tests = np.diff(np.append(table.first_test, len(table.price)))
+    base = np.append(0, np.cumsum(np.where(table.family == MULTIWAY, table.n_bins, 2 * tests)))
     words = (rows + 63) // 64
-    return Literals(
-        base, np.zeros((base[-1], words), np.uint64), np.zeros((classes, words), np.uint64), np.zeros(rows, np.int64), np.zeros(rows), 0
-    )
+    bits, same = (np.zeros((n, words), np.uint64) for n in (base[-1], classes))
+    return Literals(base, bits, same, np.zeros(rows, np.int64), np.zeros(rows), 0)
 
 
 @jit(inline=True)

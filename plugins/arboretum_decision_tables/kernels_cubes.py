@@ -20,8 +20,9 @@ import numpy as np
 from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import MULTIWAY
-from arboretum_decision_tables.kernels_ahead import NONE, ONE, fill_bits, in_use, new_literals, weight_if_light
+from arboretum_decision_tables.kernels_ahead import NONE, ONE, fill_bits, new_literals, weight_if_light
 from arboretum_decision_tables.kernels_parts import ARITY, FEW, FREE, LEAST, LIGHT, SHARE
+from arboretum_decision_tables.kernels_table import Table
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
 DEEPEST = 6
@@ -177,10 +178,9 @@ def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
     return total - factor
 
 
-@jit
-def cube_bound_of_all(table, form, setting, depth):
-    """The same for all objects of a table (as in kernels_search)."""
+def cube_bound_of_all(table: Table, form: np.ndarray, setting: np.ndarray, depth: int) -> float:
+    """The same for all objects of a table."""
     n = len(table.weight)
-    room, rows = new_literals(table, n, max(1, table.label.max() + 1)), np.arange(n).astype(np.int32)
-    ahead = in_use(room, fill_bits(table, rows, 0, n, room))
+    room, rows = new_literals(table, n, int(table.label.max()) + 1), np.arange(n, dtype=np.int32)
+    ahead = room._replace(words=fill_bits(table, rows, 0, n, room))
     return cube_bound(n, depth, table.family, ahead, form, setting, np.zeros((n, depth + 1)))

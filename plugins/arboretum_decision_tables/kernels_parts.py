@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.solving.rows import MIXED, goes
+from arboretum.kernels.solving.rows import INSIDE, MIXED, OUTSIDE, goes
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
 LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, CUBES, SHARE, FEW = range(10)
@@ -19,6 +19,10 @@ whether to look ahead (kernels_ahead); from how many objects on to list cubes (k
 ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
 """What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times Gini's index; or the
 maximum over parts."""
+
+
+BY_BIN = np.int64(-1)
+"""No test of a feature, but all of its bins."""
 
 
 class Parts(NamedTuple):
@@ -37,8 +41,8 @@ class Parts(NamedTuple):
     spread: np.ndarray
 
 
-@jit(inline=True)
-def new_parts(slots, classes):
+def new_parts(slots: int, classes: int) -> Parts:
+    """Room for so many parts."""
     return Parts(
         np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots), np.zeros(slots, np.uint64),
         np.zeros(slots, np.uint64), np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros((slots, classes)),
@@ -47,16 +51,16 @@ def new_parts(slots, classes):
 
 
 @jit(borrow=True)
-def fill_parts(table, f, index, by_bin, rows, low, high, parts):
-    """Add up the objects of each outcome of a test (of each bin of its feature with ``by_bin``); returns how many occur."""
+def fill_parts(table, f, index, rows, low, high, parts):
+    """Add up the objects of each outcome of a two-way test (of each bin of its feature where index < 0); returns how many occur."""
     tally, counts, mass, one, two, who, touched, heavy, alone, spread = parts
     column, family, weight, purity, group = table.codes[f], table.family[f], table.weight, table.purity, table.group
-    seen = 0
+    seen = np.int64(0)
     for k in range(low, high):
         r = rows[k]
         c = np.int64(column[r])
-        if not by_bin:
-            c = np.int64(0) if goes(family, c, index, 0) else np.int64(1)
+        if index >= 0:
+            c = INSIDE if goes(family, c, index, INSIDE) else OUTSIDE
         if tally[c] == 0:
             touched[seen] = c
             seen += 1
@@ -93,8 +97,8 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
     It is divided, as two of its objects differ in class and so in some code; so one test is asked of all its objects, and it
     has two branches, each ≥ ψ⁰.  Where only one class makes a leaf (for light leaves see ``cap``), each of its c classes has a leaf: there are at least c
     leaves, ⌈(c − 1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least the length
-    of Huffman's a-ary code of the classes (see ``bounds.root_bound``), an object that shares a leaf with no other being a
-    class.  Where there are such, Shannon's bound of that length is taken: it needs only sums over the objects.
+    of Huffman's a-ary code of the classes: keep of each class its shallowest leaf and send all its weight there; no path gets
+    longer, and what remains is a prefix code.  An object that shares a leaf with no other is a class.  Where there are such, Shannon's bound of that length is taken: it needs only sums over the objects.
     """
     least = setting[LEAST] if form[PRICED] else 1.0
     one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (1.0 if form[MAX] else 2.0)
@@ -138,7 +142,11 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
 
 @jit(borrow=True)
 def cap(heap, n, free):
-    """``bounds.capped`` of the ascending weights heap[:n], in place and ascending; returns how many there are."""
+    """The weights above ``free``, and the rest in portions of ``free``, in place and ascending; returns how many there are.
+
+    Where light nodes are leaves of weight at most ``free``, the j heaviest leaves together weigh at most what the j first of
+    these numbers do: they majorise the leaves' weights, and the length of the best code is Schur-concave.
+    """
     rest, light = 0.0, 0
     while light < n and heap[light] <= free:
         rest += heap[light]

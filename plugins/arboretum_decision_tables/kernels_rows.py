@@ -20,7 +20,9 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
-from arboretum.kernels.solving.rows import MIXED, MULTIWAY, NOBODY, THRESHOLDS, cheapest, sort_few, take_rows, union
+from arboretum.kernels.solving.rows import (
+    INSIDE, MIXED, MULTIWAY, NOBODY, OUTSIDE, THRESHOLDS, cheapest, sort_few, take_rows, union,
+)  # fmt: skip
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_decision_tables.kernels_sets import (
     BASE, EXPANDED, FRAMES, LEAVES, NEED, NEED_ROWS, NODES, ONE, PENDING, ROWS, STREAM, expand_bits, open_base,
@@ -69,7 +71,7 @@ def build_rows(table, track, graph, limit, bins, base):
     state, frames, pending, rows, n_features = graph.state, graph.frames, graph.pending, graph.rows, table.codes.shape[0]
     summed = table.rule[1] > 0.0 or not np.isnan(table.rule[2])
     ruled = summed or table.rule[0] > 0.0 or table.rule[3] > 0.0
-    unit = True
+    unit = len(table.label) > 0
     for r in range(len(table.label)):
         unit &= table.weight[r] == 1.0 and table.count[r] == 1
     is_open, done, need = False, 0, 0
@@ -226,7 +228,7 @@ def list_bundles(table, f, low, high, summed, track, graph, seen, bins, at):
         end, leaves = at + 3, 0
         for k in range(seen):
             c = touched[k]
-            node = enter_child(bin_of(bins, c), table, f, 0, c, low, high, summed, track, graph, vector)
+            node = enter_child(bin_of(bins, c), table, f, INSIDE, c, low, high, summed, track, graph, vector)
             if node < 0:
                 leaves += 1
             else:
@@ -254,8 +256,8 @@ def list_bundles(table, f, low, high, summed, track, graph, seen, bins, at):
                 # both tests divide alike: ask the cheaper, whose outcomes are the other way round
                 index, out_who = touched[1], bins.who[touched[0]]
             inside = bin_of(bins, index)
-        a = enter_child(inside, table, f, index, 0, low, high, summed, track, graph, vector)
-        b = enter_child(without(whole, inside, out_who), table, f, index, 1, low, high, summed, track, graph, vector)
+        a = enter_child(inside, table, f, index, INSIDE, low, high, summed, track, graph, vector)
+        b = enter_child(without(whole, inside, out_who), table, f, index, OUTSIDE, low, high, summed, track, graph, vector)
         stream[at], stream[at + 1] = first + index, (a < 0) + (b < 0)
         at += 3
         begin = at

@@ -26,12 +26,15 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
-from arboretum.kernels.solving.rows import MIXED, MULTIWAY, NOBODY, THRESHOLDS, cheapest, sort_few, take_rows, union
+from arboretum.kernels.solving.rows import (
+    INSIDE, MIXED, MULTIWAY, NOBODY, OUTSIDE, THRESHOLDS, cheapest, sort_few, take_rows, union,
+)  # fmt: skip
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_decision_tables.kernels_ahead import bound_ahead, fill_bits, in_use, new_literals
+from arboretum_decision_tables.kernels_ahead import Literals, bound_ahead, fill_bits, in_use, new_literals
 from arboretum_decision_tables.kernels_cubes import DEEPEST, cube_bound, fitting_depth
 from arboretum_decision_tables.kernels_parts import (
     AHEAD,
+    BY_BIN,
     CUBES,
     EASE,
     SLACK,
@@ -51,6 +54,8 @@ NODES, FRAMES, ROWS, TESTS, VISITS = range(5)
 LOW, HIGH, NODE, FIRST, COUNT, CURRENT = range(6)
 """Columns of ``frames``: its rows, its subtable, its tests, and the one that is being searched (all but the first three −1
 before it is opened)."""
+PAIR = np.int64(2)
+"""Outcomes of a two-way test."""
 CUBE_WORK = 64.0
 """Words of cubes looked at per row and feature of a subtable that is opened."""
 
@@ -87,11 +92,11 @@ class Stacks(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is minimised, by whom.
+    """What is minimised, by whom, and memory for the subtable that is looked at.
 
     form : float64[5] as in kernels_values.   setting : float64[10], see kernels_parts.   heuristic : what ranks tests, −1 for
-    none.   vector, heap : scratch, float64[classes].   bins, pair, tail : scratch, parts of the bins of a feature, of the outcomes of a test, of
-    all later bins.
+    none.   vector, heap, totals : float64[classes].   bins, pair, tail : parts of the bins of a feature, of the outcomes of a
+    test, of all later bins.   room : its literals.   most : float64[rows, DEEPEST + 1], for its cubes.
     """
 
     table: Table
@@ -101,9 +106,20 @@ class Task(NamedTuple):
     heuristic: int
     vector: np.ndarray
     heap: np.ndarray
+    totals: np.ndarray
     bins: Parts
     pair: Parts
     tail: Parts
+    room: Literals
+    most: np.ndarray
+
+
+def task_of(table: Table, form: np.ndarray, setting: np.ndarray) -> Task:
+    """The task but for the memory of subtables."""
+    classes, widest, rows = int(table.label.max()) + 1, max(2, int(table.n_bins.max())), len(table.label)
+    parts = (new_parts(slots, classes) for slots in (widest, 2, widest + 2))
+    room = new_literals(table, 64 * ((rows + 63) // 64) if setting[AHEAD] else 0, classes)
+    return Task(table, form, setting, None, -1, *np.zeros((3, classes)), *parts, room, np.zeros((len(room.kind), DEEPEST + 1)))
 
 
 @jit(inline=True, borrow=True)
@@ -218,10 +234,10 @@ def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
     best, best_test, before, touched = np.inf, np.int64(-1), len(tail.tally) - 1, bins.touched
     pair.touched[0], pair.touched[1] = 0, 1
     for f in range(table.codes.shape[0]):
-        seen = fill_parts(table, f, 0, True, rows, low, high, bins)
+        seen = fill_parts(table, f, BY_BIN, rows, low, high, bins)
         first = first_test[f]
         if seen > 1 and family[f] == MULTIWAY:
-            weighed = weigh_test(task, f, 0, seen, bins, mass, low, high, rows, ahead)
+            weighed = weigh_test(task, f, INSIDE, seen, bins, mass, low, high, rows, ahead)
             put_test(task, at, weighed, first, whole, stacks)
             at += 1
             if weighed[1] < best:
@@ -238,21 +254,21 @@ def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
                 c = index = touched[k]
                 if family[f] == THRESHOLDS:
                     join(tail, before, bins, c)
-                    copy_part(pair, 0, tail, before)
-                    copy_part(pair, 1, tail, k + 1)
+                    copy_part(pair, INSIDE, tail, before)
+                    copy_part(pair, OUTSIDE, tail, k + 1)
                     if not table.even[f]:
                         index = cheapest(price, first, c, touched[k + 1])
                 else:
                     if seen == 2 and price[first + touched[1]] < price[first + c]:
                         # both tests divide alike: ask the cheaper, whose outcomes are the other way round
                         c = index = touched[1]
-                        copy_part(pair, 1, bins, touched[0])
+                        copy_part(pair, OUTSIDE, bins, touched[0])
                     else:
-                        copy_part(pair, 1, tail, before)
-                        join(pair, 1, tail, k + 1)
-                    copy_part(pair, 0, bins, c)
+                        copy_part(pair, OUTSIDE, tail, before)
+                        join(pair, OUTSIDE, tail, k + 1)
+                    copy_part(pair, INSIDE, bins, c)
                     join(tail, before, bins, c)
-                weighed = weigh_test(task, f, index, 2, pair, mass, low, high, rows, ahead)
+                weighed = weigh_test(task, f, index, PAIR, pair, mass, low, high, rows, ahead)
                 put_test(task, at, weighed, first + index, whole, stacks)
                 at += 1
                 if weighed[1] < best:
@@ -278,22 +294,16 @@ def keep_best(first, end, width, stacks):
 
 
 @jit
-def search_tests(table, form, setting, width, heuristic, unwind, limit, stacks, memory):
+def search_tests(task, width, unwind, limit, stacks):
     """Search until the root is left (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED).
 
-    form, setting, heuristic : see :class:`Task`.   unwind : open nothing any more, take what is known up to the root.
+    unwind : open nothing any more, take what is known up to the root.
     """
+    table, form, setting, heuristic, bins = task.table, task.form, task.setting, task.heuristic, task.bins
     family, first_test, price, weight, group = table.family, table.first_test, table.price, table.weight, table.group
     state, frames, budget, rows, test, floor, _ = stacks
-    slots, low, _, up, best, wide = memory
-    classes = max(1, table.label.max() + 1)
-    widest = max(2, table.n_bins.max())
-    bins, vector, totals = new_parts(widest, classes), np.zeros(classes), np.zeros(classes)
-    pair, tail = new_parts(2, classes), new_parts(widest + 2, classes)
-    task = Task(table, form, setting, memory, heuristic, vector, np.zeros(classes), bins, pair, tail)
-    ahead_of = setting[AHEAD] > 0.0
-    nowhere = new_literals(table, 64 * ((len(table.label) + 63) // 64) if ahead_of else 0, classes)
-    most = np.zeros((len(nowhere.kind), DEEPEST + 1))
+    slots, low, _, up, best, wide = task.memory
+    nowhere = task.room
     done = 0
     while state[FRAMES] > 0:
         d = state[FRAMES] - 1
@@ -314,13 +324,13 @@ def search_tests(table, form, setting, width, heuristic, unwind, limit, stacks, 
             if unwind:
                 leave(state, frame)
                 continue
-            whole = disorder_of(rows, a, b, group, weight, mass, heuristic, totals) if heuristic >= 0 else 0.0
-            looks = ahead_of and width == 0 and b - a > 3
+            whole = disorder_of(rows, a, b, group, weight, mass, heuristic, task.totals) if heuristic >= 0 else 0.0
+            looks = setting[AHEAD] > 0.0 and width == 0 and b - a > 3
             ahead = in_use(nowhere, fill_bits(table, rows, a, b, nowhere) if looks else 0)
             if looks and b - a >= setting[CUBES] and not wide[node] and (form[MAX] or form[PER_MASS] > 0.0):
                 depth = fitting_depth(ahead.base[-1], ahead.words, CUBE_WORK * (b - a) * len(family))
                 if depth > 0:
-                    low[node] = max(low[node], cube_bound(b - a, depth, family, ahead, form, setting, most))
+                    low[node] = max(low[node], cube_bound(b - a, depth, family, ahead, form, setting, task.most))
             frame[FIRST] = state[TESTS]
             end, found, found_test = open_subtable(task, mass, whole, a, b, ahead, frame[FIRST], stacks)
             if found < up[node]:
@@ -335,7 +345,7 @@ def search_tests(table, form, setting, width, heuristic, unwind, limit, stacks, 
             at = frame[FIRST] + frame[CURRENT]
             f = np.searchsorted(first_test, test[at], side="right") - 1
             index = test[at] - first_test[f]
-            seen = fill_parts(table, f, index, family[f] == MULTIWAY, rows, a, b, bins)
+            seen = fill_parts(table, f, BY_BIN if family[f] == MULTIWAY else index, rows, a, b, bins)
             done += b - a
             own = own_cost(form, mass, price[test[at]])
             least = greatest = form[LEAF] if form[MAX] else 0.0
@@ -378,7 +388,7 @@ def search_tests(table, form, setting, width, heuristic, unwind, limit, stacks, 
             frame[CURRENT] = chosen - first
             continue
         f = np.searchsorted(first_test, test[chosen], side="right") - 1
-        push_part(table, f, test[chosen] - first_test[f], part, (part_one, part_two), part_low, until - others, stacks, memory)
+        push_part(table, f, test[chosen] - first_test[f], part, (part_one, part_two), part_low, until - others, stacks, task.memory)
     return FINISHED
 
 

@@ -29,8 +29,7 @@ class ZeroError:
         """
         complexity = problem.parts.complexity
         if complexity is None:
-            msg = "objective zero_error needs a complexity; add complexity=NAME (arboretum plugins lists them)"
-            raise CapabilityError(msg)
+            raise CapabilityError("objective zero_error needs a complexity; add complexity=NAME (arboretum plugins lists them)")
         return value_of(complexity, tree) if stops_lawfully(tree, problem) else math.inf
 
 

@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Family, Form, Tree
-from arboretum_decision_tables.bounds import root_bound
 from arboretum_decision_tables.space import FAMILIES, Space
 
 SLICE = 2_000_000
@@ -76,7 +75,7 @@ def search(
 
     Raises nothing when the budget is too small for anything: the greedy tree is always found first.
     """
-    return _Search(space, form, context, ease, ahead, cubes).run(widths)
+    return Search(space, form, ease=ease, ahead=ahead, cubes=cubes).run(context, widths=widths)
 
 
 def load(space: Space, form: Form) -> None:
@@ -88,14 +87,14 @@ def load(space: Space, form: Form) -> None:
     rehash(slots, slots.copy())
 
 
-class _Search:
-    """Owns the arrays of kernels_search and enlarges them."""
+class Search:
+    """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a budget, and goes on where it stopped."""
 
-    def __init__(self, space: Space, form: Form, context: Context, ease: float, ahead: bool, cubes: int) -> None:
+    def __init__(self, space: Space, form: Form, *, ease: float = EASE, ahead: bool = True, cubes: int = CUBES) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_decision_tables import kernels_search as kernels
 
-        self.space, self.kernels, self.context, self.plain_form = space, kernels, context, form
+        self.space, self.kernels, self.context, self.plain_form = space, kernels, Context(), form
         self.table = table = _merged(space)
         multiway = space.family == FAMILIES[Family.multiway]
         arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
@@ -105,6 +104,7 @@ class _Search:
         free, share, few = space.light
         looks = ahead and math.isfinite(free)
         self.setting = np.array([least, arity, free, light, space.slack, ease, looks, cubes, share, few])
+        self.task = kernels.task_of(table, self.form, self.setting)
         self.state = np.zeros(5, np.int64)
         n, tests = len(table.weight), max(1, len(space.price))
         self.arrays = Arrays({
@@ -114,38 +114,42 @@ class _Search:
             "up": np.full(FIRST_NODES, math.inf), "best": np.full(FIRST_NODES, -1, np.int64),
             "wide": np.zeros(FIRST_NODES, np.bool_),
         })  # fmt: skip
-        self.bound, self.stopped = 0.0, ""
+        self.bound, self.stopped, self.width = 0.0, "", 1
         self.budget: int | None = None
 
-    def run(self, widths: bool) -> Found:
-        space = self.space
+    def run(self, context: Context, *, widths: bool = True) -> Found:
+        """Minimise within the context's seconds and bytes; what an earlier run found of subtables is known."""
+        space, start = self.space, time.monotonic()
+        self.context, self.stopped, deadline = context, "", context.deadline
         everything = np.arange(space.n_objects)
         if space.is_leaf(everything) or not (space.codes != space.codes[:, :1]).any():
             return self._found(self.plain_form.leaf, self.plain_form.leaf)
-        self._enter_root()
-        start, deadline = time.monotonic(), self.context.deadline
-        first, *others = self._heuristics()
-        self._narrow(1, first, math.inf)
-        self.budget = self.context.memory_bytes  # there is a tree now
+        others: tuple[int, ...] = ()
+        if self.width == 1:
+            self._enter_root()
+            first, *others = self._heuristics()
+            self._narrow(1, first, math.inf)
+        self.budget = context.memory_bytes  # there is a tree now
         if self.budget is not None and self.arrays.bytes_used() > self.budget:
             self.stopped = "bytes"
         for heuristic in others:
             if not self.stopped:
                 self._narrow(1, heuristic, math.inf)
-        self._list_cubes(min(LONGEST_LIST, CUBE_SHARE * self._left()))
-        left = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+        if self.width == 1:
+            self._list_cubes(min(LONGEST_LIST, CUBE_SHARE * self._left()))
+            self.width = 2
+        left = self._left()
         quick = min(1.0, 0.1 * left)
         solved = not self.stopped and self._wide(time.monotonic() + quick)
-        width = 2
         until = time.monotonic() + 0.5 * (left - quick) if left < math.inf else math.inf
         while widths and not solved and not self.stopped:
             limit = until if until < math.inf else time.monotonic() + 2.0 * (time.monotonic() - start)
             limit = min(limit, until)
-            ended = self._narrow(width, self._heuristics()[0], limit)
-            if not ended or width >= len(space.price) or time.monotonic() >= until:
+            ended = self._narrow(self.width, self._heuristics()[0], limit)
+            if not ended or self.width >= len(space.price) or time.monotonic() >= until:
                 break
-            width += max(1, width // 2)
-            solved = self._wide(time.monotonic() + (min(1.0, 0.05 * left) if left < math.inf else 1.0 * width))
+            self.width += max(1, self.width // 2)
+            solved = self._wide(time.monotonic() + (min(1.0, 0.05 * left) if left < math.inf else 1.0 * self.width))
         if not solved and not self.stopped:
             solved = self._wide(math.inf if deadline is None else deadline)
             if not solved and not self.stopped:
@@ -174,9 +178,17 @@ class _Search:
 
         kernels, arrays = self.kernels, self.arrays
         enter(arrays["slots"], *self.space.words.sum(axis=0, dtype=np.uint64), 0)
-        self.bound = root_bound(self.space, self.plain_form)
+        self.bound = self._bound_by_classes()
         arrays["low"][0] = arrays["other"][0] = self.bound
         self.state[kernels.NODES] = 1
+
+    def _bound_by_classes(self) -> float:
+        """What the class weights of the whole table say; objects that share a leaf with no other are classes."""
+        from arboretum_decision_tables.kernels_parts import part_bound
+
+        table, several = self.table, self.table.group >= 0
+        heavy = np.append(np.bincount(table.group[several], table.weight[several]), table.weight[~several])
+        return float(part_bound(self.space.total_mass, heavy, 0, 0.0, self.form, self.setting, np.zeros(len(heavy))))
 
     def _left(self) -> float:
         """Seconds, at least 0."""
@@ -236,7 +248,7 @@ class _Search:
         kernels, arrays = self.kernels, self.arrays
         stacks = kernels.Stacks(self.state, *(arrays[name] for name in kernels.Stacks._fields[1:]))
         memory = kernels.Memory(arrays["slots"], arrays[low], arrays[other], arrays["up"], arrays["best"], arrays["wide"])
-        return int(kernels.search_tests(self.table, self.form, self.setting, width, heuristic, unwind, SLICE, stacks, memory))
+        return int(kernels.search_tests(self.task._replace(memory=memory, heuristic=heuristic), width, unwind, SLICE, stacks))
 
     def _enlarge(self) -> bool:
         """Make room for one more subtable; False when that exceeds the budget in bytes."""

@@ -11,7 +11,6 @@ import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, param, shape_of, unknown, value_of
-from arboretum_decision_tables.bounds import root_bound
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.space import Space, rehearsal, space_of
 
@@ -57,28 +56,21 @@ class SubtableDP:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's complexity.  Raises CapabilityError, ConfigError or DataError with the way out."""
-        from arboretum_decision_tables.graph import build
-        from arboretum_decision_tables.values import Cost, values
+        return self.begin(problem).go_on(context)
+
+    def begin(self, problem: Problem) -> Attempt:
+        """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
+        from arboretum_decision_tables.graph import Builder
+        from arboretum_decision_tables.values import Cost
 
         objective, complexity = problem.parts.objective, problem.parts.complexity
         if shape_of(objective) is not Shape.complexity:
             msg = "solver subtable_dp minimises a complexity over trees that obey the leaf rule; add objective=zero_error"
             raise CapabilityError(msg)
         if complexity is None:
-            msg = "solver subtable_dp needs a complexity; add complexity=NAME (arboretum plugins lists them)"
-            raise CapabilityError(msg)
+            raise CapabilityError("solver subtable_dp needs a complexity; add complexity=NAME (arboretum plugins lists them)")
         costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
-        space = self._space(problem)
-        context, start, scale = _within_bytes(context), time.monotonic(), costs[0].scale(space)
-        context = attrs.evolve(context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale))
-        graph = build(space, _for_graph(context, costs[:1]), values=len(costs))
-        if not graph.finished:
-            found = _searched(graph, costs[0], context, start)
-            plain = len(costs) == 1 and not self.count and self.enumerate == 1
-            return found if plain else attrs.evolve(found, finished=False)
-        if graph.n_nodes == 0:
-            return self._leaf(graph, costs)
-        return self._optimal(graph, costs, values(graph, costs[:1])[0])
+        return Attempt(self, costs, Builder(self._space(problem), values=len(costs)))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Solve a table of four rows; by branch and bound, too, where a deadline may leave the rest to it."""
@@ -105,10 +97,8 @@ class SubtableDP:
         context, start = _within_bytes(context), time.monotonic()
         graph = build(space, _for_graph(context, costs), values=len(costs))
         if not graph.finished:
-            return [_searched(graph, cost, context, start, len(costs) - i) for i, cost in enumerate(costs)]
+            return [_searched(graph, cost, context, start, costs_left=len(costs) - i) for i, cost in enumerate(costs)]
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
-        if graph.n_nodes == 0:
-            return [plain._leaf(graph, [cost]) for cost in costs]
         return [plain._optimal(graph, [cost], value) for cost, value in zip(costs, values(graph, costs), strict=True)]
 
     def _space(self, problem: Problem) -> Space:
@@ -121,38 +111,29 @@ class SubtableDP:
                 raise ConfigError("solver.then: " + unknown("complexity", name, known))
         return [known[name]() for name in self.then]
 
-    def _leaf(self, graph: Any, costs: list[Any]) -> Solution:
-        """The whole table is a leaf."""
-        from arboretum_decision_tables.trees import optimal_tree
-
-        value = costs[0].complexity.leaf() / costs[0].scale(graph.space)
-        details = {"optimal_trees": "1"} if self.count else {}
-        if len(costs) > 1:
-            details["stages"] = {c.complexity.name: c.complexity.leaf() / c.scale(graph.space) for c in costs}
-        return Solution(optimal_tree(graph), value, value, Status.optimal, 1, details=details)
-
     def _optimal(self, graph: Any, costs: list[Any], value: Any) -> Solution:
         """The minimum is proven: choose among the optimal trees."""
         from arboretum_decision_tables.trees import optimal_tree
         from arboretum_decision_tables.values import assumed, count_trees, decimal, keep_optimal, values
 
         space, cost = graph.space, costs[0]
-        stages, notes = {}, self._notes(graph, costs)
-        kept = graph
+        stages, notes, kept = {}, self._notes(graph, costs), graph
         for stage in costs:
             found = value if stage is cost else values(kept, [stage])[0]
-            notes += assumed(kept, stage, found)
-            stages[stage.complexity.name] = float(found[0]) / stage.scale(space)
-            kept = keep_optimal(kept, stage, found)
+            least = float(found[0]) if kept.n_nodes else stage.complexity.leaf()  # no node: the whole table is a leaf
+            stages[stage.complexity.name] = least / stage.scale(space)
+            if kept.n_nodes:
+                notes += assumed(kept, stage, found)
+                kept = keep_optimal(kept, stage, found)
         details: dict[str, Any] = {"stages": stages} if len(costs) > 1 else {}
-        number = count_trees(kept) if self.count or self.enumerate > 1 else None
+        number = (count_trees(kept) or {0: 1}) if self.count or self.enumerate > 1 else None
         if self.count:
             details["optimal_trees"] = decimal(number[0])
         listed = [optimal_tree(kept, k, number) for k in range(min(self.enumerate, number[0] if number else 1))]
         tree = listed[0]
         reported = value_of(cost.complexity, tree)
         return Solution(
-            tree, reported, min(reported, float(value[0]) / cost.scale(space)), Status.optimal, graph.n_nodes,
+            tree, reported, min(reported, stages[cost.complexity.name]), Status.optimal, max(1, graph.n_nodes),
             notes=tuple(notes), details=details, others=tuple(listed[1:]),
         )  # fmt: skip
 
@@ -170,14 +151,41 @@ class SubtableDP:
         early = [cost.complexity.name for cost in costs[:-1] if not cost.strict]
         if early:
             found.append(f"after {early[0]}, further minima are over the trees all of whose subtrees are optimal for it")
-        if isinstance(graph.index, dict):
-            found.append("the impurity of the leaf rule has no kernel: subtables were listed in plain Python, slowly")
+        if not graph.space.compiled_impurity:
+            found.append("the impurity of the leaf rule has no kernel: every look at it is a call of Python, slowly")
         found += [
             f"complexity {cost.complexity.name} is plain Python and slow; mark its node by complexity_kernel"
             for cost in costs
             if cost.in_python
         ]
         return found
+
+
+@attrs.define(eq=False)
+class Attempt:
+    """A table on its way to be solved: the graph as far as it was built, and what branch and bound knows."""
+
+    solver: SubtableDP
+    costs: list[Any]
+    builder: Any
+    search: Any = None
+
+    def go_on(self, context: Context) -> Solution:
+        """Solve within the budget, from where the call before ended."""
+        from arboretum_decision_tables.search import Search
+        from arboretum_decision_tables.values import values
+
+        solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
+        context, start, scale = _within_bytes(context), time.monotonic(), cost.scale(space)
+        context = attrs.evolve(context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale))
+        graph = self.builder.run(_for_graph(context, costs[:1]))
+        if graph.finished:
+            return solver._optimal(graph, costs, values(graph, costs[:1])[0])
+        if self.search is None and cost.form is not None:
+            self.search = Search(space, cost.form)
+        found = _searched(graph, cost, context, start, self.search)
+        plain = len(costs) == 1 and not solver.count and solver.enumerate == 1
+        return found if plain else attrs.evolve(found, finished=False)
 
 
 def _within_bytes(context: Context) -> Context:
@@ -200,14 +208,14 @@ def _for_graph(context: Context, costs: Sequence[Any]) -> Context:
     return attrs.evolve(context, deadline=deadline, memory_bytes=context.memory_bytes // 2)
 
 
-def _searched(graph: Any, cost: Any, context: Context, start: float, costs_left: int = 1) -> Solution:
+def _searched(graph: Any, cost: Any, context: Context, start: float, walk: Any = None, costs_left: int = 1) -> Solution:
     """The graph did not fit: branch and bound with what is left, shared by the complexities that are left.
 
-    start : when the graph was begun.
+    start : when the graph was begun.   walk : a search to go on with.
     """
-    from arboretum_decision_tables.search import load, search
+    from arboretum_decision_tables.search import Search, load
 
-    if cost.form is None or isinstance(graph.index, dict):
+    if cost.form is None:
         return _unfinished(graph, cost, context)
     space = graph.space
     if context.deadline is None:
@@ -215,7 +223,7 @@ def _searched(graph: Any, cost: Any, context: Context, start: float, costs_left:
     now = time.monotonic()
     seconds = max(LEAST_SECONDS, now - start) if context.deadline is None else max(0.0, context.deadline - now) / costs_left
     until = now + seconds
-    found = search(space, cost.form, attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2))
+    found = (walk or Search(space, cost.form)).run(attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2))
     tree = found.tree()
     value = value_of(cost.complexity, tree)
     if found.solved:
@@ -246,8 +254,6 @@ def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
     known = values(graph, [cost])[0]
     notes = assumed(graph, cost, known)
     bound = float(values(graph, [cost], bound=True)[0][0])
-    if cost.form is not None:
-        bound = max(bound, root_bound(space, cost.form))
     tree = best_known_tree(graph, cost, known)
     value = value_of(cost.complexity, tree)
     bound = min(value, bound / cost.scale(space))

@@ -96,13 +96,14 @@ class Space:
     def table(self) -> Any:
         """What kernels read: a ``kernels_table.Table``."""
         from arboretum.kernels.function_pointers import impurity_address
-        from arboretum_decision_tables.kernels_table import Table
+        from arboretum_decision_tables.kernels_table import Table, in_python
 
-        rule = self.rule_array
+        rule, address = self.rule_array, 0
+        if not np.isnan(rule[2]):
+            address = impurity_address(self.impurity.kernel) if self.compiled_impurity else in_python(self.impurity.value)[0]
         return Table(
             self.codes, self.family, self.n_bins, self.first_test, self.price, self.even, self.label, self.label,
-            self.label.astype(np.int64), self.weight, self.counted, self.words, rule,
-            0 if np.isnan(rule[2]) else impurity_address(self.impurity.kernel),
+            self.label.astype(np.int64), self.weight, self.counted, self.words, rule, address,
         )  # fmt: skip
 
     def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
@@ -142,11 +143,10 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
     count = np.bincount(inverse, objects.count, len(index)).astype(np.int64)
     inconsistent = _inconsistent(codes)
     if inconsistent and refuse_inconsistent:
-        msg = (
+        raise DataError(
             f"{inconsistent} objects have the same values as objects of another class; "
             "choose solver.inconsistent=majority, or give the table columns that tell them apart"
         )
-        raise DataError(msg)
     features, offset = objects.features, objects.test_offset
     from arboretum.kernels.solving.fingerprints import random_words
 
@@ -181,15 +181,13 @@ def _check(objects: Encoded, prices: Prices) -> None:
         msg = f"solver subtable_dp needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot"
         raise CapabilityError(msg)
     if objects.n_objects == 0:
-        msg = "no object to learn from; does the split leave any training row?"
-        raise DataError(msg)
+        raise DataError("no object to learn from; does the split leave any training row?")
     for f, feature in enumerate(objects.features):
         if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
-            msg = (
+            raise CapabilityError(
                 f"solver subtable_dp needs an outcome of every test for every object, but column {feature.column!r} has "
                 "missing values; use encoder.missing=category (or drop_rows)"
             )
-            raise CapabilityError(msg)
     if not prices.fixed:
         msg = "solver subtable_dp knows one price per test, and here it depends on the path or the outcome; choose cost=table"
         raise CapabilityError(msg)
@@ -197,11 +195,10 @@ def _check(objects: Encoded, prices: Prices) -> None:
         columns = [feature.column for feature in objects.features if feature.n_tests]
         several = [f.column for f in objects.features if f.n_tests > 1 or columns.count(f.column) > 1]
         if several:
-            msg = (
+            raise CapabilityError(
                 f"solver subtable_dp knows prices of tests, but column {several[0]!r} is paid once for several tests; "
                 "use encoder=multiway, or a cost that is paid per test (cost=table)"
             )
-            raise CapabilityError(msg)
 
 
 def _distinct(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

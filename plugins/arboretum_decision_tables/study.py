@@ -63,11 +63,10 @@ class Study:
             raise VerificationError(f"verification failed: greedy tree {name} has a leaf of two decisions")
         if (greedy < least).any():
             tree, cost = np.argwhere(greedy < least)[0]
-            msg = (
+            raise VerificationError(
                 f"verification failed: greedy tree {ALGORITHMS[tree]} has {list(COSTS)[cost]} = {greedy[tree, cost]:g}, "
                 f"less than the minimum {least[cost]:g}"
             )
-            raise VerificationError(msg)
         return Studied(least, greedy)
 
     def witness(self, codes: np.ndarray, label: np.ndarray, minima: np.ndarray) -> None:
@@ -92,8 +91,7 @@ class Study:
         )  # fmt: skip
         reached = measures[range(5), [bulk.MEASURES.index(name) for name in MINIMA]]
         if (verdict != SOUND).any() or wrong.any() or (reached != minima).any():
-            msg = f"verification failed: trees that should cost {minima.tolist()} cost {reached.tolist()}"
-            raise VerificationError(msg)
+            raise VerificationError(f"verification failed: trees that should cost {minima.tolist()} cost {reached.tolist()}")
 
 
 @lru_cache(maxsize=2)

@@ -9,18 +9,42 @@ multiway test, where this cannot happen.
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from arboretum_decision_tables.graph import Bundle, Rows
-from arboretum_decision_tables.graph import bundles_of_set as bundles_of
-from arboretum_decision_tables.graph import parts_of_set as parts_of
 from arboretum_decision_tables.space import Space
 
+Rows = frozenset
+Bundle = tuple[int, dict[int, Rows]]
+"""Global index of a test, outcome → objects."""
 Sketch = None | tuple[int, dict[int, Any]]
+
+
+def parts_of(space: Space, rows: Rows, test: int) -> dict[int, Rows]:
+    """Outcome → the objects that have it, those of the lowest number first."""
+    listed = sorted(rows)
+    found: dict[int, list[int]] = {}
+    for row, outcome in zip(listed, space.outcome(np.array(listed), test).tolist(), strict=True):
+        found.setdefault(outcome, []).append(row)
+    return {outcome: frozenset(part) for outcome, part in found.items()}
+
+
+def bundles_of(space: Space, rows: Rows) -> list[Bundle]:
+    """All tests that divide a subtable, in the order of features and tests."""
+    found: list[Bundle] = []
+    bounds = [*space.first_test.tolist(), len(space.price)]
+    for low, high in itertools.pairwise(bounds):
+        alike: dict[frozenset[Rows], list[Bundle]] = {}
+        for test in range(low, high):
+            parts = parts_of(space, rows, test)
+            if len(parts) > 1:
+                alike.setdefault(frozenset(parts.values()), []).append((test, parts))
+        found += [min(group, key=lambda bundle: space.price[bundle[0]]) for group in alike.values()]
+    return found
 
 
 def is_leaf(space: Space, rows: Rows) -> bool:
@@ -130,3 +154,25 @@ def is_optimal_throughout(space: Space, complexity: Any, sketch: Sketch, value: 
         return all(holds(below, parts[k]) for k, below in part[1].items())
 
     return holds(sketch, whole)
+
+
+def capped(weights: list[float], free: float) -> list[float]:
+    """The weights above ``free``, and the rest in portions of ``free``."""
+    heavy, rest = [w for w in weights if w > free], sum(w for w in weights if w <= free)
+    while rest > free > 0.0:
+        heavy.append(free)
+        rest -= free
+    return [*heavy, rest] if rest > 1e-9 * free else heavy
+
+
+def huffman_length(weights: list[float], arity: int) -> float:
+    """Σ weight × length of the best prefix code of ``arity`` letters."""
+    heap = sorted(weights)
+    while len(heap) > 1 and (len(heap) - 1) % (arity - 1):
+        heapq.heappush(heap, 0.0)  # Huffman merges full groups; words of no weight fill the first
+    total = 0.0
+    while len(heap) > 1:
+        merged = sum(heapq.heappop(heap) for _ in range(min(arity, len(heap))))
+        total += merged
+        heapq.heappush(heap, merged)
+    return total

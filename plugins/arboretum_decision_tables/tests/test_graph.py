@@ -182,7 +182,7 @@ def test_a_graph_that_ran_out_of_seconds_can_be_gone_on_with(monkeypatch):
     looks = iter(range(10**6))
     monkeypatch.setattr(graphs.time, "monotonic", lambda: float(next(looks)))
     space = space_of(random_problem(3, 90, 6))
-    whole, builder = graphs.build(space), graphs.Builder(space, False, 1)
+    whole, builder = graphs.build(space), graphs.Builder(space)
     sizes = []
     while not sizes or not graph.finished:
         graph = builder.run(Context(deadline=next(looks) + 5.0))

@@ -134,7 +134,7 @@ def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
         return  # of leaves by an impurity nothing is known
     if slow.is_leaf(space, whole) or not slow.bundles_of(space, whole) or complexity.FORM.combine == "sum" and not complexity.FORM.per_mass:
         return
-    walk = searching._Search(space, complexity.FORM, Context(), 0.0, True, 2)
+    walk = searching.Search(space, complexity.FORM, ease=0.0, cubes=2)
     bound = cube_bound_of_all(walk.table, walk.form, walk.setting, depth)
     assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + TOLERANCE)
 
@@ -144,7 +144,7 @@ def test_cubes_of_parity_give_its_depth():
     codes = np.array(list(np.ndindex(2, 2, 2, 2)))
     space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
     for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
-        walk = searching._Search(space, complexity.FORM, Context(), 0.0, True, 2)
+        walk = searching.Search(space, complexity.FORM, ease=0.0, cubes=2)
         from arboretum_decision_tables.kernels_cubes import cube_bound_of_all
 
         assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(least, rel=TOLERANCE)

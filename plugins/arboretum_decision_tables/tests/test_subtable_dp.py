@@ -22,9 +22,8 @@ from arboretum.testing.suites.growing import verify_solution
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables import search as searching
-from arboretum_decision_tables.bounds import capped, huffman_length, root_bound
 from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes
-from arboretum_decision_tables.kernels_parts import cap
+from arboretum_decision_tables.kernels_parts import cap, huffman
 from arboretum_decision_tables.objective import ZeroError
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.solver import Inconsistent, SubtableDP
@@ -314,24 +313,36 @@ def _signatures() -> dict[str, int]:
 @given(problems(max_rows=8), st.sampled_from([cls() for cls in COMPLEXITIES]))
 def test_the_bound_by_class_weights_alone_is_a_bound(problem, complexity):
     space = space_of(problem)
-    best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
-    assert root_bound(space, complexity.form()) <= best * (1 + 1e-12)
+    whole = frozenset(range(space.n_objects))
+    if slow.is_leaf(space, whole) or not slow.bundles_of(space, whole):
+        return  # a leaf is not searched
+    bound = searching.Search(space, complexity.form(), ease=0.0, cubes=2)._bound_by_classes()
+    assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + 1e-12)
 
 
 def test_leaves_below_a_weight_are_majorised_by_portions_of_it():
-    assert capped([5.0, 1.0, 1.0, 0.5], 0.0) == [5.0, 1.0, 1.0, 0.5]
-    assert capped([5.0, 1.0, 1.0, 0.5], 1.0) == [5.0, 1.0, 1.0, 0.5]
-    assert capped([5.0, 1.0, 1.0, 0.5], 2.0) == [5.0, 2.0, 0.5]
-    assert capped([5.0, 4.0], 9.0) == [9.0]
+    assert slow.capped([5.0, 1.0, 1.0, 0.5], 0.0) == [5.0, 1.0, 1.0, 0.5]
+    assert slow.capped([5.0, 1.0, 1.0, 0.5], 1.0) == [5.0, 1.0, 1.0, 0.5]
+    assert slow.capped([5.0, 1.0, 1.0, 0.5], 2.0) == [5.0, 2.0, 0.5]
+    assert slow.capped([5.0, 4.0], 9.0) == [9.0]
     heap = np.array([0.5, 1.0, 1.0, 5.0])
     assert cap(heap, 4, 2.0) == 3 and heap[:3].tolist() == [0.5, 2.0, 5.0]
 
 
 def test_huffman_knows_the_textbook():
-    assert huffman_length([1.0], 2) == 0
-    assert huffman_length([1, 1, 2, 4], 2) == 14
-    assert huffman_length([1, 1, 1, 1], 3) == 6
-    assert huffman_length([5, 5, 5], 3) == 15
+    assert slow.huffman_length([1.0], 2) == 0
+    assert slow.huffman_length([1, 1, 2, 4], 2) == 14
+    assert slow.huffman_length([1, 1, 1, 1], 3) == 6
+    assert slow.huffman_length([5, 5, 5], 3) == 15
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([0.5, 1.0, 2.0, 2.25, 7.0]), min_size=1, max_size=9), st.integers(2, 4), st.sampled_from([0.0, 1.0, 2.0]))
+def test_the_kernels_find_the_portions_and_the_code_that_are_found_slowly(weights, arity, free):
+    heap, expected = np.sort(weights), slow.capped(weights, free)
+    n = cap(heap, len(heap), free)
+    assert heap[:n].tolist() == sorted(expected)
+    assert huffman(heap, n, arity) == pytest.approx(slow.huffman_length(expected, arity), rel=1e-12)
 
 
 def test_progress_is_told_in_subtables(monkeypatch):
@@ -350,6 +361,22 @@ def test_the_objective_forbids_leaves_that_the_rule_forbids():
     tree = SubtableDP().solve(loose, Context()).tree
     assert ZeroError().value(tree, loose) == tree.depth_of.max()
     assert ZeroError().value(tree, problem) == np.inf
+
+
+def test_an_attempt_goes_on_where_its_budget_ended(monkeypatch):
+    monkeypatch.setattr(searching, "SLICE", 0)
+    clock = iter(range(10**9))
+    monkeypatch.setattr(searching.time, "monotonic", lambda: next(clock) * 1.0)
+    problem = asked(random_problem(5, 90, 6), AverageDepth())
+    attempt, found, expanded = SubtableDP().begin(problem), [], []
+    while not found or not found[-1].finished:
+        found.append(attempt.go_on(Context(deadline=next(clock) + 400.0, memory_bytes=800_000)))
+        expanded.append(found[-1].subproblems)
+    assert len(found) > 2 and expanded == sorted(expanded), "nothing is done again"
+    best = SubtableDP().solve(problem, Context())
+    assert found[-1].value == best.value and found[-1].status is Status.optimal
+    for earlier, later in itertools.pairwise(found):
+        assert earlier.lower_bound <= later.lower_bound <= best.value <= later.value <= earlier.value
 
 
 def test_without_a_budget_the_graph_still_takes_no_more_than_the_default_bytes(monkeypatch):

@@ -10,6 +10,8 @@ import numpy as np
 from arboretum.kernels.jit import jit
 
 MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
+INSIDE, OUTSIDE = np.int64(0), np.int64(1)
+"""Outcomes of a two-way test.  A plain 0 has a type of its own, for which numba would compile a kernel anew."""
 NOBODY, MIXED = -1, -2
 """Class of no rows, and of rows of several classes."""
 
@@ -30,8 +32,8 @@ def goes(family, code, index, outcome):
     if family == MULTIWAY:
         return code == outcome
     if family == THRESHOLDS:
-        return (code <= index) == (outcome == 0)
-    return (code == index) == (outcome == 0)
+        return (code <= index) == (outcome == INSIDE)
+    return (code == index) == (outcome == INSIDE)
 
 
 @jit(inline=True, borrow=True)
