@@ -24,8 +24,7 @@ def _column_prices(objects: Encoded, prices: dict[str, float], default: float) -
         if name not in names:
             raise DataError("cost.prices: " + unknown("column", name, names))
         if not 0 <= price < np.inf:
-            msg = f"cost.prices[{name}] must be a finite number ≥ 0; got {price!r}"
-            raise DataError(msg)
+            raise DataError(f"cost.prices[{name}] must be a finite number ≥ 0; got {price!r}")
     used = {f.column for f in (*objects.features, *objects.raw_features)}
     return {name: float(prices.get(name, default)) for name in used}
 
@@ -73,8 +72,7 @@ class RandomIntegers:
 
     def __attrs_post_init__(self) -> None:
         if self.high < self.low:
-            msg = f"cost.high must be ≥ cost.low; got high {self.high}, low {self.low}"
-            raise ValueError(msg)
+            raise ValueError(f"cost.high must be ≥ cost.low; got high {self.high}, low {self.low}")
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
         generator = np.random.Generator(np.random.PCG64([seed, 0xC057]))

@@ -58,8 +58,7 @@ class Exact:
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         if problem.parts.solver is None:
-            msg = "method exact needs a solver; add solver=NAME (arboretum plugins lists them)"
-            raise ConfigError(msg)
+            raise ConfigError("method exact needs a solver; add solver=NAME (arboretum plugins lists them)")
         return problem.parts.solver.solve(problem, context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:

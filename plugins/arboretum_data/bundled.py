@@ -25,8 +25,7 @@ DIABETES_COLUMNS = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6
 def _path(file: str) -> Path:
     spec = find_spec("sklearn")
     if spec is None or spec.origin is None:
-        msg = f"the bundled data set needs scikit-learn's file {file}; install scikit-learn"
-        raise DataError(msg)
+        raise DataError(f"the bundled data set needs scikit-learn's file {file}; install scikit-learn")
     path = Path(spec.origin).parent / "datasets" / "data" / file
     if not path.exists():
         msg = f"the installed scikit-learn does not hold {file}; set ARBORETUM_DATA to a folder that holds the data set"

@@ -66,8 +66,7 @@ class FileDataset:
         del seed
         for field in ("path", "target"):
             if not getattr(self, field):
-                msg = f"dataset.{field} is missing; say dataset=file dataset.path=FILE dataset.target=COLUMN"
-                raise ConfigError(msg)
+                raise ConfigError(f"dataset.{field} is missing; say dataset=file dataset.path=FILE dataset.target=COLUMN")
         path = Path(self.path).expanduser()
         schema = Schema(
             self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, self.sign
@@ -83,8 +82,7 @@ class FileDataset:
     def cells(self, path: Path) -> list[Cells]:
         """The raw columns, by the reader that the file's ending asks for."""
         if path.is_dir():
-            msg = f"{path}: is a folder, not a file"
-            raise DataError(msg)
+            raise DataError(f"{path}: is a folder, not a file")
         endings = [ending.lower() for ending in path.suffixes]
         last = next((ending for ending in reversed(endings) if ending != ".gz"), "")
         if last in (".parquet", ".pq"):
@@ -105,8 +103,7 @@ class FileDataset:
         separator = None if self.separator is None else SEPARATOR_WORDS.get(self.separator, self.separator)
         if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
             words = ", ".join(SEPARATOR_WORDS)
-            msg = f"dataset.separator must be one character, or one of {words}; got {self.separator!r}"
-            raise ConfigError(msg)
+            raise ConfigError(f"dataset.separator must be one character, or one of {words}; got {self.separator!r}")
         return separator
 
     def rows(self, path: Path, columns: Sequence[ColumnSpec]) -> dict[str, np.ndarray]:
@@ -139,8 +136,7 @@ def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
     bad = next(v for v in cells.values if parse_numbers((v,)) is None)
     row = int(np.argmax(cells.codes == cells.values.index(bad))) + 1
     hint = "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
-    msg = f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{hint}"
-    raise DataError(msg)
+    raise DataError(f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{hint}")
 
 
 def without_words(cells: Cells, words: Container[str], categories: Container[str]) -> Cells:

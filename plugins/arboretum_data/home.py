@@ -58,8 +58,7 @@ def manifest_entry(home: Path, name: str) -> Mapping[str, Any]:
         entries = json.loads(path.read_text(encoding="utf-8"))["datasets"]
         return next((entry for entry in entries if entry["name"] == name), {})
     except (ValueError, KeyError, TypeError) as error:
-        msg = f"{path}: not a manifest ({type(error).__name__}: {error})"
-        raise DataError(msg) from error
+        raise DataError(f"{path}: not a manifest ({type(error).__name__}: {error})") from error
 
 
 def manifest_schema(entry: Mapping[str, Any], extra_orders: Mapping[str, tuple[str, ...]] | None = None) -> Schema:

@@ -83,14 +83,12 @@ def canonical(name: str) -> Table:
     if name in LOCAL:
         return check_content(LOCAL[name](), entry, "the bundled copy")
     if entry is None:
-        msg = f"data set {name!r} is no longer in the data home {home}"
-        raise DataError(msg)
+        raise DataError(f"data set {name!r} is no longer in the data home {home}")
     if entry.openml is None or entry.unfetched:
-        msg = (
+        raise DataError(
             f"data set {name!r} is not in the data home {home} and is not fetched ({entry.unfetched}); "
             f"put {name}{SUFFIX} there or point ARBORETUM_DATA to a folder that has it"
         )
-        raise DataError(msg)
     from arboretum_data.openml import fetch_named
 
     return fetch_named(entry, home)
@@ -101,11 +99,10 @@ def check_content(table: Table, entry: Entry | None, where: str) -> Table:
     if entry is not None:
         found = table.sha256()
         if found != entry.sha256:
-            msg = (
+            raise DataError(
                 f"data set {entry.name!r}: {where} holds another content ({table.n_rows} rows, checksum {found[:12]}; "
                 f"expected {entry.rows} rows, {entry.sha256[:12]}); read it with dataset=file, or rename it"
             )
-            raise DataError(msg)
     return table
 
 

@@ -64,11 +64,9 @@ class OpenMLDataset:
         """Fetch or read from the cache.  Raises ConfigError unless exactly one of id and data_name is given."""
         del seed
         if (self.id is None) == (self.data_name is None):
-            msg = "dataset=openml needs dataset.id=NUMBER or dataset.data_name=NAME, and not both"
-            raise ConfigError(msg)
+            raise ConfigError("dataset=openml needs dataset.id=NUMBER or dataset.data_name=NAME, and not both")
         if self.id is not None and self.version is not None:
-            msg = "dataset.version belongs to dataset.data_name; a number is one version"
-            raise ConfigError(msg)
+            raise ConfigError("dataset.version belongs to dataset.data_name; a number is one version")
         asked = {"data_id": self.id} if self.id is not None else {"name": self.data_name, "version": self.version}
         fetched = fetch({k: v for k, v in asked.items() if v is not None}, data_home(), self.target)
         kinds = {**dict.fromkeys(fetched.nominal, "categorical"), **self.kinds}
@@ -105,12 +103,10 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named
                 delay=0.1,
             )
     except HTTPError as error:
-        msg = f"OpenML does not give {what}: it answers {error.code} {error.reason}; {way_out}"
-        raise DataError(msg) from error
+        raise DataError(f"OpenML does not give {what}: it answers {error.code} {error.reason}; {way_out}") from error
     except OSError as error:  # no route, no name server, time out, HTTP status
         reason = getattr(error, "reason", error)
-        msg = f"OpenML cannot be reached for {what} ({reason}); {way_out}"
-        raise DataError(msg) from error
+        raise DataError(f"OpenML cannot be reached for {what} ({reason}); {way_out}") from error
     except Exception as error:  # the client and its parsers raise a dozen unrelated families
         fresh = _cached(folder) - known
         for file in fresh:  # an answer that cannot be understood must not be asked again from the cache
@@ -119,8 +115,7 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named
         if isinstance(error, KeyError | TypeError | AttributeError | IndexError):
             reason = f"its answer has another form than expected ({type(error).__name__}: {reason})"
         old = "" if fresh or not known else f"; if the copy in {folder / 'openml'} is damaged, delete it"
-        msg = f"OpenML does not give {what}: {reason or type(error).__name__}{old}"
-        raise DataError(msg) from error
+        raise DataError(f"OpenML does not give {what}: {reason or type(error).__name__}{old}") from error
     notes = tuple(str(w.message) for w in caught if "OpenML" in str(w.message) or "inactive" in str(w.message))
     return _cells_of(bunch, what, notes)
 
@@ -148,15 +143,13 @@ def writable(home: Path) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
             if os.access(folder, os.W_OK):
                 return folder
-    msg = f"neither {home} nor {user_cache()} can be written; set ARBORETUM_DATA to a folder of yours"
-    raise DataError(msg)
+    raise DataError(f"neither {home} nor {user_cache()} can be written; set ARBORETUM_DATA to a folder of yours")
 
 
 def _cells_of(bunch: Any, what: str, notes: tuple[str, ...]) -> Fetched:
     names = list(bunch.target_names or ())
     if len(names) != 1:
-        msg = f"OpenML {what} has {len(names)} targets; name one with dataset.target=COLUMN"
-        raise DataError(msg)
+        raise DataError(f"OpenML {what} has {len(names)} targets; name one with dataset.target=COLUMN")
     if bunch.frame is None:  # sparse
         dense = bunch.data.toarray()
         cells = [Cells(n, numbers=dense[:, i].astype(np.float64)) for i, n in enumerate(bunch.feature_names)]
@@ -193,8 +186,7 @@ def fetch_named(entry: Entry, home: Path) -> Table:
     try:
         fetched = fetch({"data_id": entry.openml}, home, named=entry.name)
     except DataError as error:
-        msg = f"data set {entry.name!r} is not in the data home {home}, and {error}"
-        raise DataError(msg) from error
+        raise DataError(f"data set {entry.name!r} is not in the data home {home}, and {error}") from error
     shape = f"{fetched.cells[0].n_rows} rows, {len(fetched.cells) - 1} columns"
     try:
         table = adapt(fetched, entry, canonical_form(entry.name))
@@ -202,11 +194,10 @@ def fetch_named(entry: Entry, home: Path) -> Table:
     except DataError as error:
         problem = str(error)
     if problem:
-        msg = (
+        raise DataError(
             f"OpenML {entry.openml} ({shape}) is not the canonical {entry.name!r} ({entry.rows} rows): {problem}; "
             f"take it as it is with dataset=openml dataset.id={entry.openml}, or put {entry.name}{SUFFIX} into {home}"
         )
-        raise DataError(msg)
     return table
 
 
@@ -254,8 +245,7 @@ def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
 def match_columns(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The canonical name of each column: by name (letters and digits only), else by position."""
     if len(found) != len(wanted):
-        msg = f"it has {len(found)} columns instead of {len(wanted)}"
-        raise DataError(msg)
+        raise DataError(f"it has {len(found)} columns instead of {len(wanted)}")
     plain = {_plain(name): name for name in wanted}
     keys = [_plain(name) for name in found]
     return [plain[k] for k in keys] if set(keys) == set(plain) and len(plain) == len(wanted) else list(wanted)
@@ -272,6 +262,5 @@ def rename_classes(target: Cells, form: Mapping[str, Any]) -> Cells:
         return target
     found = np.bincount(target.codes[target.codes >= 0], minlength=len(target.values)).tolist()
     if sorted(found) != sorted(counts) or len(set(counts)) != len(counts):
-        msg = f"its classes {', '.join(target.values[:5])} do not match {', '.join(wanted[:5])} by name or by size"
-        raise DataError(msg)
+        raise DataError(f"its classes {', '.join(target.values[:5])} do not match {', '.join(wanted[:5])} by name or by size")
     return attrs.evolve(target, values=tuple(wanted[counts.index(n)] for n in found))

@@ -16,8 +16,7 @@ def _division(part: np.ndarray, what: str) -> Division:
     """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing teaches."""
     parts = [np.flatnonzero(part == code) for code in range(3)]
     if not len(parts[0]):
-        msg = f"split.{what} leaves no row to learn from; {len(part)} rows are too few for it"
-        raise DataError(msg)
+        raise DataError(f"split.{what} leaves no row to learn from; {len(part)} rows are too few for it")
     return Division(*parts)
 
 
@@ -123,8 +122,7 @@ class Holdout:
 
 def _check_fold(split: KFold | Contiguous, n_folds: int) -> None:
     if split.fold >= n_folds:
-        msg = f"split.fold must be < {n_folds} (folds are counted from 0); got {split.fold}"
-        raise ConfigError(msg)
+        raise ConfigError(f"split.fold must be < {n_folds} (folds are counted from 0); got {split.fold}")
 
 
 @attrs.frozen
@@ -152,8 +150,7 @@ class KFold:
         dealt = self._deal(table, strata, _generator(seed, 1, repeat))
         part = np.where(dealt == fold, 2, 0)
         if not np.any(part == 2):
-            msg = f"split.kfold: fold {self.fold} is empty; {self.folds} folds are too many for this table"
-            raise DataError(msg)
+            raise DataError(f"split.kfold: fold {self.fold} is empty; {self.folds} folds are too many for this table")
         if self.valid:
             rest = np.flatnonzero(part == 0)
             inner = table.take(rest)
@@ -195,8 +192,7 @@ class Contiguous:
         before = _rows_before(table)
         part = np.where(self.folds * before // n == self.fold, 2, 0)
         if not np.any(part == 2):
-            msg = f"split.contiguous: fold {self.fold} is empty; {self.folds} folds are too many for this table"
-            raise DataError(msg)
+            raise DataError(f"split.contiguous: fold {self.fold} is empty; {self.folds} folds are too many for this table")
         n_valid = _rounded(np.count_nonzero(part == 0) * self.valid)
         if n_valid:
             start = np.sort(before[part == 0])[-n_valid]

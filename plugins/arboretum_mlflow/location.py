@@ -52,11 +52,10 @@ def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = N
     scheme, sign, rest = uri.partition(":")
     dialect = scheme.split("+", 1)[0].lower()
     if dialect not in SQL_SCHEMES + SERVER_SCHEMES or (not sign and dialect != "databricks"):
-        msg = (
+        raise TrackerError(
             f"tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got {masked(uri)!r}"
             " (MLflow no longer keeps runs in plain folders)"
         )
-        raise TrackerError(msg)
     database = _sqlite_file(rest, here) if dialect == "sqlite" else None
     if database is not None:
         query = rest.partition("?")[2]

@@ -77,8 +77,7 @@ def check_folder(location: Location) -> None:
     folder = location.database.parent
     try:
         if location.database.is_dir():
-            msg = f"{location.database} is a folder, no database file"
-            raise OSError(msg)
+            raise OSError(f"{location.database} is a folder, no database file")
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(location.sidecar, os.O_RDWR | os.O_CREAT, 0o644)
         os.close(descriptor)

@@ -31,8 +31,7 @@ def serve(location: Location, page: str, host: str, port: int) -> None:
     Raises TrackerError when it cannot start or ends by itself.
     """
     if location.is_server:
-        msg = f"MLflow store {location.shown} is a server already: open {location.shown} in a browser"
-        raise TrackerError(msg)
+        raise TrackerError(f"MLflow store {location.shown} is a server already: open {location.shown} in a browser")
     _check_port(host, port)
     address = f"http://{host}:{port}"
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said, _running(location, host, port, said) as server:
@@ -89,8 +88,7 @@ def _check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            msg = f"cannot serve on {host}:{port} ({reason}); choose another port"
-            raise TrackerError(msg) from error
+            raise TrackerError(f"cannot serve on {host}:{port} ({reason}); choose another port") from error
 
 
 def _wait_until_up(server: subprocess.Popen[str], address: str, said: TextIO) -> None:

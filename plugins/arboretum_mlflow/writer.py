@@ -349,8 +349,7 @@ def _write_texts(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
-            msg = f"artifact name {name!r} leaves the run's folder; {WAY_OUT}"
-            raise TrackerError(msg)
+            raise TrackerError(f"artifact name {name!r} leaves the run's folder; {WAY_OUT}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 

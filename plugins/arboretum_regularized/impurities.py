@@ -109,11 +109,10 @@ def _refuse_dents(name: str, impurity: Any, vectors: np.ndarray, value: np.ndarr
         if chord[i, j] - found[i, j] > slack:
             point = between[i, j]
             where = f"{_shares(point)} = {t:g}·{_shares(vectors[i])} + {1 - t:g}·{_shares(vectors[j])}"
-            msg = (
+            raise ContractError(
                 f"impurity {name}: h must be concave; h{where} is {found[i, j]:.6g}, below the mean {chord[i, j]:.6g} "
                 "of its values there: change h_ℓ"
             )
-            raise ContractError(msg)
 
 
 def _refuse(name: str, rule: str, vectors: np.ndarray, value: np.ndarray, wrong: np.ndarray) -> None:

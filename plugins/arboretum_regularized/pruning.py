@@ -46,11 +46,9 @@ class CostComplexity:
 
     def __attrs_post_init__(self) -> None:
         if not self.grid:
-            msg = "pruner.grid must hold at least one value; got an empty list"
-            raise ValueError(msg)
+            raise ValueError("pruner.grid must hold at least one value; got an empty list")
         if not np.isfinite([*self.grid, 0.0 if self.alpha is None else self.alpha]).all():
-            msg = f"pruner.alpha and pruner.grid must be finite; got {self.alpha!r} and {self.grid!r}"
-            raise ValueError(msg)
+            raise ValueError(f"pruner.alpha and pruner.grid must be finite; got {self.alpha!r} and {self.grid!r}")
 
     @property
     def needs_validation(self) -> bool:

@@ -22,8 +22,7 @@ LAMBDAS = (100.0, 10.0, 1.0, 0.1, 0.01)
 
 def _check_values(values: Sequence[Any]) -> None:
     if not values:
-        msg = "tuner.values must hold at least one value; got an empty list"
-        raise ValueError(msg)
+        raise ValueError("tuner.values must hold at least one value; got an empty list")
 
 
 class _Tuner:

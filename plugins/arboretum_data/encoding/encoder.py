@@ -81,8 +81,7 @@ class TestsEncoder:
                 if not found:
                     notes.append(f"column {column.name!r} is left out: {self.numeric.value} finds no cut")
         if not coded and not raw:
-            msg = f"{table.name}: no usable column is left ({'; '.join(notes[:3]) or 'the table has none'})"
-            raise DataError(msg)
+            raise DataError(f"{table.name}: no usable column is left ({'; '.join(notes[:3]) or 'the table has none'})")
         return self._assemble(table, coded, raw, notes)
 
     # -- one column ----------------------------------------------------------------------------------------------
@@ -167,8 +166,7 @@ def _complete_rows(table: Table, notes: list[str]) -> Table:
     for column in table.columns:
         incomplete |= column.missing
     if incomplete.all():
-        msg = f"{table.name}: encoder.missing=drop_rows leaves no row; each of the {table.n_rows} misses a value"
-        raise DataError(msg)
+        raise DataError(f"{table.name}: encoder.missing=drop_rows leaves no row; each of the {table.n_rows} misses a value")
     if not incomplete.any():
         return table
     notes.append(f"{int(incomplete.sum())} rows with missing values are left out")

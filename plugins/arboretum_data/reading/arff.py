@@ -40,8 +40,7 @@ def read_arff(path: Path, *, encoding: str = "utf-8", missing: Sequence[str] = (
     names = checked_header([a.name for a in attributes], where)
     rows = list(_rows(lines, start, attributes, where))
     if not rows:
-        msg = f"{where}: there are attributes but no row"
-        raise DataError(msg)
+        raise DataError(f"{where}: there are attributes but no row")
     columns = zip(*rows, strict=True)
     return [
         _column(name, attribute, column, missing, where)
@@ -55,8 +54,7 @@ def _column(name: str, attribute: Attribute, column: Sequence[str], missing: Seq
     if attribute.numeric:
         bad = next((value for value in cells.values if parse_numbers((value,)) is None), None)
         if bad is not None:
-            msg = f"{where}: the attribute {name!r} is numeric, but {bad!r} is not a number"
-            raise DataError(msg)
+            raise DataError(f"{where}: the attribute {name!r} is numeric, but {bad!r} is not a number")
     return cells
 
 
@@ -67,33 +65,27 @@ def _header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
         word = stripped[:10].lower()
         if word.startswith("@data"):
             if not attributes:
-                msg = f"{where}: line {number}: @data before any @attribute"
-                raise DataError(msg)
+                raise DataError(f"{where}: line {number}: @data before any @attribute")
             return attributes, number
         if word.startswith("@attribute"):
             found = _ATTRIBUTE.match(stripped)
             if not found:
-                msg = f"{where}: line {number}: not an attribute: {stripped[:60]!r}"
-                raise DataError(msg)
+                raise DataError(f"{where}: line {number}: not an attribute: {stripped[:60]!r}")
             attributes.append(_attribute(_unquote(found[1]), found[2].strip(), f"{where}: line {number}"))
-    msg = f"{where}: there is no @data line; is this an ARFF file?"
-    raise DataError(msg)
+    raise DataError(f"{where}: there is no @data line; is this an ARFF file?")
 
 
 def _attribute(name: str, declared: str, place: str) -> Attribute:
     if declared.startswith("{"):
         if "}" not in declared:
-            msg = f"{place}: the values of the attribute {name!r} end without a closing brace"
-            raise DataError(msg)
+            raise DataError(f"{place}: the values of the attribute {name!r} end without a closing brace")
         values = _split(declared[1 : declared.rindex("}")])
         return Attribute(name, tuple(dict.fromkeys(value for value in values if value not in ("?", ""))))
     word = declared.split()[0].lower()
     if word not in TYPES:
-        msg = f"{place}: {unknown('type', word, TYPES)}"
-        raise DataError(msg)
+        raise DataError(f"{place}: {unknown('type', word, TYPES)}")
     if word == "relational":
-        msg = f"{place}: the attribute {name!r} is relational: a table in each cell, which no test can read"
-        raise DataError(msg)
+        raise DataError(f"{place}: the attribute {name!r} is relational: a table in each cell, which no test can read")
     return Attribute(name, numeric=word in NUMERIC)
 
 
@@ -129,8 +121,7 @@ def _rows(lines: Sequence[str], start: int, attributes: Sequence[Attribute], whe
         else:
             row = stripped.split(",") if plain else _split(stripped)
         if len(row) != len(attributes):
-            msg = f"{where}: line {number} has {len(row)} cells, there are {len(attributes)} attributes"
-            raise DataError(msg)
+            raise DataError(f"{where}: line {number} has {len(row)} cells, there are {len(attributes)} attributes")
         yield row
 
 

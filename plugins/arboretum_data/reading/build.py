@@ -54,8 +54,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     reserved = {schema.target, schema.weight, schema.group, *schema.ignore}
     columns = [build_column(c, schema) for c in cells if c.name not in reserved]
     if not columns:
-        msg = f"{name}: no column is left besides the target {schema.target!r}"
-        raise DataError(msg)
+        raise DataError(f"{name}: no column is left besides the target {schema.target!r}")
     table = Table(
         name,
         tuple(columns),
@@ -90,8 +89,7 @@ def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
     words = [kind.value for kind in ColumnKind]
     for column, kind in schema.kinds.items():
         if kind not in words:
-            msg = f"dataset.kinds.{column}: {unknown('kind', kind, words)}"
-            raise DataError(msg)
+            raise DataError(f"dataset.kinds.{column}: {unknown('kind', kind, words)}")
 
 
 def _short(message: str, limit: int = 400) -> str:
@@ -120,8 +118,7 @@ def build_column(cells: Cells, schema: Schema) -> Column:
         if values is None:
             bad = next(v for v in cells.values if Cells("", (v,), np.zeros(1, np.int32)).as_numbers() is None)
             way = "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
-            msg = f"column {cells.name!r} is to be continuous, but {bad!r} is not a number{way}"
-            raise DataError(msg)
+            raise DataError(f"column {cells.name!r} is to be continuous, but {bad!r} is not a number{way}")
         return Column(cells.name, kind, values, unit=cells.unit)
     text = cells.as_text()
     order = value_order(text, schema)
@@ -151,8 +148,7 @@ def build_target(cells: Cells, schema: Schema) -> Target:
     if target_task(cells, schema) is Task.regression:
         values = cells.as_numbers()
         if values is None:
-            msg = f"dataset.task=regression, but the target {cells.name!r} holds text"
-            raise DataError(msg)
+            raise DataError(f"dataset.task=regression, but the target {cells.name!r} holds text")
         return Target(cells.name, Task.regression, values=values)
     text = cells.as_text()
     order = value_order(text, schema)
@@ -176,8 +172,7 @@ def target_task(cells: Cells, schema: Schema) -> Task:
 def _weights(cells: Cells) -> np.ndarray:
     values = cells.as_numbers()
     if values is None or not np.all(np.isfinite(values) & (values > 0)):
-        msg = f"dataset.weight: column {cells.name!r} must hold a positive number in every row"
-        raise DataError(msg)
+        raise DataError(f"dataset.weight: column {cells.name!r} must hold a positive number in every row")
     return values
 
 
@@ -185,8 +180,7 @@ def _drop_rows_without_target(table: Table) -> Table:
     target = table.target
     missing = target.codes < 0 if target.task is Task.classification else np.isnan(target.values)
     if missing.all():
-        msg = f"{table.name}: the target {target.name!r} is missing in every row"
-        raise DataError(msg)
+        raise DataError(f"{table.name}: the target {target.name!r} is missing in every row")
     if not missing.any():
         return table
     kept = table.take(~missing)
@@ -203,8 +197,7 @@ def check_table(table: Table) -> Table:
     if target.task is Task.regression:
         _check_finite(target.name, target.values)
         if np.all(target.values == target.values[0]):
-            msg = f"{table.name}: the target {target.name!r} is {target.values[0]:g} in every row; nothing to learn"
-            raise DataError(msg)
+            raise DataError(f"{table.name}: the target {target.name!r} is {target.values[0]:g} in every row; nothing to learn")
     elif len(np.unique(target.codes)) < 2:
         msg = f"{table.name}: the target {target.name!r} has one class, {target.classes[target.codes[0]]!r}; need two"
         raise DataError(msg)
@@ -225,8 +218,7 @@ def one_against_rest(table: Table, positive: str) -> Table:
     """
     target = table.target
     if target.task is not Task.classification:
-        msg = f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes"
-        raise DataError(msg)
+        raise DataError(f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes")
     if positive not in target.classes:
         msg = f"dataset.positive: {unknown('class', positive, target.classes)}"
         raise DataError(_short(msg))
@@ -250,8 +242,7 @@ def without_columns(table: Table, ignore: Sequence[str]) -> Table:
             raise DataError(_short(msg))
     kept = [c for c in table.columns if c.name not in set(ignore)]
     if not kept:
-        msg = f"{table.name}: dataset.ignore leaves no column"
-        raise DataError(msg)
+        raise DataError(f"{table.name}: dataset.ignore leaves no column")
     return table.with_columns(kept)
 
 

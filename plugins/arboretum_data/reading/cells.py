@@ -105,7 +105,6 @@ def checked_header(names: Sequence[str], where: str) -> list[str]:
     seen: set[str] = set()
     for name in header:
         if name in seen:
-            msg = f"{where}: column name {name!r} comes twice; rename one of them in the file"
-            raise DataError(msg)
+            raise DataError(f"{where}: column name {name!r} comes twice; rename one of them in the file")
         seen.add(name)
     return header

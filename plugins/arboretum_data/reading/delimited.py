@@ -37,22 +37,18 @@ MISSING_WORDS = ("", "?", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL")
 def read_bytes(path: Path) -> bytes:
     """The content of a file, unpacked when it is gzip; raises DataError naming the file and the cause."""
     if not path.exists():
-        msg = f"{path}: no such file"
-        raise DataError(msg)
+        raise DataError(f"{path}: no such file")
     try:
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
-        msg = f"{path}: cannot be read ({error})"
-        raise DataError(msg) from error
+        raise DataError(f"{path}: cannot be read ({error})") from error
     if not content[:1_000].strip() and not content.strip():
-        msg = f"{path}: the file is empty"
-        raise DataError(msg)
+        raise DataError(f"{path}: the file is empty")
     for mark, what in _OTHER_FORMATS.items():
         if content.startswith(mark):
-            msg = f"{path}: this is {what}"
-            raise DataError(msg)
+            raise DataError(f"{path}: this is {what}")
     return content
 
 
@@ -77,19 +73,16 @@ def decode(content: bytes, encoding: str, where: str) -> str:
         text = content.decode(encoding).removeprefix("\ufeff")
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
-            msg = f"{where}: line {line} holds a NUL byte; is this a binary file, or dataset.encoding=utf-16-le?"
-            raise DataError(msg)
+            raise DataError(f"{where}: line {line} holds a NUL byte; is this a binary file, or dataset.encoding=utf-16-le?")
         return text
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        msg = (
+        raise DataError(
             f"{where}: byte 0x{content[error.start]:02x} in line {line} is not {encoding}; "
             "set dataset.encoding (latin-1 reads any bytes) or convert the file"
-        )
-        raise DataError(msg) from error
+        ) from error
     except LookupError as error:
-        msg = f"dataset.encoding: unknown encoding {encoding!r}; try utf-8 or latin-1"
-        raise DataError(msg) from error
+        raise DataError(f"dataset.encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
 
 
 def sniff_separator(text: str) -> str:
@@ -147,11 +140,9 @@ def parse_delimited(
             else:
                 rows.append(row)
     except csv.Error as error:
-        msg = f"{where}: line {reader.line_num}: {error}"
-        raise DataError(msg) from error
+        raise DataError(f"{where}: line {reader.line_num}: {error}") from error
     if not rows:
-        msg = f"{where}: there is a header but no row"
-        raise DataError(msg)
+        raise DataError(f"{where}: there is a header but no row")
     words = frozenset(missing)
     columns = zip(header, zip(*rows, strict=True), strict=True)
     if spelled is None:

@@ -19,20 +19,17 @@ def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[st
     lists, structures or bytes.
     """
     if not path.exists():
-        msg = f"{path}: no such file"
-        raise DataError(msg)
+        raise DataError(f"{path}: no such file")
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         table = parquet.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
-        msg = f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})"
-        raise DataError(msg) from error
+        raise DataError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from error
     names = checked_header(table.column_names, str(path))
     if not table.num_rows:
-        msg = f"{path}: there are columns but no row"
-        raise DataError(msg)
+        raise DataError(f"{path}: there are columns but no row")
     empty = np.full(table.num_rows, -1, np.int32)
     return [
         Cells(name, (), empty) if name in ignore else arrow_cells(name, table.column(i), missing)
@@ -53,13 +50,11 @@ def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        msg = f"column {name!r} holds {kind}, which no test can read; 'dataset.ignore=[{name}]' leaves it out"
-        raise DataError(msg)
+        raise DataError(f"column {name!r} holds {kind}, which no test can read; 'dataset.ignore=[{name}]' leaves it out")
     try:
         array = column.cast(pa.string()).combine_chunks().dictionary_encode()
     except pa.ArrowException as error:
-        msg = f"column {name!r} holds {kind}, which cannot be read as text ({str(error).splitlines()[0]})"
-        raise DataError(msg) from error
+        raise DataError(f"column {name!r} holds {kind}, which cannot be read as text ({str(error).splitlines()[0]})") from error
     if hasattr(array, "num_chunks"):
         array = array.chunk(0)
     return arrow_text_cells(name, array, missing)
