@@ -9,7 +9,7 @@ means say no as well, or where the other reading says yes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import attrs
@@ -142,17 +142,13 @@ def differ_at_all(found: Results, part: Part, base: str) -> Answer | None:
 
 def behave_alike(found: Results, part: Part, base: str) -> Answer | None:
     """The average rank of every algorithm in C4.5's family is within the critical difference of its counterpart's in CART's."""
-    words, holds = [], True
-    for measure in ("roc_auc", "expected_cost"):
-        both = [_ranks(found, part, one, measure) for one in BASES]
-        if None in both:
-            return None
-        (first, reach), (second, other) = both
-        pairs = zip(first.items(), second.items(), strict=True)
-        gap, one, two = max((abs(a - b), one, two) for (one, a), (two, b) in pairs)
+    words, holds, both = [], True, [_both_ranks(found, part, one) for one in BASES]
+    for measure in both[0]:
+        (first, reach), (second, other) = (ranks[measure] for ranks in both)
+        gap, one, two = max((abs(first[one] - second[two]), one, two) for one, two in zip(first, second, strict=True))
         holds &= gap <= min(reach, other)
         words.append(f"{WORDS[measure][0]}: furthest apart {one} {first[one]:.2f} and {two} {second[two]:.2f}, critical difference {reach:.2f}")
-    return Answer(holds, ", ".join(words))
+    return Answer(holds, ", ".join(words)) if words else None
 
 
 def pruning_helps(found: Results, part: Part, base: str) -> Answer | None:
@@ -175,31 +171,30 @@ def pruning_helps(found: Results, part: Part, base: str) -> Answer | None:
 def near_the_best(found: Results, part: Part, base: str) -> Answer | None:
     """Rank of the pruned enhanced tree minus the best rank, against the critical difference."""
     words, holds, own = [], True, FAMILY[base][-1]
-    for measure in ("roc_auc", "expected_cost"):
-        known = _ranks(found, part, base, measure)
-        if known is None:
-            return None
-        ranks, reach = known
+    for measure, (ranks, reach) in _both_ranks(found, part, base).items():
         best = min(ranks, key=ranks.__getitem__)
         holds &= ranks[own] - ranks[best] <= reach
         first = f"best {called(best, part.prices)} {ranks[best]:.2f}"
         words.append(f"{WORDS[measure][0]}: rank {ranks[own]:.2f}, {first}, critical difference {reach:.2f}")
-    return Answer(bool(holds), ", ".join(words))
+    return Answer(bool(holds), ", ".join(words)) if words else None
 
 
 def above_most(found: Results, part: Part, base: str) -> Answer | None:
     """At least three of base, ASR, IP and BAL are worse by more than the critical difference, in one of the measures."""
     beaten: dict[str, list[str]] = {}
-    for measure in ("roc_auc", "expected_cost"):
-        known = _ranks(found, part, base, measure)
-        if known is None:
-            return None
-        ranks, reach = known
+    both = _both_ranks(found, part, base)
+    for measure, (ranks, reach) in both.items():
         for other in (base, "ASR", "IP", "BAL"):
             if ranks[other] - ranks[FAMILY[base][-1]] > reach:
                 beaten.setdefault(other, []).append("AUC" if measure == "roc_auc" else "cost")
     words = ", ".join(f"{called(name, part.prices)} ({' and '.join(where)})" for name, where in beaten.items())
-    return Answer(len(beaten) >= 3, f"better than {words or 'none'}")
+    return Answer(len(beaten) >= 3, f"better than {words or 'none'}") if both else None
+
+
+def _both_ranks(found: Results, part: Part, base: str) -> dict[str, tuple[Mapping[str, float], float]]:
+    """AUC and expected cost → what :func:`_ranks` says; empty with too few data sets."""
+    both = {measure: _ranks(found, part, base, measure) for measure in ("roc_auc", "expected_cost")}
+    return {} if None in both.values() else both
 
 
 def _ranked_pair(found: Results, part: Part, base: str, one: str, other: str, measure: str) -> tuple[float, float, float] | None:
@@ -231,24 +226,17 @@ def dearer(found: Results, part: Part, base: str) -> Answer | None:
 
 def balance_is_worst(found: Results, part: Part, base: str) -> Answer | None:
     """BAL has the last average rank of its family in both measures."""
-    words, holds = [], True
-    for measure in ("roc_auc", "expected_cost"):
-        known = _ranks(found, part, base, measure)
-        if known is None:
-            return None
-        worst = max(known[0], key=known[0].__getitem__)
-        holds &= worst == "BAL"
-        words.append(f"{WORDS[measure][0]}: last is {worst} {known[0][worst]:.2f}, BAL {known[0]['BAL']:.2f}")
-    return Answer(holds, ", ".join(words))
+    both = {measure: ranks for measure, (ranks, _) in _both_ranks(found, part, base).items()}
+    last = {measure: max(ranks, key=ranks.__getitem__) for measure, ranks in both.items()}
+    words = ", ".join(f"{WORDS[m][0]}: last is {last[m]} {ranks[last[m]]:.2f}, BAL {ranks['BAL']:.2f}" for m, ranks in both.items())
+    return Answer(set(last.values()) == {"BAL"}, words) if both else None
 
 
 def pairs_before_ranking(found: Results, part: Part, base: str) -> Answer | None:
     """IP has the better average rank in both measures."""
-    pairs = {m: _ranked_pair(found, part, base, "IP", "ASR", m) for m in ("roc_auc", "expected_cost")}
-    if None in pairs.values():
-        return None
-    words = ", ".join(f"{WORDS[m][0]}: IP {pair[0]:.2f}, ASR {pair[1]:.2f}" for m, pair in pairs.items())
-    return Answer(all(pair[0] < pair[1] for pair in pairs.values()), words)
+    both = {measure: ranks for measure, (ranks, _) in _both_ranks(found, part, base).items()}
+    words = ", ".join(f"{WORDS[m][0]}: IP {ranks['IP']:.2f}, ASR {ranks['ASR']:.2f}" for m, ranks in both.items())
+    return Answer(all(ranks["IP"] < ranks["ASR"] for ranks in both.values()), words) if both else None
 
 
 def like_balance(found: Results, part: Part, base: str) -> Answer | None:
@@ -273,18 +261,21 @@ def _pairs(found: Results, part: Part, one: str, other: str, measure: str) -> di
     return {name: (a, b) for name, (a, b) in both.items() if not np.isnan([a, b]).any()}
 
 
-def _whole(pairs: Mapping[str, Any]) -> bool:
+def _largest(values: Mapping[str, float], holds: Callable[[float], bool], what: str, told: Callable[[float], str], whole: bool) -> Answer | None:
+    """Whether the largest value is as large as that; the first three in words.   whole : of all the twenty data sets."""
+    top = sorted(values, key=values.__getitem__)[::-1][:3]
+    words = what + ", ".join(f"{name} {told(values[name])}" for name in top)
+    return Answer(holds(values[top[0]]), words, whole) if top else None
+
+
+def _whole(pairs: Collection[str]) -> bool:
     return len(pairs) == len(published().datasets)
 
 
 def twice_as_dear(found: Results, part: Part, base: str) -> Answer | None:
     """Somewhere the ratio of expected costs is at least 1.8."""
-    pairs = _pairs(found, part, f"p{base}", FAMILY[base][1], "expected_cost")
-    ratios = {name: a / b for name, (a, b) in pairs.items()}
-    if not ratios:
-        return None
-    top = sorted(ratios, key=ratios.__getitem__)[::-1][:3]
-    return Answer(ratios[top[0]] >= 1.8, "ratios " + ", ".join(f"{name} {ratios[name]:.2f}" for name in top), _whole(pairs))
+    ratios = {name: a / b for name, (a, b) in _pairs(found, part, f"p{base}", FAMILY[base][1], "expected_cost").items()}
+    return _largest(ratios, lambda ratio: ratio >= 1.8, "ratios ", "{:.2f}".format, _whole(ratios))
 
 
 def pruning_changes_less(found: Results, part: Part, base: str) -> Answer | None:
@@ -300,12 +291,8 @@ def pruning_changes_less(found: Results, part: Part, base: str) -> Answer | None
 
 def pairs_behind(found: Results, part: Part, base: str) -> Answer | None:
     """Somewhere IP's AUC is more than a tenth below ECART's."""
-    pairs = _pairs(found, part, "IP", FAMILY[base][1], "roc_auc")
-    short = {name: (b - a) / b for name, (a, b) in pairs.items()}
-    if not short:
-        return None
-    top = sorted(short, key=short.__getitem__)[::-1][:3]
-    return Answer(short[top[0]] > 0.1, ", ".join(f"{name} {100 * short[name]:.1f} %" for name in top), _whole(pairs))
+    short = {name: (b - a) / b for name, (a, b) in _pairs(found, part, "IP", FAMILY[base][1], "roc_auc").items()}
+    return _largest(short, lambda share: share > 0.1, "", lambda share: f"{100 * share:.1f} %", _whole(short))
 
 
 def rarely_homogeneous(found: Results, part: Part, base: str) -> Answer | None:
@@ -388,11 +375,7 @@ def up_to_ninety(found: Results, part: Part, base: str) -> Answer | None:
         for name, (a, b) in costs.items():
             if name in areas and areas[name][0] >= areas[name][1] - SIMILAR:
                 saved[name] = max(saved.get(name, 0.0), 1.0 - a / b)
-    if not saved:
-        return None
-    top = sorted(saved, key=saved.__getitem__)[::-1][:3]
-    words = ", ".join(f"{name} {100 * saved[name]:.0f} %" for name in top)
-    return Answer(saved[top[0]] >= 0.85, f"largest savings {words}", len(found.datasets(part)) == len(published().datasets))
+    return _largest(saved, lambda share: share >= 0.85, "largest savings ", lambda share: f"{100 * share:.0f} %", _whole(found.datasets(part)))
 
 
 OF_MEANS = (near_the_best, above_most, pruned_plain_near_enhanced, twice_as_dear, balance_is_worst, pairs_before_ranking, pairs_behind,

@@ -6,6 +6,7 @@ coverages of one run mean their disjunction, 1 − Π (1 − f).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
@@ -35,6 +36,18 @@ class _Coverage:
         return self.prepare(objects).covered_many(objects, rows, np.array([0, len(rows)]))
 
 
+@attrs.frozen(eq=False)
+class AtRoot(_Coverage):
+    """A coverage on the objects of one table.   function : its ``at_root``.   known : what that wants to know of the root."""
+
+    function: Callable[..., np.ndarray]
+    known: Any
+
+    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+        return self.function(self.known, objects, rows, start)
+
+
 @attrs.frozen
 class Probability(_Coverage):
     """The share of the weight that a test has told apart from the object, truncated at θ (f^p).
@@ -50,7 +63,7 @@ class Probability(_Coverage):
     )
     normalise: bool = param(True, "weights that do not sum to 1 are divided by their sum; false: they are refused")
 
-    def prepare(self, objects: Encoded) -> ProbabilityAtRoot:
+    def prepare(self, objects: Encoded) -> AtRoot:
         """The same function with the root's weight at hand.
 
         Raises DataError where ``normalise`` is false and the training rows' own weights do not sum to 1 (within 1e-9).
@@ -59,21 +72,13 @@ class Probability(_Coverage):
         if not self.normalise and objects.table.weights is not None and abs(total - 1.0) > _SUM:
             msg = f"the weights of the training rows sum to {total:.12g} and not to 1; choose coverage.probability.normalise=true"
             raise DataError(msg)
-        return ProbabilityAtRoot(self.theta, total)
+        return AtRoot(self.at_root, total)
 
-
-@attrs.frozen
-class ProbabilityAtRoot(_Coverage):
-    """f^p of the objects of one table.   total : weight of all objects."""
-
-    theta: float
-    total: float
-
-    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+    def at_root(self, total: float, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)].   total : weight of all objects."""
         weight, size = objects.weight[rows], np.diff(start)
-        share = np.repeat(np.add.reduceat(weight, start[:-1]) / self.total, size)
-        target = np.maximum(weight / self.total, self.theta)
+        share = np.repeat(np.add.reduceat(weight, start[:-1]) / total, size)
+        target = np.maximum(weight / total, self.theta)
         apart = (share > self.theta * (1.0 + LeafRule.ROUNDING)) & np.repeat(size > 1, size)  # θ is meant as by the leaf rule
         left = np.divide(np.maximum(share - target, 0.0), 1.0 - target, out=np.zeros(len(rows)), where=apart)
         return 1.0 - np.minimum(left, 1.0)
@@ -89,23 +94,15 @@ class UnlikePairs(_Coverage):
 
     name: ClassVar[str] = "pairs"
 
-    def prepare(self, objects: Encoded) -> UnlikePairsAtRoot:
+    def prepare(self, objects: Encoded) -> AtRoot:
         """The same function with φ(X) at hand."""
-        return UnlikePairsAtRoot(pairs_of(objects.label, objects.n_classes))
+        return AtRoot(self.at_root, pairs_of(objects.label, objects.n_classes))
 
-
-@attrs.frozen
-class UnlikePairsAtRoot(_Coverage):
-    """f^φ of the objects of one table.   pairs : φ(X)."""
-
-    pairs: int
-
-    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+    def at_root(self, pairs: int, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)].   pairs : φ(X)."""
         n = _by_class(objects, rows, start)
         here = (n.sum(axis=1) ** 2 - (n * n).sum(axis=1)) // 2
-        found = (self.pairs - here) / self.pairs if self.pairs else np.ones(len(n))
-        return np.repeat(found, np.diff(start))
+        return np.repeat((pairs - here) / pairs if pairs else np.ones(len(n)), np.diff(start))
 
 
 @attrs.frozen
@@ -119,22 +116,15 @@ class OthersExcluded(_Coverage):
     name: ClassVar[str] = "excluded"
     paper: ClassVar[str] = "Zhang & Gionis 2023, appendix A"
 
-    def prepare(self, objects: Encoded) -> OthersExcludedAtRoot:
+    def prepare(self, objects: Encoded) -> AtRoot:
         """The same function with the g_i(X) at hand."""
-        return OthersExcludedAtRoot(others_of(objects.label, objects.n_classes))
+        return AtRoot(self.at_root, others_of(objects.label, objects.n_classes))
 
-
-@attrs.frozen(eq=False)
-class OthersExcludedAtRoot(_Coverage):
-    """The function on the objects of one table.   others : int64[classes], objects of another class than that."""
-
-    others: np.ndarray
-
-    def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+    def at_root(self, all_others: np.ndarray, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """float64[len(rows)].   all_others : int64[classes], objects of another class than that."""
         n, label, size = _by_class(objects, rows, start), objects.label[rows], np.diff(start)
         others = n.sum(axis=1)[:, None] - n
-        here, there = others[np.repeat(np.arange(len(size)), size), label], self.others[label]
+        here, there = others[np.repeat(np.arange(len(size)), size), label], all_others[label]
         return np.where(there > 0, (there - here) / np.maximum(there, 1), 1.0)
 
 

@@ -80,48 +80,32 @@ def check(impurity: Any, n_classes: int = 3, steps: int = 12) -> None:
     shares, or not concave (on the segment between two of the vectors tried).
     """
     name = getattr(impurity, "name", type(impurity).__name__)
-    vectors = np.array(
-        [v for v in itertools.product(range(steps + 1), repeat=n_classes) if sum(v) == steps], dtype=np.float64
-    )
-    vectors /= steps
-    value = np.asarray(impurity.value(vectors), dtype=np.float64)
-    if not np.isfinite(value).all():
-        raise ContractError(_broken(name, "finite", vectors[~np.isfinite(value)][0], value[~np.isfinite(value)][0]))
+    tried = [v for v in itertools.product(range(steps + 1), repeat=n_classes) if sum(v) == steps]
+    vectors = np.array(tried, np.float64) / steps
+    value = np.asarray(impurity.value(vectors), np.float64)
+
+    def demand(rule: str, wrong: np.ndarray) -> None:
+        for at in np.flatnonzero(wrong)[:1]:
+            raise ContractError(f"impurity {name}: h must be {rule}; h{_shares(vectors[at])} is {value[at]:.6g}: change h_ℓ")
+
+    demand("finite", ~np.isfinite(value))
     slack = TOLERANCE * max(1.0, float(np.abs(value).max()))
-    pure = vectors.max(axis=1) == 1.0
-    _refuse(name, "0 on a pure set", vectors, value, pure & (np.abs(value) > slack))
+    demand("0 on a pure set", (vectors.max(axis=1) == 1.0) & (np.abs(value) > slack))
     for order in itertools.permutations(range(n_classes)):
         turned = np.asarray(impurity.value(vectors[:, order]))
-        _refuse(name, f"the same for the classes in the order {order}", vectors, value, np.abs(turned - value) > slack)
-    uniform = np.full(n_classes, 1.0 / n_classes)
-    top = float(impurity.value(uniform))
-    _refuse(name, f"at most its value of the uniform shares ({top:.6g})", vectors, value, value > top + slack)
-    _refuse_dents(name, impurity, vectors, value, slack)
-
-
-def _refuse_dents(name: str, impurity: Any, vectors: np.ndarray, value: np.ndarray, slack: float) -> None:
-    """Concave: no point between two vectors lies below their chord."""
-    for t in (0.5, 0.25):
-        between = t * vectors[:, None] + (1 - t) * vectors[None, :]
-        chord = t * value[:, None] + (1 - t) * value[None, :]
+        demand(f"the same for the classes in the order {order}", np.abs(turned - value) > slack)
+    top = float(impurity.value(np.full(n_classes, 1.0 / n_classes)))
+    demand(f"at most its value of the uniform shares ({top:.6g})", value > top + slack)
+    for t in (0.5, 0.25):  # concave: no point between two vectors lies below their chord
+        between, chord = (t * x[:, None] + (1 - t) * x[None, :] for x in (vectors, value))
         found = np.asarray(impurity.value(between))
         i, j = np.unravel_index(int(np.argmax(chord - found)), chord.shape)
         if chord[i, j] - found[i, j] > slack:
-            point = between[i, j]
-            where = f"{_shares(point)} = {t:g}·{_shares(vectors[i])} + {1 - t:g}·{_shares(vectors[j])}"
+            where = f"{_shares(between[i, j])} = {t:g}·{_shares(vectors[i])} + {1 - t:g}·{_shares(vectors[j])}"
             raise ContractError(
                 f"impurity {name}: h must be concave; h{where} is {found[i, j]:.6g}, below the mean {chord[i, j]:.6g} "
                 "of its values there: change h_ℓ"
             )
-
-
-def _refuse(name: str, rule: str, vectors: np.ndarray, value: np.ndarray, wrong: np.ndarray) -> None:
-    if wrong.any():
-        raise ContractError(_broken(name, rule, vectors[wrong][0], float(value[wrong][0])))
-
-
-def _broken(name: str, rule: str, shares: np.ndarray, value: float) -> str:
-    return f"impurity {name}: h must be {rule}; h{_shares(shares)} is {value:.6g}: change h_ℓ"
 
 
 def _shares(shares: np.ndarray) -> str:

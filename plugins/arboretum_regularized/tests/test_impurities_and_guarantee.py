@@ -217,4 +217,4 @@ def test_weights_that_do_not_sum_to_1_are_normalised_with_a_note_or_refused():
     assert strict.covered(two_classes(raw / 3, labels), rows) == pytest.approx(expected)
     equal = attrs.evolve(two_classes(raw, labels), weight=np.ones(4))
     equal = attrs.evolve(equal, table=attrs.evolve(equal.table, weights=None))
-    assert strict.prepare(equal).total == 4.0
+    assert strict.prepare(equal).known == 4.0
