@@ -88,9 +88,14 @@ def apportion_groups(
 
 
 def _parts(table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    if table.groups is None:
-        return apportion(strata, fractions, draw)
-    return apportion_groups(strata, table.groups, fractions, draw)
+    return apportion(strata, fractions, draw) if table.groups is None else apportion_groups(strata, table.groups, fractions, draw)
+
+
+def _marked(judges: np.ndarray, split: KFold | Contiguous) -> np.ndarray:
+    """2 where a row judges, else 0; raises DataError where none does."""
+    if not judges.any():
+        raise DataError(f"split.{split.name}: fold {split.fold} is empty; {split.folds} folds are too many for this table")
+    return np.where(judges, 2, 0)
 
 
 @attrs.frozen
@@ -148,9 +153,7 @@ class KFold:
         repeat, fold = divmod(self.fold, self.folds)
         strata = _strata(table, self.stratify)
         dealt = self._deal(table, strata, _generator(seed, 1, repeat))
-        part = np.where(dealt == fold, 2, 0)
-        if not np.any(part == 2):
-            raise DataError(f"split.kfold: fold {self.fold} is empty; {self.folds} folds are too many for this table")
+        part = _marked(dealt == fold, self)
         if self.valid:
             rest = np.flatnonzero(part == 0)
             inner = table.take(rest)
@@ -188,11 +191,8 @@ class Contiguous:
     def divide(self, table: Table, seed: int) -> Division:
         """The fold's stretch judges; groups stay whole and stand where their first row stands."""
         del seed
-        n = table.n_rows
         before = _rows_before(table)
-        part = np.where(self.folds * before // n == self.fold, 2, 0)
-        if not np.any(part == 2):
-            raise DataError(f"split.contiguous: fold {self.fold} is empty; {self.folds} folds are too many for this table")
+        part = _marked(self.folds * before // table.n_rows == self.fold, self)
         n_valid = _rounded(np.count_nonzero(part == 0) * self.valid)
         if n_valid:
             start = np.sort(before[part == 0])[-n_valid]

@@ -168,15 +168,10 @@ def code_categories(
     codes, has_missing = _bins_of_values(column, present, missing_bin)
     categories = tuple(column.categories[i] for i in present)
     n_bins = len(present) + missing_bin
-    if tests is Categorical.multiway:
-        feature = CategoryFeature(
-            column.name, position, Family.multiway, n_bins, has_missing, categories, missing_bin
-        )
-        return [Coded(feature, codes)]
-    if tests is Categorical.drop_last or n_bins == 2:
+    if tests is not Categorical.multiway and (tests is Categorical.drop_last or n_bins == 2):
         return _single_tests(column, position, codes, categories, n_bins, has_missing, missing_bin)
-    feature = CategoryFeature(column.name, position, Family.equals, n_bins, has_missing, categories, missing_bin)
-    return [Coded(feature, codes)]
+    family = Family.multiway if tests is Categorical.multiway else Family.equals
+    return [Coded(CategoryFeature(column.name, position, family, n_bins, has_missing, categories, missing_bin), codes)]
 
 
 def _bins_of_values(column: Column, present: np.ndarray, missing_bin: bool) -> tuple[np.ndarray, bool]:
@@ -203,15 +198,9 @@ def code_ordinal(column: Column, position: int, present: np.ndarray, *, missing_
     """Codes of an ordinal column whose tests are thresholds on its order."""
     codes, has_missing = _bins_of_values(column, present, missing_bin)
     feature = OrdinalFeature(
-        column.name,
-        position,
-        Family.thresholds,
-        len(present) + missing_bin,
-        has_missing,
-        column.categories,
-        tuple(present.tolist()),
-        missing_bin,
-    )
+        column.name, position, Family.thresholds, len(present) + missing_bin, has_missing, column.categories,
+        tuple(present.tolist()), missing_bin,
+    )  # fmt: skip
     return [Coded(feature, codes)]
 
 

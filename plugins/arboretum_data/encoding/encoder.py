@@ -127,7 +127,9 @@ class TestsEncoder:
     # -- the whole -----------------------------------------------------------------------------------------------
 
     def _assemble(self, table: Table, coded: list[Coded], raw: list, notes: list[str]) -> Encoded:
-        codes, values = _code_matrix(coded, table.n_rows), _raw_matrix(raw, table.n_rows)
+        codes = _matrix([c.codes for c in coded], table.n_rows, coding.code_type(*(c.feature for c in coded)))
+        narrowest = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64  # float32 where every column is
+        values = _matrix([values for _, values in raw], table.n_rows, narrowest)
         classes = table.task is Task.classification
         label = table.target.codes if classes else None
         y = None if classes else table.target.values
@@ -181,20 +183,11 @@ def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
     return RawOrdinal(column.name, position, categories=column.categories), values.astype(np.float32)
 
 
-def _code_matrix(coded: list[Coded], n_rows: int) -> np.ndarray:
-    """uint8, uint16 or uint32[n_rows, n_features], a feature's codes next to each other in memory."""
-    matrix = np.empty((n_rows, len(coded)), coding.code_type(*(c.feature for c in coded)), order="F")
-    for index, column in enumerate(coded):
-        matrix[:, index] = column.codes
-    return matrix
-
-
-def _raw_matrix(raw: list[tuple[RawFeature, np.ndarray]], n_rows: int) -> np.ndarray:
-    """float32 or float64[n_rows, n_raw]; float32 only where every column is."""
-    dtype = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64
-    matrix = np.empty((n_rows, len(raw)), dtype, order="F")
-    for index, (_, values) in enumerate(raw):
-        matrix[:, index] = values
+def _matrix(columns: list[np.ndarray], n_rows: int, dtype: type) -> np.ndarray:
+    """The columns side by side, the values of each next to each other in memory."""
+    matrix = np.empty((n_rows, len(columns)), dtype, order="F")
+    for index, column in enumerate(columns):
+        matrix[:, index] = column
     return matrix
 
 

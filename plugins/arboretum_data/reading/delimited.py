@@ -236,7 +236,7 @@ def _arrow_cells(
     for name in header:
         column = table.column(name)
         if name not in numeric:
-            found.append(_from_dictionary(name, column, missing))
+            found.append(arrow_text_cells(name, column.unify_dictionaries().combine_chunks(), missing))
             continue
         values = column.to_numpy()
         if np.count_nonzero(np.isnan(values)) != column.null_count:
@@ -245,16 +245,8 @@ def _arrow_cells(
     return found
 
 
-def _from_dictionary(name: str, column, missing: Sequence[str]) -> Cells:
-    """Cells of a dictionary-encoded pyarrow column."""
-    array = column.unify_dictionaries().combine_chunks()
-    if hasattr(array, "num_chunks"):
-        array = array.chunk(0)
-    return arrow_text_cells(name, array, missing)
-
-
 def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
-    """Cells of a pyarrow dictionary array of strings.
+    """Cells of a pyarrow dictionary array of strings, or a column of one such chunk.
 
     A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a loop over them
     takes a second per million.  It falls back to the loop where stripping makes two spellings equal.
@@ -262,6 +254,7 @@ def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
     import pyarrow as pa
     from pyarrow import compute
 
+    array = array.chunk(0) if hasattr(array, "num_chunks") else array
     codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     spellings = array.dictionary
     if len(spellings) < MANY_SPELLINGS or not compute.utf8_trim_whitespace(spellings).equals(spellings):

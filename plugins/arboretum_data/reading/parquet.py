@@ -55,6 +55,4 @@ def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
         array = column.cast(pa.string()).combine_chunks().dictionary_encode()
     except pa.ArrowException as error:
         raise DataError(f"column {name!r} holds {kind}, which cannot be read as text ({str(error).splitlines()[0]})") from error
-    if hasattr(array, "num_chunks"):
-        array = array.chunk(0)
     return arrow_text_cells(name, array, missing)
