@@ -29,7 +29,7 @@ class Location:
 
     uri: str
     shown: str
-    database: Path | None
+    database: Path | None = attrs.field(converter=attrs.converters.optional(Path))
     artifacts: str
 
     @property
@@ -61,7 +61,8 @@ def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = N
         query = rest.partition("?")[2]
         uri = f"sqlite:///{database}" + (f"?{query}" if query else "")
     place = _artifacts(artifacts, database, here, dialect in SERVER_SCHEMES)
-    return Location(uri, masked(uri), database, f"{place}/{_folder_name(experiment)}" if place else "")
+    folder = re.sub(r"[^\w.-]+", "_", experiment).strip("._") or "experiment"
+    return Location(uri, masked(uri), database, f"{place}/{folder}" if place else "")
 
 
 def _sqlite_file(rest: str, here: Path) -> Path:
@@ -78,7 +79,3 @@ def _artifacts(chosen: str, database: Path | None, here: Path, is_server: bool) 
     if is_server:
         return ""
     return ((database.parent if database else here) / ARTIFACTS_FOLDER).absolute().as_uri()
-
-
-def _folder_name(experiment: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", experiment).strip("._") or "experiment"

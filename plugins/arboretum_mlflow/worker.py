@@ -116,24 +116,16 @@ def main() -> None:
     silence()
     gc.disable()  # see Worker.writer
     first = json.loads(sys.stdin.readline())
-    location = Location(**{**first["location"], "database": _path(first["location"]["database"])})
-    worker = Worker(location, first["experiment"], first["seconds"])
+    worker = Worker(Location(**first["location"]), first["experiment"], first["seconds"])
     for line in sys.stdin:
         answers.write(json.dumps(reply(worker, line)) + "\n")
         answers.flush()
     os._exit(0)  # nothing is open but read-only connections; MLflow's own teardown takes a while
 
 
-def _path(text: str | None) -> Any:
-    from pathlib import Path
-
-    return None if text is None else Path(text)
-
-
 def first_line(location: Location, experiment: str, seconds: float) -> str:
     """The line that tells a new process which store it holds."""
-    fields = {**attrs.asdict(location), "database": None if location.database is None else str(location.database)}
-    return json.dumps({"location": fields, "experiment": experiment, "seconds": seconds})
+    return json.dumps({"location": attrs.asdict(location), "experiment": experiment, "seconds": seconds}, default=str)
 
 
 if __name__ == "__main__":

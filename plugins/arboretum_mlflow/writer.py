@@ -141,7 +141,7 @@ class Writer:
             return run.info.run_id
         if run is not None:
             return self._write(run, entry)
-        experiment, tags = self.experiment_id, {**entry["tags"], **_key_tag(entry)}
+        experiment, tags = self.experiment_id, entry["tags"] | ({"arboretum.key": entry["key"]} if entry["key"] else {})
         with self._one_transaction():
             return self._write(self.client.create_run(experiment, entry["start"], tags, entry["name"]), entry)
 
@@ -352,7 +352,3 @@ def _write_texts(folder: Path, files: Mapping[str, str]) -> None:
             raise TrackerError(f"artifact name {name!r} leaves the run's folder; {WAY_OUT}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-
-
-def _key_tag(entry: Mapping[str, Any]) -> dict[str, str]:
-    return {"arboretum.key": entry["key"]} if entry["key"] else {}

@@ -65,12 +65,8 @@ class Measured:
             node = int(inner[np.flatnonzero(tree.price[inner] != due)[0]])
             msg = f"verification failed: node {node} reports the price {tree.price[node]:g}, which is not its test's"
             raise VerificationError(msg)
-        self._verify_cost()
-
-    def _verify_cost(self) -> None:
-        """The expected cost by nodes is the weighted mean of what each training object pays on its path."""
-        objects = self.lesson.objects
-        paid = float((self.tree.price_to[self.rest[self.lesson.origin]] * objects.weight).sum() / objects.weight.sum())
+        # the expected cost by nodes is the weighted mean of what each training object pays on its path
+        paid = float((tree.price_to[own] * objects.weight).sum() / objects.weight.sum())
         if abs(self.expected_cost - paid) > 4.0 * objects.n_objects * 2.0**-52 * max(1.0, paid):
             msg = f"verification failed: prices by nodes add up to {self.expected_cost!r}, along the paths to {paid!r}"
             raise VerificationError(msg)

@@ -5,7 +5,6 @@ R(t) = p(t)·h(t): the node's share of the training weight times its impurity.  
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import attrs
@@ -170,31 +169,13 @@ def impurities(tree: Tree, risk: str) -> np.ndarray:
         fits = "variance" if tree.task is Task.regression else "gini, entropy or error"
         msg = f"pruner.risk={risk} does not fit a target of {tree.task.value}; use pruner.risk={fits}, or impurity"
         raise CapabilityError(msg)
-    return RISKS[risk](tree)
-
-
-def _shares(tree: Tree) -> np.ndarray:
+    if risk == "variance":
+        w, wy, wyy = tree.weights.T
+        safe = np.where(w > 0, w, 1.0)
+        return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
     mass = tree.mass[:, None]
-    return np.divide(tree.weights, mass, out=np.zeros_like(tree.weights), where=mass > 0)
-
-
-def _error(tree: Tree) -> np.ndarray:
-    return np.where(tree.mass > 0, 1.0 - _shares(tree).max(axis=1), 0.0)
-
-
-def _gini(tree: Tree) -> np.ndarray:
-    return np.where(tree.mass > 0, 1.0 - (_shares(tree) ** 2).sum(axis=1), 0.0)
-
-
-def _entropy(tree: Tree) -> np.ndarray:
-    p = _shares(tree)
-    return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1) + 0.0
-
-
-def _variance(tree: Tree) -> np.ndarray:
-    w, wy, wyy = tree.weights.T
-    safe = np.where(w > 0, w, 1.0)
-    return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
-
-
-RISKS: Mapping[str, Callable[[Tree], np.ndarray]] = {"error": _error, "gini": _gini, "entropy": _entropy, "variance": _variance}
+    p = np.divide(tree.weights, mass, out=np.zeros_like(tree.weights), where=mass > 0)
+    if risk == "entropy":
+        return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1) + 0.0
+    alike = p.max(axis=1) if risk == "error" else (p**2).sum(axis=1)
+    return np.where(tree.mass > 0, 1.0 - alike, 0.0)

@@ -6,7 +6,7 @@ Values are compared by ROC AUC (macro one-vs-rest; accuracy where the validation
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
@@ -20,11 +20,6 @@ Trial = tuple[dict[str, Any], float]
 LAMBDAS = (100.0, 10.0, 1.0, 0.1, 0.01)
 
 
-def _check_values(values: Sequence[Any]) -> None:
-    if not values:
-        raise ValueError("tuner.values must hold at least one value; got an empty list")
-
-
 class _Tuner:
     """What both tuners share: trying a value, and telling of it."""
 
@@ -36,7 +31,8 @@ class _Tuner:
     values: tuple[Any, ...]
 
     def __attrs_post_init__(self) -> None:
-        _check_values(self.values)
+        if not self.values:
+            raise ValueError("tuner.values must hold at least one value; got an empty list")
 
     def _trials(self, fit: Fit, score: ValidationScore) -> Any:
         """Yield (values, score, solution), the score being NaN where a budget left no tree."""
