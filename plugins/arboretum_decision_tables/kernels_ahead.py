@@ -14,7 +14,7 @@ import numpy as np
 from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS
-from arboretum_decision_tables.kernels_parts import FEW, LEAST, LIGHT, SHARE
+from arboretum_decision_tables.kernels_part_bounds import FEW, LEAST, LIGHT, SHARE
 from arboretum_decision_tables.kernels_table import Table
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 

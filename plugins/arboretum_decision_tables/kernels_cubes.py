@@ -21,7 +21,7 @@ from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import MULTIWAY
 from arboretum_decision_tables.kernels_ahead import NONE, ONE, fill_bits, new_literals, weight_if_light
-from arboretum_decision_tables.kernels_parts import ARITY, FEW, FREE, LEAST, LIGHT, SHARE
+from arboretum_decision_tables.kernels_part_bounds import ARITY, FEW, FREE, LEAST, LIGHT, SHARE
 from arboretum_decision_tables.kernels_table import Table
 from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 

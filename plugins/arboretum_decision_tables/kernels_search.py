@@ -32,7 +32,7 @@ from arboretum.kernels.solving.rows import (
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_decision_tables.kernels_ahead import Literals, bound_ahead, fill_bits, in_use, new_literals
 from arboretum_decision_tables.kernels_cubes import DEEPEST, cube_bound, fitting_depth
-from arboretum_decision_tables.kernels_parts import (
+from arboretum_decision_tables.kernels_part_bounds import (
     AHEAD,
     BY_BIN,
     CUBES,
@@ -94,7 +94,7 @@ class Stacks(NamedTuple):
 class Task(NamedTuple):
     """What is minimised, by whom, and memory for the subtable that is looked at.
 
-    form : float64[5] as in kernels_values.   setting : float64[10], see kernels_parts.   heuristic : what ranks tests, −1 for
+    form : float64[5] as in kernels_values.   setting : float64[10], see kernels_part_bounds.   heuristic : what ranks tests, −1 for
     none.   vector, heap, totals : float64[classes].   bins, pair, tail : parts of the bins of a feature, of the outcomes of a
     test, of all later bins.   room : its literals.   most : float64[rows, DEEPEST + 1], for its cubes.
     """

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit, objmode
 
-from arboretum.kernels.function_pointers import IMPURITY_SIGNATURE, impurity_at
+from arboretum.kernels.function_pointers import impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import goes
 
@@ -66,21 +63,3 @@ def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
     if mass <= table.rule[1]:
         return True
     return not np.isnan(table.rule[2]) and impurity_at(table.impurity)(vector) <= table.rule[2]
-
-
-@lru_cache(maxsize=None)
-def in_python(value: Callable) -> tuple[int, Any]:
-    """Address of an impurity without a kernel, whose calls come back to Python (some 20 µs each), and the code that lies there.
-
-    value : of the component.
-    """
-
-    def impurity(weights):
-        with objmode(found="float64"):
-            found = float(value(weights))
-        return found
-
-    dispatcher = njit(impurity)
-    dispatcher.compile(IMPURITY_SIGNATURE)
-    result = dispatcher.overloads[IMPURITY_SIGNATURE.args]
-    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name), dispatcher

@@ -167,7 +167,7 @@ class Search:
         )  # fmt: skip
 
     def _heuristics(self) -> tuple[int, ...]:
-        from arboretum_decision_tables import kernels_parts as parts
+        from arboretum_decision_tables import kernels_part_bounds as parts
 
         if self.plain_form.combine == "max":
             return parts.PAIRS, parts.WORST_PAIRS, parts.WORST_ENTROPY, parts.ENTROPY
@@ -184,7 +184,7 @@ class Search:
 
     def _bound_by_classes(self) -> float:
         """What the class weights of the whole table say; objects that share a leaf with no other are classes."""
-        from arboretum_decision_tables.kernels_parts import part_bound
+        from arboretum_decision_tables.kernels_part_bounds import part_bound
 
         table, several = self.table, self.table.group >= 0
         heavy = np.append(np.bincount(table.group[several], table.weight[several]), table.weight[~several])

@@ -95,12 +95,12 @@ class Space:
 
     def table(self) -> Any:
         """What kernels read: a ``kernels_table.Table``."""
-        from arboretum.kernels.function_pointers import impurity_address
-        from arboretum_decision_tables.kernels_table import Table, in_python
+        from arboretum.kernels.function_pointers import address_in_python, impurity_address
+        from arboretum_decision_tables.kernels_table import Table
 
         rule, address = self.rule_array, 0
         if not np.isnan(rule[2]):
-            address = impurity_address(self.impurity.kernel) if self.compiled_impurity else in_python(self.impurity.value)[0]
+            address = impurity_address(self.impurity.kernel) if self.compiled_impurity else address_in_python(self.impurity.value)
         return Table(
             self.codes, self.family, self.n_bins, self.first_test, self.price, self.even, self.label, self.label,
             self.label.astype(np.int64), self.weight, self.counted, self.words, rule, address,

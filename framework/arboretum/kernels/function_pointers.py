@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 import numba
-from numba import types
+from numba import objmode, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -110,6 +110,24 @@ def prefix_address(kernel: Callable) -> int:
 def complexity_address(kernel: Callable) -> int:
     """Address of a compiled complexity kernel, F of an inner node."""
     return _address(kernel, _COMPLEXITY, COMPLEXITY_SIGNATURE)
+
+
+def address_in_python(value: Callable) -> int:
+    """Address of an impurity that has no kernel: each call comes back to Python, some 20 µs.   value : of the component."""
+    result = _calling_back(value).overloads[IMPURITY_SIGNATURE.args]
+    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
+
+@lru_cache(maxsize=None)
+def _calling_back(value: Callable) -> Any:
+    def impurity(weights):
+        with objmode(found="float64"):
+            found = float(value(weights))
+        return found
+
+    dispatcher = numba.njit(impurity)
+    dispatcher.compile(IMPURITY_SIGNATURE)
+    return dispatcher
 
 
 def undefined_impurity(weights):
