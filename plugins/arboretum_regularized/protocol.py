@@ -11,7 +11,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from arboretum.api import ColumnKind, Encoded, Equals, Family, House, Prices, Table, TestRule
+from arboretum.api import ColumnKind, Encoded, Family, House, Prices, Table, TestRule
 from arboretum_regularized.published import UNIT, published
 
 ENCODER = "onehot_kmeans5"
@@ -140,10 +140,3 @@ def taught(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:
 def price_list(house: House, objects: Encoded, prices: str, seed: int) -> Prices:
     """1 per test, or whole numbers from 1 to 10 drawn for each test on its own."""
     return house.component("cost", "unit" if prices == UNIT else "random").price_list(objects, seed)
-
-
-def columns_of_table_1(data: Coded) -> int:
-    """The number of encoded columns as Table 1 counts them: constant columns count, "is it missing" does not."""
-    missing = sum(isinstance(rule, Equals) and rule.category is None for rule in data.place)
-    return data.whole.n_tests - missing + len(data.table.columns) - len({f.column for f in data.whole.features})
-
