@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -15,7 +17,10 @@ from arboretum.kernels import criterion_kernel
 from arboretum.testing import suite_of
 from arboretum.testing.oracles import best_tree, build_tree
 from arboretum.testing.tables import ToyGini
-from arboretum.testing.example_components import ToyCover, ToyExcluded, ToyReduction
+from arboretum.testing.example_components import ToyExcluded, ToyReduction
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "property" / "search"))
+from cover import ToyCover  # noqa: E402
 
 
 def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) -> list[str]:

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from arboretum.api import Context, ContractError, Family, grow
 from arboretum.engine.search import coverage_state
 from arboretum.engine.search.growth import Growth
-from arboretum.testing.naive import check_tree
-from arboretum.testing.example_components import ToyCover, ToyExcluded
+from arboretum.testing.example_components import ToyExcluded
 from arboretum_classic.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
+from cover import ToyCover  # noqa: E402
+from naive import check_tree  # noqa: E402
 from problems import encode, encodeds, examples, problem_of  # noqa: E402
 from test_own_columns_and_coverage import drawn_prices, with_coverage  # noqa: E402
 
@@ -93,7 +94,7 @@ def test_a_growth_by_definition_says_so_while_it_works_and_in_a_note():
     context = Context(progress=lambda done, total, text: said.append(text))
     problem = twins()
     growth = Growth.of(problem, context, False)
-    growth.spoke = -1e9
+    growth.last_report = -1e9
     growth.run("depth")
     assert said == ["0 nodes divided, scoring by the definition of coverage, which has no kernel here"]
     note = "criterion toy_cover has no kernel for coverage=counted with impurity=gini: scored by its definition, object by object"

@@ -28,12 +28,13 @@ from arboretum.api import (
 from arboretum.engine.why import reasons
 from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.testing.coverage import coverage_of
-from arboretum.testing.naive import check_tree
-from arboretum.testing.example_components import ToyCover, ToyExcluded
+from arboretum.testing.example_components import ToyExcluded
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
+from cover import ToyCover  # noqa: E402
+from naive import check_tree  # noqa: E402
 from problems import encode, encodeds, examples, problem_of  # noqa: E402
 from test_coded_subtrees_equal_the_loop import ByObjects, assert_same, both, coded, unit  # noqa: E402
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from arboretum.api import Context, ContractError, Prices, Task, grow
 from arboretum.engine.search import raw
 from arboretum.kernels import criterion_kernel
-from arboretum.testing.naive import check_tree
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
+from naive import check_tree  # noqa: E402
 from problems import encode, examples, problem_of  # noqa: E402
 
 EXAMPLES = examples(120)
