@@ -111,7 +111,7 @@ def test_each_third_party_package_has_its_room(house):
 
 
 LOADED_LATE = {
-    "numba": lambda m: m.room == "kernels" or m.path.name == "kernels.py" or m.name == "arboretum.testing.compiled",
+    "numba": lambda m: m.room == "kernels" or m.path.name == "kernels.py",
     "sklearn": lambda m: m.name == "arboretum.sklearn",
     "hydra": lambda m: m.room == "config" or m.name in ("arboretum.cli.job", "arboretum.cli.sweep"),
     "omegaconf": lambda m: m.room == "config" or m.name in ("arboretum.cli.job", "arboretum.cli.sweep"),

@@ -626,8 +626,6 @@ def test_the_criterion_suite_accepts_a_sound_criterion_that_reads_coverage(cover
         ("coverage", Uncovers, "test_asking_more_never_uncovers"),
         ("coverage", NotSubmodular, "test_a_test_gains_no_more_after_others_were_asked"),
         ("coverage", HalfBefore, "test_nothing_is_covered_before_a_test_and_everything_after_all"),
-        ("coverage", Uncovers, "test_it_is_monotone_and_submodular_over_all_sets_of_tests"),
-        ("coverage", NotSubmodular, "test_it_is_monotone_and_submodular_over_all_sets_of_tests"),
         ("coverage", NotSubmodular, "test_it_stays_so_when_truncated_by_a_constant"),
         ("coverage", NotSubmodular, "test_it_stays_so_when_joined_by_disjunction"),
         ("coverage", Drifts, "test_bound_to_its_root_it_answers_the_same"),

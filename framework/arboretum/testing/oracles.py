@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arboretum.api import Encoded, Node, Prices, Tables, Task, Tree
-from arboretum.model.tree import ColumnSpec
 from arboretum.testing.tables import contingency, node_of, outcomes, prices_of, toy_impurity
 
 Sketch = None | tuple[int, dict[int, Any]]
@@ -68,59 +68,32 @@ def slow_greedy(
 
 def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -> Tree:
     """Turn a sketch into a tree with the weights of the training objects; raises ContractError if it is none."""
+    from arboretum.engine.search.assemble import Grown
+
     prices = prices_of(objects) if prices is None else prices
     impurity = toy_impurity(objects.task)
-    nodes: list[dict[str, Any]] = []
-    rules: list[Any] = []
 
-    def add(part: Sketch, rows: np.ndarray) -> int:
+    def grown(part: Sketch, rows: np.ndarray) -> Grown:
         here = node_of(objects, rows, impurity=impurity)
-        me = {"node": here, "rule": -1, "children": [], "price": 0.0}
-        nodes.append(me)
-        number = len(nodes) - 1
+        node = Grown(here.weights, here.count, mean_of(here.weights, objects.task), here.impurity)
         if part is not None:
             test, below = part
-            rule = objects.rule(test)
-            if rule not in rules:
-                rules.append(rule)
             parts = branches(objects, test, rows)
-            me.update(rule=rules.index(rule), price=float(prices.tests[test]))
-            me["children"] = [add(below[k], parts[k]) if k in parts else -1 for k in range(rule.arity)]
-        return number
+            node.rule, node.price = objects.rule(test), float(prices.tests[test])
+            node.children = [grown(below[k], parts[k]) if k in parts else None for k in range(node.rule.arity)]
+        return node
 
-    add(sketch, np.arange(objects.n_objects))
-    weights = np.array([entry["node"].weights for entry in nodes])
-    regression = objects.task is Task.regression
-    return Tree(
-        task=objects.task,
-        columns=tuple(ColumnSpec.of(c) for c in objects.table.columns),
-        classes=objects.table.target.classes,
-        rules=tuple(rules),
-        test=np.array([entry["rule"] for entry in nodes]),
-        child_offset=np.cumsum([0, *(len(entry["children"]) for entry in nodes)]),
-        child=np.array([child for entry in nodes for child in entry["children"]], np.int32),
-        missing_child=np.full(len(nodes), -1),
-        weights=weights,
-        counts=np.array([entry["node"].count for entry in nodes]),
-        label=np.zeros(len(nodes)) if regression else weights.argmax(axis=1),
-        value=weights[:, 1] / weights[:, 0] if regression else np.full(len(nodes), np.nan),
-        price=np.array([entry["price"] for entry in nodes]),
-        impurity=np.array([entry["node"].impurity for entry in nodes]),
-        score=np.full(len(nodes), np.nan),
-    )
+    return planted(grown(sketch, np.arange(objects.n_objects)), objects)
 
 
-def cut_at(sketch: Sketch, path: tuple[int, ...]) -> Sketch:
-    """The same sketch with a leaf where ``path`` (a sequence of outcomes) leads."""
-    if not path or sketch is None:
-        return None
-    test, below = sketch
-    return test, {k: cut_at(part, path[1:]) if k == path[0] else part for k, part in below.items()}
+def mean_of(weights: np.ndarray, task: Task) -> float:
+    """What a node with these moments predicts; NaN for classes."""
+    return float(weights[1] / weights[0]) if task is Task.regression else float("nan")
 
 
-def inner_paths(sketch: Sketch, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """The paths of all inner nodes."""
-    if sketch is not None:
-        yield path
-        for k, part in sketch[1].items():
-            yield from inner_paths(part, (*path, k))
+def planted(root: Any, objects: Encoded) -> Tree:
+    """The tree below a grown node whose moments are about 0."""
+    from arboretum.engine.search.assemble import to_tree
+    from arboretum.engine.search.statistics import Statistics
+
+    return to_tree(root, objects, attrs.evolve(Statistics.of(objects), shift=0.0))

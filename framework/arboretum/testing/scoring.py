@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
 from arboretum.api import Node, Tables
@@ -21,8 +20,9 @@ def is_kernel(criterion: Any) -> bool:
 
 def params_of(component: Any) -> np.ndarray:
     """float64[k]: the numeric fields in the order of declaration, as a kernel finds them in ``node.params``."""
-    values = [getattr(component, field.name) for field in attrs.fields(type(component))]
-    return np.array([float(value) for value in values if isinstance(value, int | float)])
+    from arboretum.engine.search.compiled_criterion import numeric_fields
+
+    return numeric_fields(component)
 
 
 def seeded(criterion: Any, seed: int) -> Any:
@@ -30,18 +30,10 @@ def seeded(criterion: Any, seed: int) -> Any:
     return criterion.with_seed(seed) if hasattr(criterion, "with_seed") else criterion
 
 
-def kernel_node(criterion: Any, tables: Tables, node: Node) -> KernelNode:
-    """The node as a scalar kernel sees it."""
-    of = tables.impurity_of
-    return KernelNode(
-        mass=node.mass,
-        total_mass=node.total_mass,
-        impurity=node.impurity,
-        depth=node.depth,
-        coverage=node.coverage,
-        params=params_of(criterion),
-        impurity_of=(lambda weights: np.nan) if of is None else (lambda weights: float(of(weights))),
-    )
+def kernel_node(criterion: Any, node: Node, impurity_of: Callable | None) -> KernelNode:
+    """The node as a scalar kernel sees it.   impurity_of : class weights → impurity, or None."""
+    of = (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))
+    return KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, params_of(criterion), of)
 
 
 def scores(criterion: Any, tables: Tables, node: Node, kernel: Callable | None = None) -> np.ndarray:
@@ -49,11 +41,9 @@ def scores(criterion: Any, tables: Tables, node: Node, kernel: Callable | None =
     kernel = kernel or (criterion.score if is_kernel(criterion) else None)
     if kernel is None:
         return criterion.score(tables, node)
-    seen = kernel_node(criterion, tables, node)
-    return np.array(
-        [kernel(tables.weights[t], tables.counts[t], tables.price[t], tables.extra[t], seen) for t in range(tables.n_tests)],
-        dtype=np.float64,
-    )
+    seen = kernel_node(criterion, node, tables.impurity_of)
+    each = zip(tables.weights, tables.counts, tables.price, tables.extra, strict=True)
+    return np.array([kernel(*table, seen) for table in each], dtype=np.float64)
 
 
 def reference_of(kernel: Callable) -> Callable | None:
@@ -67,3 +57,13 @@ def reference_of(kernel: Callable) -> Callable | None:
     except ModuleNotFoundError:
         return None
     return getattr(twin, kernel.__name__, None)
+
+
+def compiled_scores(scorer: Any, tables: Tables, node: Node) -> np.ndarray:
+    """float64[tests]: what the compiled kernel of a run's criterion answers, called as the search does (``scorer.batch`` is its address)."""
+    from arboretum.kernels.scoring import score_tables
+
+    out = np.full(tables.n_tests, np.nan)
+    arrays = [np.ascontiguousarray(a) for a in (tables.weights, tables.counts, tables.price, tables.extra)]
+    score_tables(*arrays, scorer.batch, scorer.scalars(node), scorer.params, scorer.impurity_at, out)
+    return out

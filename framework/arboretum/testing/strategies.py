@@ -6,8 +6,7 @@ grown by random tests, row by row with ``outcome_of``, so that their weights are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -15,7 +14,9 @@ from hypothesis import strategies as st
 
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, numbers, spell
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
+from arboretum.testing.oracles import mean_of, planted
+from arboretum.testing.tables import bare_objects
 
 NUMBERS = (-2.5, -1.0, 0.0, 0.1, 0.5, 1.0, 3.0, 1e6)
 WEIGHTS = (0.25, 1.0, 1.0, 2.0, 3.5)
@@ -25,14 +26,20 @@ WEIGHTS = (0.25, 1.0, 1.0, 2.0, 3.5)
 def columns(draw: st.DrawFn, name: str, n_rows: int, missing: bool = True, unseen: bool = False) -> Column:
     """One column of any kind; ``unseen`` also draws the code −2."""
     kind = draw(st.sampled_from(ColumnKind))
+    categories = () if kind is ColumnKind.continuous else tuple("abcd"[: draw(st.integers(1, 4))])
+    dtype = draw(st.sampled_from([np.float32, np.float64])) if kind is ColumnKind.continuous else np.int32
+    lowest = -2 if unseen else -1 if missing else 0
+    return Column(name, kind, draw(cells(kind, categories, n_rows, lowest)).astype(dtype), categories)
+
+
+@st.composite
+def cells(draw: st.DrawFn, kind: ColumnKind, categories: tuple[str, ...], n_rows: int, lowest: int) -> np.ndarray:
+    """Values of a column, or codes; NaN and −1 are missing, unless ``lowest`` is 0, and −2 is a category that is unknown."""
     if kind is ColumnKind.continuous:
-        values = st.sampled_from([*NUMBERS, float("nan")] if missing else NUMBERS)
-        dtype = draw(st.sampled_from([np.float32, np.float64]))
-        return Column(name, kind, np.array(draw(st.lists(values, min_size=n_rows, max_size=n_rows)), dtype))
-    n_categories = draw(st.integers(1, 4))
-    codes = st.integers(-2 if unseen else -1 if missing else 0, n_categories - 1)
-    values = np.array(draw(st.lists(codes, min_size=n_rows, max_size=n_rows)), np.int32)
-    return Column(name, kind, values, tuple("abcd"[:n_categories]))
+        value = st.sampled_from([*NUMBERS, float("nan")] if lowest < 0 else NUMBERS)
+    else:
+        value = st.integers(lowest, len(categories) - 1)
+    return np.array(draw(st.lists(value, min_size=n_rows, max_size=n_rows)))
 
 
 @st.composite
@@ -73,13 +80,8 @@ def rows_like(draw: st.DrawFn, table: Table, max_rows: int = 12, unseen: bool = 
     n_rows = draw(st.integers(1, max_rows))
     found = []
     for column in table.columns:
-        if column.kind is ColumnKind.continuous:
-            cells = st.sampled_from([*NUMBERS, float("nan")])
-            values = np.array(draw(st.lists(cells, min_size=n_rows, max_size=n_rows)), column.values.dtype)
-        else:
-            codes = st.integers(-2 if unseen else -1, len(column.categories) - 1)
-            values = np.array(draw(st.lists(codes, min_size=n_rows, max_size=n_rows)), np.int32)
-        found.append(attrs.evolve(column, values=values))
+        values = draw(cells(column.kind, column.categories, n_rows, -2 if unseen else -1))
+        found.append(attrs.evolve(column, values=values.astype(column.values.dtype)))
     target = draw(targets(table.task, n_rows, table.n_classes or None))
     if table.task is Task.classification:
         target = attrs.evolve(target, classes=table.target.classes)
@@ -141,17 +143,16 @@ def trees(
     binary : only tests with two outcomes.   splits : missing values may be split over branches.   shares : all that schema 2 can
     say, too: tests that give degrees, surrogates, prices of branches.
     """
-    builder = _Builder(table)
     rows = [(row, weight) for row, weight in enumerate(table.row_weights())]
-    _grow(draw, builder, rows, max_depth, binary, splits, shares)
-    return builder.tree()
+    return planted(_grow(draw, table, rows, max_depth, binary, splits, shares), bare_objects(table))
 
 
-def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, binary: bool, splits: bool, shares: bool) -> int:
-    node = builder.add(rows)
+def _grow(draw, table: Table, rows: list[tuple[int, float]], depth: int, binary: bool, splits: bool, shares: bool) -> Any:
+    """A node with (row, weight) of what comes there, and what is drawn below it."""
+    node = _node(table, rows)
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         return node
-    column = draw(st.sampled_from(builder.table.columns))
+    column = draw(st.sampled_from(table.columns))
     rule = draw(rules(column))
     if shares and column.kind is ColumnKind.continuous and draw(st.booleans()):
         low, high = sorted(draw(st.lists(st.sampled_from(NUMBERS), min_size=2, max_size=2, unique=True)))
@@ -160,13 +161,13 @@ def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, bi
         return node
     surrogates = []
     for _ in range(draw(st.integers(0, 2)) if shares else 0):
-        other = draw(rules(draw(st.sampled_from(builder.table.columns))))
+        other = draw(rules(draw(st.sampled_from(table.columns))))
         outcomes = st.lists(st.integers(-1, rule.arity - 1), min_size=other.arity, max_size=other.arity)
         surrogates.append((other, tuple(draw(outcomes))))
     parts: list[list[tuple[int, float]]] = [[] for _ in range(rule.arity)]
     lost = []
     for row, weight in rows:
-        values = row_of(builder.table, row)
+        values = row_of(table, row)
         degrees = rule.degrees_of(values) if rule.fuzzy else ()
         outcome = -1 if rule.fuzzy else rule.outcome_of(values)
         for other, to in surrogates if outcome < 0 and not any(degrees) else ():
@@ -189,77 +190,21 @@ def _grow(draw, builder: _Builder, rows: list[tuple[int, float]], depth: int, bi
         return node
     some = st.sampled_from([0.0, 1.0, 2.5])
     prices = [draw(some) for _ in parts] if shares and draw(st.booleans()) else [draw(some)] * len(parts)
-    builder.split(node, rule, policy, prices, surrogates)
-    for k, part in enumerate(parts):
-        if part:
-            builder.children[node][k] = _grow(draw, builder, part, depth - 1, binary, splits, shares)
+    node.rule, node.missing_child, node.surrogates = rule, policy, surrogates
+    node.price, node.branch_price = max(prices), prices
+    node.children = [_grow(draw, table, part, depth - 1, binary, splits, shares) if part else None for part in parts]
     return node
 
 
-class _Builder:
-    """Collects nodes in preorder."""
+def _node(table: Table, rows: list[tuple[int, float]]) -> Any:
+    from arboretum.engine.search.assemble import Grown
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self.rules: list[TestRule] = []
-        self.test: list[int] = []
-        self.children: list[list[int]] = []
-        self.policy: list[int] = []
-        self.prices: list[list[float]] = []
-        self.surrogates: list[Surrogate] = []
-        self.rows: list[list[tuple[int, float]]] = []
-
-    def add(self, rows: list[tuple[int, float]]) -> int:
-        self.test.append(-1)
-        self.children.append([])
-        self.policy.append(MISSING_STOPS)
-        self.prices.append([])
-        self.rows.append(rows)
-        return len(self.test) - 1
-
-    def split(self, node: int, rule: TestRule, policy: int, prices: list[float], surrogates: Sequence[tuple[TestRule, tuple[int, ...]]]) -> None:
-        self.test[node] = self._number(rule)
-        self.surrogates += [Surrogate(node, self._number(other), to) for other, to in surrogates]
-        self.children[node] = [-1] * rule.arity
-        self.policy[node] = policy
-        self.prices[node] = prices
-
-    def _number(self, rule: TestRule) -> int:
-        if rule not in self.rules:
-            self.rules.append(rule)
-        return self.rules.index(rule)
-
-    def _weights(self, rows: Sequence[tuple[int, float]]) -> np.ndarray:
-        target = self.table.target
-        if target.task is Task.regression:
-            terms = [np.array([w, w * target.values[r], w * target.values[r] ** 2]) for r, w in rows]
-            return np.sum(terms, axis=0)
-        return np.bincount([target.codes[r] for r, _ in rows], [w for _, w in rows], len(target.classes))
-
-    def tree(self) -> Tree:
-        table, n, whole = self.table, len(self.test), self.table.row_weights()
-        branches = [price for prices in self.prices for price in prices]
-        weights = np.array([self._weights(rows) for rows in self.rows])
-        regression = table.task is Task.regression
-        return Tree(
-            task=table.task,
-            columns=tuple(ColumnSpec.of(c) for c in table.columns),
-            classes=table.target.classes,
-            rules=tuple(self.rules),
-            test=self.test,
-            child_offset=np.cumsum([0, *(len(c) for c in self.children)]),
-            child=[k for c in self.children for k in c],
-            missing_child=self.policy,
-            weights=weights,
-            counts=[sum(weight / whole[row] for row, weight in rows) for rows in self.rows],
-            label=np.zeros(n) if regression else weights.argmax(axis=1),
-            value=weights[:, 1] / weights[:, 0] if regression else np.full(n, np.nan),
-            price=[max(prices, default=0.0) for prices in self.prices],
-            impurity=np.full(n, np.nan),
-            score=np.full(n, np.nan),
-            surrogates=tuple(self.surrogates),
-            branch_price=branches if any(len(set(prices)) > 1 for prices in self.prices) else None,
-        )
+    target, whole = table.target, table.row_weights()
+    if target.task is Task.regression:
+        weights = np.sum([np.array([w, w * target.values[r], w * target.values[r] ** 2]) for r, w in rows], axis=0)
+    else:
+        weights = np.bincount([target.codes[r] for r, _ in rows], [w for _, w in rows], len(target.classes))
+    return Grown(weights, sum(weight / whole[row] for row, weight in rows), mean_of(weights, target.task), float("nan"))
 
 
 def row_of(table: Table, row: int) -> dict[str, float | str | None]:

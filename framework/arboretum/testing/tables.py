@@ -31,8 +31,9 @@ from arboretum.api import (
     Threshold,
     Values,
 )
-from arboretum.kernels import KernelNode, adds_by_class, impurity_kernel, mark_of
+from arboretum.kernels import adds_by_class, impurity_kernel, mark_of
 from arboretum.testing.coverage import coverage_of, gain_of
+from arboretum.testing.scoring import kernel_node
 
 SEEDS = range(6)
 """Of the small tables every suite looks at."""
@@ -111,19 +112,16 @@ def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
             feature, code = attrs.evolve(feature, has_missing=True), np.where(column.missing, feature.n_bins, code)
         features.append(feature)
         codes.append(code)
+    return bare_objects(table, features=tuple(features), codes=np.array(codes, np.uint8).T.copy())
+
+
+def bare_objects(table: Table, **given: Any) -> Encoded:
+    """One object per row, without a test.   given : fields that are filled all the same."""
     n = table.n_rows
-    return Encoded(
-        table=table,
-        features=tuple(features),
-        codes=np.array(codes, np.uint8).T.copy(),
-        raw_features=(),
-        raw=np.empty((n, 0)),
-        label=table.target.codes,
-        y=table.target.values,
-        weight=table.row_weights(),
-        count=np.ones(n, np.int64),
-        object_of_row=np.arange(n),
-    )
+    nothing = {"features": (), "codes": np.empty((n, 0), np.uint8), "raw_features": (), "raw": np.empty((n, 0))}
+    target = {"label": table.target.codes, "y": table.target.values}
+    rows = {"weight": table.row_weights(), "count": np.ones(n, np.int64), "object_of_row": np.arange(n)}
+    return Encoded(table, **{**nothing, **target, **rows, **given})
 
 
 def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
@@ -152,21 +150,15 @@ def outcome(objects: Encoded, test: int, row: int) -> int:
     return int(outcomes(objects, test, np.array([row]))[0])
 
 
-def contributions(objects: Encoded, rows: np.ndarray) -> np.ndarray:
-    """float64[len(rows), classes] (or moments): what each object adds to a table's weights."""
-    w = objects.weight[rows]
+def added(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights, int64[len(rows), classes] (or 1)
+    to its counts: the rows it stands for, or 1 if objects count."""
+    w, n = objects.weight[rows], np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
     if objects.task is Task.regression:
         y = objects.y[rows]
-        return np.stack([w, w * y, w * y * y], axis=1)
-    return w[:, None] * (objects.label[rows][:, None] == np.arange(objects.n_classes))
-
-
-def row_counts(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> np.ndarray:
-    """int64[len(rows), classes] (or [len(rows), 1]): the rows each object stands for (1, if objects count), by class."""
-    n = np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
-    if objects.task is Task.regression:
-        return n[:, None]
-    return n[:, None] * (objects.label[rows][:, None] == np.arange(objects.n_classes))
+        return np.stack([w, w * y, w * y * y], axis=1), n[:, None]
+    own = objects.label[rows][:, None] == np.arange(objects.n_classes)
+    return w[:, None] * own, n[:, None] * own
 
 
 def contingency(
@@ -189,31 +181,29 @@ def contingency(
     prices = prices_of(objects) if prices is None else prices
     as_objects = bool(getattr(criterion, "counts_objects", False))
     node = node_of(objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects)
-    extra = own_columns(criterion, node, objects, rows, impurity, coverage)
-    added, counted = contributions(objects, rows), row_counts(objects, rows, as_objects)
     n_outcomes = max(feature.arity for feature in objects.features)
-    width, deep = added.shape[1], counted.shape[1]
-    gains = [] if coverage and getattr(criterion, "needs_gain", False) else None
-    kept, weights, counts, extras = [], [], [], []
-    for test in range(int(objects.test_offset[-1])):
-        found = outcomes(objects, test, rows)
-        groups = [found == k for k in range(n_outcomes)]
-        if sum(group.any() for group in groups) > 1:
-            kept.append(test)
-            weights.append([added[group].sum(axis=0) for group in groups])
-            counts.append([counted[group].sum(axis=0) for group in groups])
-            extras.append([extra[group].sum(axis=0) for group in groups])
-            if gains is not None:
-                gains.append(gain_of(coverage, objects, rows, dict(zip(rows.tolist(), found, strict=True)), n_outcomes))
+    found = {test: outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))}
+    groups = {test: [answer == k for k in range(n_outcomes)] for test, answer in found.items()}
+    kept = [test for test, parts in groups.items() if sum(part.any() for part in parts) > 1]
+
+    def summed(values: np.ndarray) -> np.ndarray:
+        sums = [values[part].sum(axis=0) for test in kept for part in groups[test]]
+        return np.array(sums, values.dtype).reshape(len(kept), n_outcomes, values.shape[1])
+
+    gain = None
+    if coverage and getattr(criterion, "needs_gain", False):
+        outcome_of = [dict(zip(rows.tolist(), found[test], strict=True)) for test in kept]
+        gain = np.array([gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]).reshape(-1, n_outcomes)
+    weights, counts = map(summed, added(objects, rows, as_objects))
     return Tables(
-        weights=np.array(weights).reshape(len(kept), n_outcomes, width),
-        counts=np.array(counts, np.int64).reshape(len(kept), n_outcomes, deep),
+        weights=weights,
+        counts=counts,
         price=prices.tests[kept],
-        extra=np.array(extras).reshape(len(kept), n_outcomes, extra.shape[1]),
+        extra=summed(own_columns(criterion, node, objects, rows, impurity, coverage)),
         test=np.arange(len(kept)),
         impurity_of=None if impurity is None else impurity.value,
         impurity_scale=getattr(impurity, "scale", "mean"),
-        gain=None if gains is None else np.array(gains).reshape(len(kept), n_outcomes),
+        gain=gain,
     ), node
 
 
@@ -224,10 +214,7 @@ def own_columns(
     from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of
 
     if mark_of(getattr(criterion, "column", None)) == "column":
-        params = [getattr(criterion, field.name) for field in attrs.fields(type(criterion))]
-        numbers = np.array([float(value) for value in params if isinstance(value, int | float)])
-        of = (lambda _: np.nan) if impurity is None else impurity.value
-        seen = KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, numbers, of)
+        seen = kernel_node(criterion, node, None if impurity is None else impurity.value)
         label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
         values = [criterion.column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
         found = np.array(values, float).reshape(len(rows), 1)
@@ -248,7 +235,7 @@ def node_of(
     count_objects: bool = False,
 ) -> Node:
     """The node that holds ``rows``."""
-    weights, counts = contributions(objects, rows).sum(axis=0), row_counts(objects, rows, count_objects).sum(axis=0)
+    weights, counts = (each.sum(axis=0) for each in added(objects, rows, count_objects))
     return Node(
         weights=weights,
         counts=counts,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import counterexample_to_monotony, form_of, value_of
-from arboretum.testing.oracles import build_tree, cut_at, inner_paths, slow_greedy
+from arboretum.testing.oracles import build_tree, slow_greedy
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, prices_of, toy_objects, toy_table
 
@@ -24,25 +24,20 @@ class ComplexitySuite(ComponentSuite):
     @pytest.fixture(params=SEEDS)
     def grown(self, request):
         objects = toy_objects(toy_table(request.param))
-        return objects, slow_greedy(objects), prices_of(objects, request.param)
+        return build_tree(objects, slow_greedy(objects), prices_of(objects, request.param))
 
     def test_it_is_a_finite_number_of_at_least_zero_and_the_same_twice(self, component, grown):
-        objects, sketch, prices = grown
-        tree = build_tree(objects, sketch, prices)
-        value = value_of(component, tree)
+        value = value_of(component, grown)
         assert isinstance(value, float | int) and math.isfinite(value) and value >= 0
-        assert value_of(component, tree) == value
+        assert value_of(component, grown) == value
 
     def test_cutting_a_subtree_back_never_makes_a_tree_dearer(self, component, grown):
-        objects, sketch, prices = grown
-        whole = value_of(component, build_tree(objects, sketch, prices))
-        for path in inner_paths(sketch):
-            part = value_of(component, build_tree(objects, cut_at(sketch, path), prices))
-            assert part <= whole + SLACK * max(1.0, abs(whole)), f"cut at {path}"
+        whole = value_of(component, grown)
+        for node in np.flatnonzero(~grown.is_leaf):
+            assert value_of(component, grown.cut([node])) <= whole + SLACK * max(1.0, abs(whole)), f"cut at node {node}"
 
     def test_some_tree_is_dearer_than_a_leaf(self, component, grown):
-        objects, sketch, prices = grown
-        assert value_of(component, build_tree(objects, sketch, prices)) > value_of(component, build_tree(objects, None, prices))
+        assert value_of(component, grown) > value_of(component, grown.cut([0]))
 
     def test_no_dearer_branch_makes_a_node_cheaper(self, component):
         found = counterexample_to_monotony(component)

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Node, Parts, Tables
+from arboretum.api import Capability, Encoded, Node, Parts, Tables, grow
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
+from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import mark_of
-from arboretum.testing.scoring import is_kernel, reference_of, scores, seeded
+from arboretum.testing.scoring import compiled_scores, is_kernel, reference_of, scores, seeded
 from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, tasks_of
 from arboretum.testing.suites.growing import grow_and_verify
 from arboretum.testing.tables import (
-    SEEDS,
-    context_of,
-    contingency,
-    node_of,
-    own_columns,
-    prices_of,
-    problem_of,
-    toy_impurity,
-    toy_objects,
-    toy_table,
-)
+    SEEDS, contingency, context_of, node_of, own_columns, prices_of, problem_of, toy_impurity, toy_objects, toy_table,
+)  # fmt: skip
 
 TOLERANCE = 1e-9
 """Relative.  A score adds and divides up to 24 weights and may subtract nearly equal impurities, which loses up to seven of
@@ -71,16 +64,19 @@ class CriterionSuite(ComponentSuite):
     def cases(self, ready, component, impurity, coverage) -> list[tuple[Tables, Node]]:
         """Tables of whole tables and of parts of them, counted object by object."""
         found = []
-        for task, seed in itertools.product(tasks_of(component), SEEDS):
-            kind = kind_of_table(component, task)
-            used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
-            objects = toy_objects(toy_table(seed, kind=kind), multiway=kind.multiway)
-            prices = prices_of(objects, seed)
+        for seed, objects, used in self.tried(component, impurity):
+            given = {"criterion": ready, "impurity": used, "prices": prices_of(objects, seed), "coverage": coverage}
             for step, depth in ((1, 0), (2, 1), (5, 3)):
-                rows = np.arange(seed % step, objects.n_objects, step)
-                given = {"criterion": ready, "impurity": used, "prices": prices, "coverage": coverage}
-                found.append(contingency(objects, rows, **given, depth=depth))
+                found.append(contingency(objects, np.arange(seed % step, objects.n_objects, step), **given, depth=depth))
         return [(tables, node) for tables, node in found if tables.n_tests]
+
+    @staticmethod
+    def tried(component, impurity, seeds=SEEDS) -> Iterator[tuple[int, Encoded, Any]]:
+        """(seed, objects, impurity) of a small table per seed and kind of target."""
+        for task, seed in itertools.product(tasks_of(component), seeds):
+            kind = kind_of_table(component, task)
+            objects = toy_objects(toy_table(seed, kind=kind), multiway=kind.multiway)
+            yield seed, objects, impurity if task is tasks_of(component)[0] else toy_impurity(task)
 
     @pytest.fixture
     def reference(self, component) -> Callable | None:
@@ -135,24 +131,12 @@ class CriterionSuite(ComponentSuite):
         if not self.outcome_symmetric or claims(ready, Capability.randomised):
             pytest.skip("draws, or treats outcomes differently by design")
         for tables, node in cases:
-            turned = attrs.evolve(
-                tables,
-                weights=tables.weights[:, ::-1],
-                counts=tables.counts[:, ::-1],
-                extra=tables.extra[:, ::-1],
-                gain=None if tables.gain is None else tables.gain[:, ::-1],
-            )
-            assert close(scores(ready, contiguous(turned), node), scores(ready, tables, node))
+            turned = altered(tables, lambda each: each[:, ::-1])
+            assert close(scores(ready, turned, node), scores(ready, tables, node))
 
     def test_an_outcome_that_nobody_has_changes_nothing(self, ready, cases):
         for tables, node in cases:
-            wider = attrs.evolve(
-                tables,
-                weights=pad(tables.weights),
-                counts=pad(tables.counts),
-                extra=pad(tables.extra),
-                gain=None if tables.gain is None else pad(tables.gain),
-            )
+            wider = altered(tables, lambda each: np.concatenate([each, np.zeros_like(each[:, :1])], axis=1))
             assert close(scores(ready, wider, node), scores(ready, tables, node))
 
     def test_multiplying_all_weights_does_not_change_the_best_test_where_it_claims_so(self, ready, cases):
@@ -179,13 +163,9 @@ class CriterionSuite(ComponentSuite):
     def test_its_extra_columns_are_finite_and_one_row_per_object(self, component):
         if not hasattr(component, "columns"):
             pytest.skip("declares no extra columns")
-        from arboretum.engine.search.compiled_criterion import asked_columns
-
-        for seed in SEEDS:
-            objects = toy_objects(toy_table(seed, kind=kind_of_table(component, tasks_of(component)[0])))
-            impurity = toy_impurity(objects.task)
+        for _, objects, used in self.tried(component, toy_impurity(tasks_of(component)[0])):
             for rows in (np.arange(objects.n_objects), np.array([3, 5, 8])):
-                node = contingency(objects, rows, impurity=impurity)[1]
+                node = node_of(objects, rows, impurity=used)
                 found = np.asarray(asked_columns(component, node, objects, rows))
                 assert found.ndim == 2 and len(found) == len(rows)
                 assert np.isfinite(found).all()
@@ -208,14 +188,7 @@ class CriterionSuite(ComponentSuite):
 
     def test_its_compiled_kernel_answers_what_the_slow_form_answers(self, component, ready, impurity, coverage):
         """The slow form is ``score`` in NumPy, where the criterion has it, and else the kernel as plain Python."""
-        from arboretum.engine.search.compiled_criterion import CompiledCriterion
-        from arboretum.engine.search.statistics import Statistics
-        from arboretum.testing.compiled import compiled_scores
-
-        for task, seed in itertools.product(tasks_of(component), (0, 1)):
-            used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
-            kind = kind_of_table(component, task)
-            objects = toy_objects(toy_table(seed, kind=kind), multiway=kind.multiway)
+        for seed, objects, used in self.tried(component, impurity, (0, 1)):
             scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
             if not scorer.batch:
                 pytest.skip("is written in NumPy")
@@ -225,17 +198,13 @@ class CriterionSuite(ComponentSuite):
 
     def test_its_column_is_finite_and_answers_compiled_what_it_answers_as_python(self, component, ready, impurity, coverage):
         """Where it has ``columns``, too, the two are one rule in two forms."""
-        from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
-        from arboretum.engine.search.statistics import Statistics
-
         if mark_of(getattr(component, "column", None)) != "column":
             pytest.skip("has no column of its own in compiled form")
-        for task, seed in itertools.product(tasks_of(component), SEEDS):
-            used = impurity if task is tasks_of(component)[0] else toy_impurity(task)
-            objects = toy_objects(toy_table(seed, kind=kind_of_table(component, task)))
+        for _, objects, used in self.tried(component, impurity):
             scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
             for rows in (np.arange(objects.n_objects), np.array([0, 3, 5, 8]), np.array([2])):
-                node = node_of(objects, rows, impurity=used, count_objects=bool(getattr(component, "counts_objects", False)))
+                counts_objects = bool(getattr(component, "counts_objects", False))
+                node = node_of(objects, rows, impurity=used, count_objects=counts_objects)
                 plain = own_columns(ready, node, objects, rows, used, coverage)
                 width = objects.n_classes if scorer.by_class else 1
                 assert plain.shape == (len(rows), width) and np.isfinite(plain).all()
@@ -249,8 +218,6 @@ class CriterionSuite(ComponentSuite):
         assert isinstance(counts, bool), "counts_objects is True or False"
         if not counts:
             pytest.skip("counts rows")
-        from arboretum.api import grow
-
         kind = kind_of_table(component, tasks_of(component)[0])
         parts = Parts(method=None, criterion=component, impurity=impurity, coverage=coverage)
         for seed in (0, 1):
@@ -282,27 +249,12 @@ class CriterionSuite(ComponentSuite):
             assert tree.n_leaves > 1, "no test was good enough on a table that has something to learn"
 
 
+def altered(tables: Tables, change: Callable[[np.ndarray], np.ndarray], *more: str) -> Tables:
+    """The same change made to what is added up, and to ``more``; in C order, as the engine hands tables over."""
+    names = ("weights", "counts", "extra", *(() if tables.gain is None else ("gain",)), *more)
+    return attrs.evolve(tables, **{name: np.ascontiguousarray(change(getattr(tables, name))) for name in names})
+
+
 def take(tables: Tables, tests: np.ndarray) -> Tables:
     """A batch with some of the tests, in another order."""
-    return attrs.evolve(
-        tables,
-        weights=tables.weights[tests],
-        counts=tables.counts[tests],
-        price=tables.price[tests],
-        extra=tables.extra[tests],
-        test=tables.test[tests],
-        gain=None if tables.gain is None else tables.gain[tests],
-    )
-
-
-def contiguous(tables: Tables) -> Tables:
-    """The same tables in C order, as the engine hands them over."""
-    names = ("weights", "counts", "extra", *(() if tables.gain is None else ("gain",)))
-    return attrs.evolve(tables, **{name: np.ascontiguousarray(getattr(tables, name)) for name in names})
-
-
-def pad(array: np.ndarray) -> np.ndarray:
-    """Append an outcome of zeros."""
-    return np.concatenate([array, np.zeros_like(array[:, :1])], axis=1)
-
-
+    return altered(tables, lambda each: each[tests], "price", "test")

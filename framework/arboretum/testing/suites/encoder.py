@@ -5,8 +5,6 @@ The central promise: a test read on the raw columns sends every training row whe
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -39,18 +37,6 @@ def encoded(component: Component, table: Table, *, raw_thresholds: bool) -> Enco
         return None
 
 
-def spelled(table: Table, row: int) -> dict[str, Any]:
-    """One row as a mapping from column to number, category or None."""
-    values: dict[str, Any] = {}
-    for column in table.columns:
-        value = column.values[row]
-        if column.missing[row]:
-            values[column.name] = None
-        else:
-            values[column.name] = value if column.kind is ColumnKind.continuous else column.categories[value]
-    return values
-
-
 def assert_rules_agree(objects: Encoded) -> None:
     """Every fixed test: outcome by code = outcome of the rule on the raw row, by NumPy and by plain Python."""
     table = objects.table
@@ -60,7 +46,7 @@ def assert_rules_agree(objects: Encoded) -> None:
         rule = objects.rule(test)
         expected = [outcome(objects, test, int(objects.object_of_row[row])) for row in rows]
         assert rule.outcomes(table, rows).tolist() == expected, rule.describe()
-        assert [rule.outcome_of(spelled(table, int(row))) for row in rows] == expected, rule.describe()
+        assert [rule.outcome_of(strategies.row_of(table, int(row))) for row in rows] == expected, rule.describe()
 
 
 class EncoderSuite(ComponentSuite):

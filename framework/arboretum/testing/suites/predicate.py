@@ -8,7 +8,7 @@ import pytest
 from arboretum.api import ColumnKind, Encoded, RawFeature, TestRule
 from arboretum.testing.strategies import row_of
 from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
-from arboretum.testing.tables import SEEDS, toy_table
+from arboretum.testing.tables import SEEDS, bare_objects, toy_table
 
 
 class PredicateSuite(ComponentSuite):
@@ -24,20 +24,9 @@ class PredicateSuite(ComponentSuite):
         for seed in SEEDS:
             table = toy_table(seed, kind=kind)
             numeric = [(i, c) for i, c in enumerate(table.columns) if c.kind is ColumnKind.continuous]
-            n = table.n_rows
-            objects = Encoded(
-                table=table,
-                features=(),
-                codes=np.empty((n, 0), np.uint8),
-                raw_features=tuple(RawFeature(c.name, i) for i, c in numeric),
-                raw=np.stack([c.values for _, c in numeric], axis=1),
-                label=table.target.codes,
-                y=table.target.values,
-                weight=table.row_weights(),
-                count=np.ones(n, np.int64),
-                object_of_row=np.arange(n),
-            )
-            found += [(objects, np.arange(seed % step, n, step)) for step in (1, 3)]
+            raw = np.stack([c.values for _, c in numeric], axis=1)
+            objects = bare_objects(table, raw_features=tuple(RawFeature(c.name, i) for i, c in numeric), raw=raw)
+            found += [(objects, np.arange(seed % step, table.n_rows, step)) for step in (1, 3)]
         return found
 
     def test_every_candidate_sends_every_row_to_one_of_its_outcomes(self, component, cases):
