@@ -377,7 +377,7 @@ class OtherValue(SoundImpurity):
         (NotZeroOnPure, "test_it_is_zero_on_a_pure_set"),
         (NotZeroOnPure, "test_it_is_zero_on_an_empty_set"),
         (NanOnEmpty, "test_it_is_zero_on_an_empty_set"),
-        (Negative, "test_it_is_never_negative"),
+        (Negative, "test_it_is_never_negative_and_positive_on_some_mixed_set"),
         (FirstClassCounts, "test_the_order_of_the_classes_does_not_matter"),
         (DeclaredTotal, "test_its_scale_is_the_one_it_declares"),
         (DeclaredMean, "test_its_scale_is_the_one_it_declares"),
@@ -820,7 +820,7 @@ def solver_parts(solver):
     [
         ("solver", ClaimsTheFirstTree, "test_it_finds_what_brute_force_finds"),
         ("solver", BoundAboveTheOptimum, "test_when_time_is_over_it_says_what_it_has_proven"),
-        ("pruner", ForgetsRows, "test_the_root_still_holds_every_training_row"),
+        ("pruner", ForgetsRows, "test_every_node_holds_the_rows_that_come_to_it"),
         ("tuner", KeepsWhatItNeverTried, "test_it_keeps_one_of_the_values_it_tried"),
         ("tuner", KeepsTheWorst, "test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states"),
         ("tuner", TellsOtherScores, "test_what_it_tells_of_its_trials_is_what_it_tried"),

@@ -18,34 +18,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-SUITES: dict[str, str] = {
-    "dataset": "DatasetSuite",
-    "split": "SplitSuite",
-    "encoder": "EncoderSuite",
-    "predicate": "PredicateSuite",
-    "impurity": "ImpuritySuite",
-    "coverage": "CoverageSuite",
-    "criterion": "CriterionSuite",
-    "stopping": "StoppingSuite",
-    "missing": "MissingSuite",
-    "cost": "CostSuite",
-    "complexity": "ComplexitySuite",
-    "objective": "ObjectiveSuite",
-    "solver": "SolverSuite",
-    "pruner": "PrunerSuite",
-    "tuner": "TunerSuite",
-    "method": "MethodSuite",
-    "tracker": "TrackerSuite",
-    "reproduction": "ReproductionSuite",
-    "export": "ExportSuite",
-}
+from arboretum.interfaces.component import EVERY_KIND
+
+SUITES: dict[str, str] = {kind: f"{kind.capitalize()}Suite" for kind in EVERY_KIND}
 """Kind → name of its suite; the suite of a kind lives in ``arboretum.testing.suites.<kind>``."""
 
-__all__ = [  # noqa: PLE0604 - the names are loaded on first use
-    "SUITES",
-    "suite_of",
-    *sorted(SUITES.values()),
-]
+__all__ = ["SUITES", "suite_of", *sorted(SUITES.values())]  # noqa: PLE0604 - the names are loaded on first use
 
 
 def suite_of(kind: str) -> type:
@@ -54,9 +32,9 @@ def suite_of(kind: str) -> type:
 
 
 def __getattr__(name: str) -> Any:
-    for kind, suite in SUITES.items():
-        if suite == name:
-            return suite_of(kind)
+    kind = name.removesuffix("Suite").lower()
+    if SUITES.get(kind) == name:
+        return suite_of(kind)
     msg = f"module 'arboretum.testing' has no attribute {name!r}"
     raise AttributeError(msg)
 

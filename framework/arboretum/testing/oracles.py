@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Encoded, Node, Prices, Tables, Task, Tree
+from arboretum.api import Encoded, Prices, Task, Tree
 from arboretum.testing.tables import contingency, node_of, outcomes, prices_of, toy_impurity
 
 Sketch = None | tuple[int, dict[int, Any]]
@@ -41,29 +41,16 @@ def best_tree(objects: Encoded, value: Callable[[Tree], float], prices: Prices |
     return min(((float(value(tree)), tree) for tree in trees), key=lambda pair: pair[0])
 
 
-def slow_greedy(
-    objects: Encoded,
-    score: Callable[[Tables, Node], np.ndarray] | None = None,
-    *,
-    rows: np.ndarray | None = None,
-    max_depth: int = 6,
-) -> Sketch:
-    """Grow depth first, counting every table anew; by weighted impurity unless ``score`` is given."""
+def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: int = 6) -> Sketch:
+    """Grow depth first by weighted impurity, counting every table anew."""
     rows = np.arange(objects.n_objects) if rows is None else rows
-    impurity = toy_impurity(objects.task)
-    tables, node = contingency(objects, rows, impurity=impurity)
+    tables, node = contingency(objects, rows, impurity=toy_impurity(objects.task))
     if max_depth == 0 or tables.n_tests == 0 or node.impurity == 0:
         return None
-    if score is None:
-        found = -(tables.mass * tables.impurity(tables.weights)).sum(axis=1)
-    else:
-        found = score(tables, node)
-    if not np.isfinite(found).any():
-        return None
     divides = [t for t in range(int(objects.test_offset[-1])) if len(branches(objects, t, rows)) > 1]
-    test = divides[int(np.argmax(found))]
+    test = divides[int(np.argmin((tables.mass * tables.impurity(tables.weights)).sum(axis=1)))]
     parts = branches(objects, test, rows)
-    return test, {k: slow_greedy(objects, score, rows=part, max_depth=max_depth - 1) for k, part in parts.items()}
+    return test, {k: slow_greedy(objects, rows=part, max_depth=max_depth - 1) for k, part in parts.items()}
 
 
 def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -> Tree:

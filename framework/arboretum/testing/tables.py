@@ -145,11 +145,6 @@ def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
     return np.where(codes == feature.n_bins, -1, found)
 
 
-def outcome(objects: Encoded, test: int, row: int) -> int:
-    """Outcome of one object under a fixed test, −1 where its value is missing."""
-    return int(outcomes(objects, test, np.array([row]))[0])
-
-
 def added(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights, int64[len(rows), classes] (or 1)
     to its counts: the rows it stands for, or 1 if objects count."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Parts, Prices
+from arboretum.api import Capability, Parts, Prices, Problem, grow
+from arboretum.testing.example_components import ToyReduction
 from arboretum.testing.suites.base import ComponentSuite, claims
-from arboretum.testing.tables import SEEDS, toy_objects, toy_table
+from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.tables import SEEDS, ToyGini, context_of, toy_objects, toy_table
 
 
 class CostSuite(ComponentSuite):
@@ -58,11 +60,6 @@ class CostSuite(ComponentSuite):
         assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
 
     def test_a_tree_pays_the_prices_of_the_list(self, component, objects):
-        from arboretum.api import Problem, grow
-        from arboretum.testing.suites.growing import verify_solution
-        from arboretum.testing.tables import ToyGini, context_of
-        from arboretum.testing.example_components import ToyReduction
-
         parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), cost=component)
         problem = Problem(objects, component.price_list(objects, 1), parts)
         verify_solution(grow(problem, context_of()), problem)  # recomputes what every node asks for

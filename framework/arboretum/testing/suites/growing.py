@@ -1,14 +1,30 @@
-"""Grow a small tree through the public interface and let the slow reference check it."""
+"""Grow a small tree through the public interface, let the slow reference check it; and a clock that is not the wall's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
-from arboretum.api import Parts, Solution, Table, Tree
+from arboretum.api import Context, Parts, Solution, Table, Tree
 from arboretum.engine.seal import Seal
 from arboretum.engine.verify import verify
 from arboretum.testing.tables import context_of, problem_of
+
+LOOKS = 100
+"""At the clock, at most, once the time is over: a search that looks at all and stops needs a dozen on tables this small."""
+
+
+@contextmanager
+def late() -> Iterator[Context]:
+    """A context whose deadline is over; on the clock inside, each look takes a second, and there are at most ``LOOKS`` of them."""
+    clock = mock.Mock(side_effect=map(float, range(1, 10 * LOOKS)))
+    try:
+        with mock.patch("time.monotonic", clock):
+            yield Context(deadline=0.0)
+    finally:
+        assert clock.call_count <= LOOKS, f"looked at the clock {clock.call_count} times after its time was over"
 
 
 def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **options: Any) -> Tree:

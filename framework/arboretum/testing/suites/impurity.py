@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,6 +19,13 @@ largest term, and a power or a logarithm of them by some tens of that."""
 
 def close(a, b, scale: float = 1.0) -> bool:
     return bool(np.all(np.abs(np.asarray(a) - np.asarray(b)) <= TOLERANCE * np.maximum(scale, np.abs(b))))
+
+
+def both_forms(kernel: Callable) -> list[tuple[str, Callable]]:
+    """A kernel as plain Python, and compiled."""
+    import numba
+
+    return [("as plain Python", kernel), ("compiled", numba.njit(error_model="numpy")(kernel))]
 
 
 class ImpuritySuite(ComponentSuite):
@@ -37,22 +45,15 @@ class ImpuritySuite(ComponentSuite):
         n_classes = 3 if claims(component, Capability.multiclass) else 2
         return np.array(list(small_vectors(task, n_classes)))
 
-    @staticmethod
-    def mass(vectors: np.ndarray, task: Task) -> np.ndarray:
-        return vectors[..., 0] if task is Task.regression else vectors.sum(axis=-1)
-
     def test_its_value_has_the_shape_of_the_batch_and_no_nan(self, component, vectors):
         value = np.asarray(component.value(vectors))
-        assert value.shape == vectors.shape[:-1]
-        assert value.dtype == np.float64
-        assert np.isfinite(value).all()
+        assert value.shape == vectors.shape[:-1] and value.dtype == np.float64 and np.isfinite(value).all()
         stacked = np.asarray(component.value(np.stack([vectors, vectors[::-1]])))
         assert stacked.shape == (2, len(vectors))
         assert (stacked[0] == value).all() and (stacked[1] == value[::-1]).all()
 
     def test_one_vector_gives_what_the_batch_gives(self, component, vectors):
-        singly = np.array([float(component.value(vector)) for vector in vectors])
-        assert close(singly, component.value(vectors))
+        assert close([float(component.value(vector)) for vector in vectors], component.value(vectors))
 
     def test_it_does_not_change_what_it_is_given(self, component, vectors):
         before = vectors.copy()
@@ -69,11 +70,9 @@ class ImpuritySuite(ComponentSuite):
             pure = np.array([weight * row for row in np.eye(vectors.shape[-1]) for weight in (0.25, 1.0, 3.0, 1e6)])
         assert close(component.value(pure), np.zeros(len(pure)))
 
-    def test_it_is_never_negative(self, component, vectors):
-        assert (np.asarray(component.value(vectors)) >= 0).all()
-
-    def test_it_is_positive_on_some_mixed_set(self, component, vectors):
-        assert (np.asarray(component.value(vectors)) > 0).any()
+    def test_it_is_never_negative_and_positive_on_some_mixed_set(self, component, vectors):
+        found = np.asarray(component.value(vectors))
+        assert (found >= 0).all() and (found > 0).any()
 
     def test_the_order_of_the_classes_does_not_matter(self, component, task, vectors):
         if task is Task.regression:
@@ -99,15 +98,11 @@ class ImpuritySuite(ComponentSuite):
     def test_no_split_raises_it_where_it_declares_to_be_concave(self, component, task, vectors):
         if not claims(component, Capability.concave):
             pytest.skip("does not claim to be concave")
-        left, right = vectors[:, None], vectors[None, :]
-        parts, whole = np.asarray(component.value(left)), np.asarray(component.value(left + right))
-        other = np.asarray(component.value(right))
+        left, right, value = vectors[:, None], vectors[None, :], component.value
+        split, whole = value(left) + value(right), np.asarray(value(left + right))
         if component.scale == "mean":
-            mass, more = self.mass(left, task), self.mass(right, task)
-            total = np.where(mass + more > 0, mass + more, 1.0)
-            split = (mass * parts + more * other) / total
-        else:
-            split = parts + other
+            mass, more = (each[..., 0] if task is Task.regression else each.sum(axis=-1) for each in (left, right))
+            split = (mass * value(left) + more * value(right)) / np.where(mass + more > 0, mass + more, 1.0)
         assert (split <= whole + 10 * TOLERANCE * np.maximum(1.0, whole)).all()
 
     def test_it_is_monotone_and_supermodular_where_it_declares_to_be_admissible(self, component, vectors):
@@ -126,12 +121,8 @@ class ImpuritySuite(ComponentSuite):
         kernel = getattr(component, "kernel", None)
         if kernel is None:
             pytest.skip("has no kernel form")
-        expected = np.asarray(component.value(vectors))
-        assert close([kernel(vector) for vector in vectors], expected), "the kernel as plain Python"
-        import numba
-
-        compiled = numba.njit(error_model="numpy")(kernel)
-        assert close([compiled(vector) for vector in vectors], expected), "the kernel compiled"
+        for form, call in both_forms(kernel):
+            assert close([call(vector) for vector in vectors], component.value(vectors)), f"the kernel {form}"
 
     @pytest.fixture
     def samples(self, component) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -160,12 +151,8 @@ class ImpuritySuite(ComponentSuite):
         prefix = getattr(component, "prefix", None)
         if prefix is None:
             pytest.skip("has no prefix kernel")
-        import numba
-
-        compiled = numba.njit(error_model="numpy")(prefix)
-        for y, weight in samples:
+        for (form, call), (y, weight) in itertools.product(both_forms(prefix), samples):
+            out = np.full(len(y), np.nan)
+            call(y, weight, out)
             expected = [component.of_values(y[:n], weight[:n]) * weight[:n].sum() for n in range(1, len(y) + 1)]
-            for kernel in (prefix, compiled):
-                out = np.full(len(y), np.nan)
-                kernel(y, weight, out)
-                assert close(out, expected, scale=float(np.abs(y) @ weight))
+            assert close(out, expected, scale=float(np.abs(y) @ weight)), f"the kernel {form}"

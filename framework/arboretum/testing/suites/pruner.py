@@ -29,31 +29,23 @@ class PrunerSuite(ComponentSuite):
         assert isinstance(component.needs_validation, bool)
 
     def test_the_pruned_tree_is_no_larger(self, component, grown):
-        tree, train, valid = grown
-        pruned = component.prune(tree, train, valid)
+        tree, pruned = grown[0], component.prune(*grown)
         assert pruned.n_nodes <= tree.n_nodes and pruned.n_leaves <= tree.n_leaves
         assert pruned.depth_of.max() <= tree.depth_of.max()
 
-    def test_the_root_still_holds_every_training_row(self, component, grown):
-        tree, train, valid = grown
-        pruned = component.prune(tree, train, valid)
-        assert pruned.counts[0] == train.n_rows
-        assert np.allclose(pruned.weights[0], tree.weights[0], rtol=1e-12)
-
     def test_every_node_holds_the_rows_that_come_to_it(self, component, grown):
-        tree, train, valid = grown
-        pruned = component.prune(tree, train, valid)
-        at = pruned.apply(train)
-        counts = np.bincount(at, minlength=pruned.n_nodes)
+        tree, train, _ = grown
+        pruned = component.prune(*grown)
+        assert pruned.counts[0] == train.n_rows and np.allclose(pruned.weights[0], tree.weights[0], rtol=1e-12)
+        counts = np.bincount(pruned.apply(train), minlength=pruned.n_nodes)
         for node in range(pruned.n_nodes - 1, 0, -1):
             counts[pruned.parent[node]] += counts[node]
         assert counts.tolist() == pruned.counts.tolist()
 
     def test_it_leaves_the_given_tree_alone_and_answers_the_same_twice(self, component, grown):
-        tree, train, valid = grown
-        before = tree.to_json()
-        once, twice = component.prune(tree, train, valid), component.prune(tree, train, valid)
-        assert tree.to_json() == before
+        before = grown[0].to_json()
+        once, twice = component.prune(*grown), component.prune(*grown)
+        assert grown[0].to_json() == before
         assert once.to_json() == twice.to_json()
 
     def test_a_leaf_stays_a_leaf(self, component, grown):

@@ -42,9 +42,9 @@ class StoppingSuite(ComponentSuite):
 
     def test_it_does_not_change_the_node(self, component):
         for node in self.nodes():
-            weights, counts = node.weights.copy(), node.counts.copy()
+            before = node.weights.copy(), node.counts.copy()
             component.is_leaf(node)
-            assert (node.weights == weights).all() and (node.counts == counts).all()
+            assert (node.weights == before[0]).all() and (node.counts == before[1]).all()
 
     def test_it_does_not_depend_on_the_order_of_the_classes(self, component):
         for node in self.nodes():
