@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -22,12 +23,14 @@ import numpy as np
 from arboretum.blame import blaming
 from arboretum.engine import check, verify
 from arboretum.engine.implied import SURE, Facts, raised
+from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.search.compiled_criterion import component_name
-from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, VerificationError
-from arboretum.interfaces.complexity import Form, form_of, value_of
+from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError
+from arboretum.interfaces.complexity import form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.stopping import LeafRule
+from arboretum.model.arrivals import summed
 from arboretum.model.certificate import Certificate, Certified
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.solution import Solution, Status
@@ -54,8 +57,7 @@ def certify(
     """
     try:
         if certifier is None:
-            msg = "no installed solver proves minima; install or enable a plugin that brings one (arboretum plugins lists them)"
-            raise CapabilityError(msg)
+            raise CapabilityError("no installed solver proves minima; install or enable a plugin that brings one (arboretum plugins lists them)")
         rule = _applicable(certifier, tree, problem, solution)
         kept, notes = _defined(complexities, tree, problem)
         kept, found, more = _minima(certifier, kept, problem, solution, tree, context)
@@ -76,7 +78,7 @@ def certify(
     bounds = _together(bounds, kept, found, tree, problem, rule)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
-    told = {"name": certifier.name, **_fields(certifier)}
+    told = {"name": certifier.name, **attrs.asdict(certifier, filter=lambda field, _: field.init, value_serializer=_plain)}
     return Certificate(told, attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
 
 
@@ -86,18 +88,14 @@ def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution
     # a certifier that cannot count objects refuses by itself
     rule = parts.leaf_rule(counting_objects=True, obeyed=getattr(certifier, "limits", ()))
     if objects.task is not Task.classification:
-        msg = "minima are known for classes only, but the target is a number; choose a data set with classes"
-        raise CapabilityError(msg)
+        raise CapabilityError("minima are known for classes only, but the target is a number; choose a data set with classes")
     if parts.predicate is not None:
-        msg = f"predicate {parts.predicate.name} makes its tests at each node, and minima are known for fixed tests; leave it out"
-        raise CapabilityError(msg)
+        made = f"predicate {parts.predicate.name} makes its tests at each node"
+        raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
     if objects.raw_features:
-        name = objects.raw_features[0].column
-        msg = (
-            f"column {name!r} is raw, and its thresholds are found at each node; choose fixed tests: encoder=midpoints "
-            "(the same thresholds) or encoder=multiway (a branch per value or bin)"
-        )
-        raise CapabilityError(msg)
+        raw = f"column {objects.raw_features[0].column!r} is raw, and its thresholds are found at each node"
+        ways = "encoder=midpoints (the same thresholds) or encoder=multiway (a branch per value or bin)"
+        raise CapabilityError(f"{raw}; choose fixed tests: {ways}")
     stand_in = Parts(method=certifier, encoder=parts.encoder)
     check.check_table(stand_in, objects.table)
     check.check_objects(stand_in, objects)
@@ -116,31 +114,17 @@ def _defined(complexities: Sequence[Any], tree: Tree, problem: Problem) -> tuple
                 Monotony.on(each, problem.objects, problem.prices)
                 value, form = value_of(each, tree), form_of(each)
             if not 0.0 <= value < math.inf:
-                msg = f"complexity {each.name} of the tree is {value:g}; it must be a finite number ≥ 0"
-                raise CapabilityError(msg)
-            closed = value if form is None else value_of(_ByForm(form, getattr(each, "per_object", False)), tree)
-            if not abs(closed - value) <= slack * max(1.0, value):
-                msg = f"complexity {each.name} of the tree is {value:g}, but {closed:g} by its form(); let both say the same"
-                raise CapabilityError(msg)
+                raise CapabilityError(f"complexity {each.name} of the tree is {value:g}; it must be a finite number ≥ 0")
+            if form is not None:
+                of_form = SimpleNamespace(leaf=lambda: form.leaf, node=form.node, per_object=getattr(each, "per_object", False))
+                if not abs((closed := value_of(of_form, tree)) - value) <= slack * max(1.0, value):
+                    but = f"{value:g}, but {closed:g} by its form(); let both say the same"
+                    raise CapabilityError(f"complexity {each.name} of the tree is {but}")
         except (CapabilityError, ContractError) as error:
             notes.append(_left_out(each, error))
         else:
             kept.append(each)
     return kept, tuple(notes)
-
-
-@attrs.frozen
-class _ByForm:
-    """A complexity as its closed form has it."""
-
-    form: Form
-    per_object: bool
-
-    def leaf(self) -> float:
-        return self.form.leaf
-
-    def node(self, mass: float, price: float, children: np.ndarray) -> float:
-        return self.form.node(mass, price, children)
 
 
 def _left_out(complexity: Any, error: Exception) -> str:
@@ -176,8 +160,7 @@ def _minima(
                 notes.append(_left_out(group[0], error))
             continue
         if len(answers) != len(group):
-            msg = f"verification failed: solver {certifier.name} was asked for {len(group)} minima and returned {len(answers)}"
-            raise VerificationError(msg)
+            fail(f"solver {certifier.name} was asked for {len(group)} minima and returned {len(answers)}")
         found |= {complexity.name: answer for complexity, answer in zip(group, answers, strict=True)}
     kept = [complexity for complexity in complexities if complexity.name in found]
     return kept, [found[complexity.name] for complexity in kept], tuple(notes)
@@ -190,9 +173,8 @@ def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree
         return None
     own = next((complexity for complexity in complexities if complexity == parts.complexity), None)
     # a solver may have minimised something else (an error with a price per leaf): its bound then is of something else
-    if own is None or abs(value_of(own, tree) - solution.value) > _slack(problem.objects, tree) * max(1.0, abs(solution.value)):
-        return None
-    return own
+    slack = _slack(problem.objects, tree) * max(1.0, abs(solution.value))
+    return own if own is not None and abs(value_of(own, tree) - solution.value) <= slack else None
 
 
 def certified(
@@ -205,25 +187,25 @@ def certified(
     """
     name, slack = complexity.name, _slack(problem.objects, tree)
     value = value_of(complexity, tree)
-    _same(f"the tree's {name}", metrics.get(name, value), value, slack)
+    equal(f"the tree's {name}", metrics.get(name, value), value, slack)
     bound = answer.lower_bound if answer.lower_bound > 0 else 0.0  # every ψ is ≥ 0; NaN: nothing is proven
-    _at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
+    at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
     best = value
     if answer.tree is not None:
         found = value_of(complexity, answer.tree)
         slack = max(slack, _slack(problem.objects, answer.tree))
-        _same(f"{name} of the solver's tree", answer.value, found, slack)
+        equal(f"{name} of the solver's tree", answer.value, found, slack)
         check_tree(answer.tree, problem, rule)
         best = min(best, found)
     elif answer.status is Status.optimal:
         best = min(best, answer.value)
-    _at_most(f"the proven minimum of {name} is at most the value of the solver's own tree", bound, best, slack)
+    at_most(f"the proven minimum of {name} is at most the value of the solver's own tree", bound, best, slack)
     if answer.status is Status.optimal:
         for claimed in (answer.lower_bound, answer.value):
-            _same(f"the minimum of {name}, said to be optimal", claimed, best, slack)
+            equal(f"the minimum of {name}, said to be optimal", claimed, best, slack)
         bound = best  # equal up to rounding
     if promised is not None:
-        _at_most(f"the tree's {name} is at most {promised:g} times the minimum, as the criterion promises", value, promised * best, slack)
+        at_most(f"the tree's {name} is at most {promised:g} times the minimum, as the criterion promises", value, promised * best, slack)
     return Certified(value, min(bound, best), best, promised)
 
 
@@ -242,7 +224,7 @@ def _together(
         name, found = each.name, bounds[each.name]
         best = min(found.best_known, *(value_of(each, one) for one in trees))
         low = max(found.lower_bound, implied.get(name, 0.0) / scale[name])
-        _at_most(f"what all proven bounds imply of {name} is at most the value of a tree", low, best, slack + SURE)
+        at_most(f"what all proven bounds imply of {name} is at most the value of a tree", low, best, slack + SURE)
         if low >= best * (1.0 - slack):
             low = best  # equal up to rounding
         together[name] = attrs.evolve(found, lower_bound=min(low, best), best_known=best)
@@ -254,8 +236,7 @@ def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
     verify.check_tree(tree, problem.objects, problem.objects.table)
     verify.check_prices(tree, problem.objects, problem.prices)
     if complaint := breaks_rule(tree, problem, rule):
-        msg = f"verification failed: the solver's tree does not obey the leaf rule: {complaint}"
-        raise VerificationError(msg)
+        fail(f"the solver's tree does not obey the leaf rule: {complaint}")
 
 
 def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
@@ -267,7 +248,7 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     at = np.full(objects.n_objects, -1, np.int64)
     at[objects.object_of_row] = tree.apply(objects.table)
     impurity, total = problem.parts.impurity, float(tree.mass[0])
-    there = _objects_at(tree, at)
+    there = summed(np.bincount(at[at >= 0], minlength=tree.n_nodes), tree)
     for node in range(tree.n_nodes):
         weights, mass, count = tree.weights[node], float(tree.mass[node]), int(tree.counts[node])
         mixed = float(impurity.value(weights)) if rule.delta is not None and impurity is not None else math.nan
@@ -280,14 +261,6 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
             if column:
                 return f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its {count} rows)"
     return ""
-
-
-def _objects_at(tree: Tree, at: np.ndarray) -> np.ndarray:
-    """int64[n_nodes]: how many objects come by each node; ``at`` : where each comes to rest."""
-    there, parent = np.bincount(at[at >= 0], minlength=tree.n_nodes), tree.parent
-    for node in range(tree.n_nodes - 1, 0, -1):
-        there[parent[node]] += there[node]
-    return there
 
 
 def _divides(objects: Encoded, rows: np.ndarray, min_leaf: int, most: float) -> str:
@@ -332,38 +305,17 @@ def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answe
     open_ = [name for name, found in bounds.items() if not found.proven]
     if open_:
         which = "" if len(open_) == len(bounds) else f" of {', '.join(open_)}"
-        notes.append(
-            f"certify: only a lower bound{which} is proven within the budget, so the ratio is at most the one shown; "
-            "raise budget.seconds or budget.memory_mb"
-        )
+        shown = "so the ratio is at most the one shown; raise budget.seconds or budget.memory_mb"
+        notes.append(f"certify: only a lower bound{which} is proven within the budget, {shown}")
     return tuple(notes)
 
 
-def _fields(component: Any) -> dict[str, Any]:
-    """Parameter → value, in words of JSON."""
-    fields = [field for field in attrs.fields(type(component)) if field.init]
-    return {field.alias: _plain(getattr(component, field.name)) for field in fields}
-
-
-def _plain(value: Any) -> Any:
+def _plain(component: Any, field: Any, value: Any) -> Any:
+    """In words of JSON."""
     if isinstance(value, enum.Enum):
         return value.name
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+    return value if value is None or isinstance(value, str | int | float | list | tuple) else str(value)
 
 
 def _slack(objects: Encoded, tree: Tree) -> float:
     return 4 * (objects.n_objects + tree.n_nodes) * float(np.finfo(np.float64).eps)
-
-
-def _same(what: str, reported: float, recomputed: float, slack: float) -> None:
-    if not (math.isfinite(recomputed) and abs(reported - recomputed) <= slack * max(1.0, abs(recomputed))):
-        msg = f"verification failed: {what}: reported {reported}, recomputed {recomputed}; please report this run"
-        raise VerificationError(msg)
-
-
-def _at_most(rule: str, low: float, high: float, slack: float) -> None:
-    if not (math.isfinite(high) and low <= high + slack * max(1.0, abs(high))):
-        msg = f"verification failed: {rule}: {low} is above {high}; please report this run"
-        raise VerificationError(msg)

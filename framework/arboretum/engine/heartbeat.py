@@ -13,29 +13,26 @@ REPEATED_SECONDS = 1.0
 
 @contextmanager
 def repeated(progress: Progress, subject: str, seconds: float = REPEATED_SECONDS) -> Iterator[Progress]:
-    """A listener that passes every message on as "subject: message", and the last one again after ``seconds`` of silence.
+    """A listener that passes every message on as "subject: message", and the last one again every ``seconds``.
 
     The command shows nothing of what is said in a run's first two seconds; a solver that then works without a word would look
     dead.  (A thread repeats; it is heard while compiled kernels run, because they release the lock.)
     """
-    last: list[tuple[float, float | None, str]] = [(0, None, subject)]
-    heard, done, lock = threading.Event(), threading.Event(), threading.Lock()
+    last: tuple[float, float | None, str] = (0, None, subject)
+    done, lock = threading.Event(), threading.Lock()
 
     def say() -> None:
         with lock:
-            if not done.is_set():
-                progress(*last[0])
+            progress(*last)
 
     def listen(amount: float, total: float | None, message: str) -> None:
-        last[0] = (amount, total, f"{subject}: {message}")
-        heard.set()
+        nonlocal last
+        last = (amount, total, f"{subject}: {message}")
         say()
 
     def repeat() -> None:
-        while not done.is_set():
-            if not heard.wait(seconds):
-                say()
-            heard.clear()
+        while not done.wait(seconds):
+            say()
 
     say()
     thread = threading.Thread(target=repeat, name="arboretum-heartbeat", daemon=True)
@@ -43,7 +40,5 @@ def repeated(progress: Progress, subject: str, seconds: float = REPEATED_SECONDS
     try:
         yield listen
     finally:
-        with lock:
-            done.set()
-        heard.set()
+        done.set()
         thread.join()

@@ -39,6 +39,11 @@ CERTIFICATE_MB = 4000
 proof beside it to fill the machine.  (Memory, not seconds: the same bound on every machine.)"""
 
 
+def _above_zero(budget: Any, field: Any, value: float | None) -> None:
+    if value is not None and not value > 0:
+        raise ValueError(f"budget.{field.name} must be > 0; got {value!r}")
+
+
 @attrs.frozen
 class Budget:
     """What a run may spend on growing or solving, and again on its certificate.
@@ -47,20 +52,8 @@ class Budget:
         starts.
     """
 
-    seconds: float | None = attrs.field(default=None)
-    memory_mb: int | None = attrs.field(default=None)
-
-    @seconds.validator
-    def _(self, attribute: Any, value: float | None) -> None:
-        if value is not None and not value > 0:
-            msg = f"budget.seconds must be > 0; got {value!r}"
-            raise ValueError(msg)
-
-    @memory_mb.validator
-    def _(self, attribute: Any, value: int | None) -> None:
-        if value is not None and not value > 0:
-            msg = f"budget.memory_mb must be > 0; got {value!r}"
-            raise ValueError(msg)
+    seconds: float | None = attrs.field(default=None, validator=_above_zero)
+    memory_mb: int | None = attrs.field(default=None, validator=_above_zero)
 
     def context(self, seed: int, progress: Progress) -> Context:
         """The budget from now on."""
@@ -131,49 +124,39 @@ def prepare(request: Request, progress: Progress | None = None) -> Prepared:
     progress = progress or _silent
     check.check_parts(request.parts)
     if request.parts.dataset is None:
-        msg = "no data set is chosen; add dataset=NAME (arboretum plugins lists them) or dataset=file dataset.path=…"
-        raise DataError(msg)
+        raise DataError("no data set is chosen; add dataset=NAME (arboretum plugins lists them) or dataset=file dataset.path=…")
     progress(0, None, "loading data")
-    start = time.perf_counter()
-    table = check.returned(request.parts.dataset.load(request.seed), Table, request.parts.dataset, "load")
-    seconds = time.perf_counter() - start
+    timings: dict[str, float] = {}
+    with clock(timings, "load"):
+        table = check.returned(request.parts.dataset.load(request.seed), Table, request.parts.dataset, "load")
     check_usable(table)
     check.check_table(request.parts, table)
     sha256 = table.sha256()
-    return Prepared(request, table, sha256, fingerprint(request, sha256), seconds)
+    return Prepared(request, table, sha256, fingerprint(request, sha256), timings["load"])
 
 
 def check_usable(table: Table) -> None:
-    """Refuse a table that no method can learn from: no rows, no columns, one class."""
+    """Refuse a table that no method can learn from: no rows, no columns, one class, or numbers whose squares are none."""
     if table.n_rows == 0:
-        msg = f"{table.name} has no rows"
-        raise DataError(msg)
+        raise DataError(f"{table.name} has no rows")
     if not table.columns:
-        msg = f"{table.name} has no usable column besides the target {table.target.name!r}"
-        raise DataError(msg)
-    if table.task is Task.classification:
-        present = np.unique(table.target.codes)
-        if len(present) < 2:
-            name = table.target.classes[present[0]]
-            msg = f"target {table.target.name!r} of {table.name} has one class, {name!r}; there is nothing to learn"
-            raise DataError(msg)
-    _check_numbers(table)
-
-
-def _check_numbers(table: Table) -> None:
-    """Refuse weights and targets whose squares, which every impurity sums, are no numbers of 64 bits."""
+        raise DataError(f"{table.name} has no usable column besides the target {table.target.name!r}")
+    if table.task is Task.classification and len(present := np.unique(table.target.codes)) < 2:
+        name = table.target.classes[present[0]]
+        raise DataError(f"target {table.target.name!r} of {table.name} has one class, {name!r}; there is nothing to learn")
+    # weights and targets whose squares, which every impurity sums, are no numbers of 64 bits
     least, most = np.finfo(np.float64).tiny, np.finfo(np.float64).max
     weight, way = table.row_weights(), "multiply the whole column by a constant that brings it near 1"
     with np.errstate(over="ignore", under="ignore"):
         if weight.min() ** 2 < least or weight.sum() ** 2 > most:
-            msg = f"the weights of {table.name} reach from {weight.min():g} to {weight.max():g}, and float64 cannot hold their squares; "
-            raise DataError(msg + way)
+            reach = f"the weights of {table.name} reach from {weight.min():g} to {weight.max():g}"
+            raise DataError(f"{reach}, and float64 cannot hold their squares; {way}")
         if table.task is Task.regression:
             y = table.target.values
             far, total = np.abs(y - y[0]).max(), weight.sum()
             if (total * np.abs(y).max()) ** 2 > most or (far > 0 and far**2 * weight.min() < least):
-                msg = f"target {table.target.name!r} of {table.name} reaches from {y.min():g} to {y.max():g}, "
-                raise DataError(f"{msg}and float64 cannot hold the squares that its variance sums; {way}")
+                reach = f"target {table.target.name!r} of {table.name} reaches from {y.min():g} to {y.max():g}"
+                raise DataError(f"{reach}, and float64 cannot hold the squares that its variance sums; {way}")
 
 
 def fingerprint(request: Request, sha256: str) -> str:
@@ -203,8 +186,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     timings = {"load": prepared.load_seconds, **fitted.timings}
     tree, objects = fitted.solution.tree, fitted.problem.objects
     if tree is None:
-        msg = "the budget ran out before there was any tree; raise budget.seconds or budget.memory_mb"
-        raise BudgetError(msg)
+        raise BudgetError("the budget ran out before there was any tree; raise budget.seconds or budget.memory_mb")
     progress(0, None, "verifying")
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
@@ -225,7 +207,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         },
         timings=timings,
         metrics=metrics,
-        solution=fitted.solution if _is_proven(parts, fitted.solution) else None,
+        solution=fitted.solution if parts.solver is not None or fitted.solution.status is Status.optimal else None,
         verified=True,
         checked=checked,
         tree=tree,
@@ -257,9 +239,7 @@ def _certify(
         with suppress(ArboretumError):  # what it refuses it refuses again, where that is noted
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
-        found = certify(
-            request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context
-        )
+        found = certify(request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context)
         fitted.seal.check("the certifier")
         return found
 
@@ -290,7 +270,8 @@ def fit(
     seal = Seal().over(table, *() if everything else (train,)) if sealed else Seal()
     valid = table.take(division.valid) if len(division.valid) else None
     check.check_validation(parts, valid)
-    parts = for_task(parts, table.task)
+    if hasattr(parts.impurity, "for_task"):  # one that stands for another per kind of target: impurity=auto
+        parts = attrs.evolve(parts, impurity=parts.impurity.for_task(table.task))
     with clock(timings, "encode"):
         progress(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)
@@ -301,7 +282,10 @@ def fit(
     if sealed:
         seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
     problem = Problem(objects, prices, parts, valid)
-    timings["compile"] = warm_up(parts.method, problem, budget.context(seed, progress)) if warm else 0.0
+    timings["compile"] = 0.0
+    if warm:
+        with clock(timings, "compile"):
+            warm_up(parts.method, problem, budget.context(seed, progress))
     progress(0, None, f"growing with {parts.method.name}")
     with compiling(timings, progress), clock(timings, "fit"):
         grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
@@ -316,20 +300,10 @@ def divide(parts: Parts, table: Table, seed: int) -> Division:
     return check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
 
 
-def for_task(parts: Parts, task: Task) -> Parts:
-    """Let components that stand for another one per kind of target (``impurity=auto``) name it."""
-    impurity = parts.impurity
-    if hasattr(impurity, "for_task"):
-        return attrs.evolve(parts, impurity=impurity.for_task(task))
-    return parts
-
-
-def warm_up(component: Any, problem: Problem, context: Context) -> float:
-    """Let a method or a solver load or compile its kernels (optional ``warm_up``); seconds."""
-    start = time.perf_counter()
+def warm_up(component: Any, problem: Problem, context: Context) -> None:
+    """Let a method or a solver load or compile its kernels (optional ``warm_up``)."""
     if hasattr(component, "warm_up"):
         component.warm_up(problem, context)
-    return time.perf_counter() - start
 
 
 def kernel_trouble() -> str:
@@ -368,11 +342,6 @@ def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
     for chosen in fitted.selections.values():
         metrics.update(chosen.numbers())
     return {name: float(value) for name, value in metrics.items()}
-
-
-def _is_proven(parts: Parts, solution: Solution) -> bool:
-    """Whether the solution says more than "here is a tree"."""
-    return parts.solver is not None or solution.status is Status.optimal
 
 
 @contextmanager

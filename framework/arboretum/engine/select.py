@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -93,47 +93,36 @@ def with_fields(parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...]
     groups : whose fields may be replaced.   Raises ConfigError naming the field, with the closest one the run has.
     """
     for key, value in values.items():
-        group, _, field = key.partition(".")
-        if group in MANY and "." in field:
-            rule, _, field = field.partition(".")
-            members = getattr(parts, group, ()) if group in groups else ()
-            changed = tuple(_changed(parts, one, key, field, value) if one.name == rule else one for one in members)
-            if rule not in [one.name for one in members]:
-                raise _untunable(parts, key, groups)
-            parts = attrs.evolve(parts, **{group: changed})
-            continue
-        component = getattr(parts, group, None) if group in groups else None
-        if component is None or isinstance(component, tuple):
-            raise _untunable(parts, key, groups)
-        parts = attrs.evolve(parts, **{group: _changed(parts, component, key, field, value, groups)})
+        found = {f"{path}.{field}": (group, one, field) for group, path, one in _components(parts, groups) for field in _fields(one)}
+        if key not in found:
+            raise _untunable(key, list(found), groups)
+        group, component, field = found[key]
+        try:
+            changed = attrs.evolve(component, **{field: value})
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"cannot tune {key}={value!r}: {' '.join(str(error).split())}") from error
+        members = getattr(parts, group)
+        new = tuple(changed if one is component else one for one in members) if isinstance(members, tuple) else changed
+        parts = attrs.evolve(parts, **{group: new})
     return parts
 
 
-def _changed(parts: Parts, component: Any, key: str, field: str, value: Any, groups: tuple[str, ...] = TUNABLE) -> Any:
-    """The component with one field replaced."""
-    if field not in _fields(component):
-        raise _untunable(parts, key, groups)
-    try:
-        return attrs.evolve(component, **{field: value})
-    except (ValueError, TypeError) as error:
-        msg = f"cannot tune {key}={value!r}: {' '.join(str(error).split())}"
-        raise ConfigError(msg) from error
+def _components(parts: Parts, groups: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
+    """(group, what its fields' names begin with, component)."""
+    for group in groups:
+        part = getattr(parts, group)
+        for one in part if isinstance(part, tuple) else () if part is None else (part,):
+            yield group, f"{group}.{one.name}" if group in MANY else group, one
 
 
 def _fields(component: Any) -> list[str]:
     return [f.alias for f in attrs.fields(type(component)) if f.init] if attrs.has(type(component)) else []
 
 
-def _untunable(parts: Parts, key: str, groups: tuple[str, ...]) -> ConfigError:
+def _untunable(key: str, known: list[str], groups: tuple[str, ...]) -> ConfigError:
     """Why a field cannot be tuned: it does not exist, or is used up before trees grow."""
     group = key.partition(".")[0]
     if group in {f.name for f in attrs.fields(Parts)} - set(groups):
         why = "pruners choose for themselves, after tuning" if group == "pruner" else "it is used before any tree grows"
         return ConfigError(f"cannot tune {key!r}: {why}; tune a field of {', '.join(groups)}, or sweep over {key} with -m")
-    known: list[str] = []
-    for name in groups:
-        part = getattr(parts, name)
-        for one in part if isinstance(part, tuple) else [part]:
-            prefix = f"{name}.{one.name}" if name in MANY else name
-            known += [f"{prefix}.{field}" for field in _fields(one)]
     return ConfigError("cannot tune " + unknown("field", key, known))

@@ -12,6 +12,7 @@ Tolerances.  Sums of n weights in float64, in whatever order, differ by at most 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,9 +21,10 @@ import attrs
 import numpy as np
 
 from arboretum.engine import verify_nodes
+from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.seal import Seal
 from arboretum.engine.search.coverage_state import COVERED
-from arboretum.errors import ContractError, VerificationError
+from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.model import walk
 from arboretum.model.arrivals import Arrivals
@@ -59,7 +61,7 @@ def verify(
     regression = objects.task is Task.regression
     slack = 8 * (len(arrived.node) + tree.n_nodes) * EPS
     for name in (same := [name for name in known if name in metrics]):
-        _equal(f"reported {name}", metrics[name], known[name], slack)
+        equal(f"reported {name}", metrics[name], known[name], slack)
     return {
         "data": "unchanged since it was loaded" if seal.values else "not: no checksum was taken",
         "rows": f"{train.n_rows} by their raw values, {sampled} of them once more in plain Python",
@@ -83,7 +85,7 @@ def check_tree(tree: Tree, objects: Encoded, table: Table) -> tuple[Tree, Arriva
     try:
         arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
     except ContractError as error:
-        _fail(str(error))
+        fail(str(error))
     check_objects(tree, objects, arrived)
     return tree, arrived, sampled
 
@@ -94,13 +96,13 @@ def check_structure(tree: Tree) -> Tree:
         tree = attrs.evolve(tree)
         check_numbers(tree)
     except ContractError as error:
-        _fail(str(error))
+        fail(str(error))
     has = np.zeros(tree.n_nodes, np.bool_)
     has[tree.parent[1:]] = True
     for rule, holds in (("an inner node has a child", has | tree.is_leaf), ("a leaf costs nothing", ~tree.is_leaf | (tree.price == 0))):
         if not holds.all():
             node = int(np.argmin(holds))
-            _fail(f"node {node}: {rule}: price {tree.price[node]}, children {tree.children(node).tolist()}")
+            fail(f"node {node}: {rule}: price {tree.price[node]}, children {tree.children(node).tolist()}")
     return tree
 
 
@@ -110,14 +112,14 @@ def check_sample(tree: Tree, table: Table, places: walk.Places) -> int:
     by_row = np.argsort(places.row, kind="stable")
     first = np.searchsorted(places.row[by_row], np.arange(table.n_rows + 1))
     even = np.unique(np.linspace(0, table.n_rows - 1, min(ROWS_IN_PYTHON, table.n_rows)).astype(np.int64))
-    walker, done = _Walker.of(tree), 0
+    walker, done = _Walker(tree), 0
     for row in np.random.default_rng(0).permutation(even).tolist():  # wherever the steps run out, they are spread evenly
         before = walker.steps
         found, mine = walker.places(_Row(columns, row)), by_row[first[row] : first[row + 1]]
         told: dict[int, Any] = dict(zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True))
         told, slack = told or {int(places.whole[row]): 1}, 4 * (walker.steps - before) * EPS
         if found != told and not all(abs(found.get(v, 0) - told.get(v, 0)) <= slack for v in found | told):
-            _fail(f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy", {v: float(s) for v, s in found.items()})
+            fail(f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy", {v: float(s) for v, s in found.items()})
         done += 1
         if walker.steps >= STEPS_IN_PYTHON:
             break
@@ -132,32 +134,22 @@ class _Row(dict):
 
     def __missing__(self, name: str) -> Any:
         column = self.columns[name]
-        if column.kind is ColumnKind.continuous:
-            value: Any = float(column.values[self.row])
-        else:
-            code = int(column.values[self.row])
-            value = column.categories[code] if code >= 0 else None
+        value = column.values[self.row].item()
+        if column.kind is not ColumnKind.continuous:
+            value = column.categories[value] if value >= 0 else None
         self[name] = value
         return value
 
 
-@attrs.define
 class _Walker:
     """Walks one row at a time, by nothing but the tree's definition.   steps : tests asked so far."""
 
-    tree: Tree
-    test: list[int]
-    offset: list[int]
-    child: list[int]
-    surrogates: dict[int, list[Surrogate]]
-    steps: int = 0
-
-    @staticmethod
-    def of(tree: Tree) -> _Walker:
-        surrogates: dict[int, list[Surrogate]] = {}
+    def __init__(self, tree: Tree) -> None:
+        self.tree, self.steps = tree, 0
+        self.test, self.offset, self.child = tree.test.tolist(), tree.child_offset.tolist(), tree.child.tolist()
+        self.surrogates: dict[int, list[Surrogate]] = defaultdict(list)
         for one in tree.surrogates:
-            surrogates.setdefault(one.node, []).append(one)
-        return _Walker(tree, tree.test.tolist(), tree.child_offset.tolist(), tree.child.tolist(), surrogates)
+            self.surrogates[one.node].append(one)
 
     def places(self, values: Mapping[str, Any]) -> dict[int, Fraction | int]:
         """Node → share of the row that rests there."""
@@ -165,18 +157,15 @@ class _Walker:
         waiting: list[tuple[int, Fraction | int]] = [(0, 1)]
         while waiting:
             node, share = waiting.pop()
-            while self.test[node] != LEAF:
-                self.steps += 1
-                below = self._below(node, values)
-                waiting += [(child, share * part) for child, part in below[1:] if child >= 0]
-                stays = sum(part for child, part in below[1:] if child < 0)
-                if stays or below[0][0] < 0:  # what has no branch rests here
-                    found[node] = share * (stays + (below[0][1] if below[0][0] < 0 else 0))
-                if below[0][0] < 0:
-                    break
-                node, share = below[0][0], share * below[0][1]
-            else:
+            if self.test[node] == LEAF:
                 found[node] = share
+                continue
+            self.steps += 1
+            for child, part in self._below(node, values):
+                if child >= 0:
+                    waiting.append((child, share * part))
+                else:  # what has no branch rests here
+                    found[node] = found.get(node, 0) + share * part
         return found
 
     def _below(self, node: int, values: Mapping[str, Any]) -> Sequence[tuple[int, Fraction | int]]:
@@ -188,7 +177,7 @@ class _Walker:
             if parts:
                 return parts
         outcome = NO_OUTCOME if rule.fuzzy else rule.outcome_of(values)
-        for one in self.surrogates.get(node, ()) if outcome == NO_OUTCOME else ():
+        for one in self.surrogates[node] if outcome == NO_OUTCOME else ():
             known = tree.rules[one.rule].outcome_of(values)
             outcome = NO_OUTCOME if known == NO_OUTCOME else one.to[known]
             if outcome != NO_OUTCOME:
@@ -204,7 +193,7 @@ class _Walker:
 def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
     """Recompute weights, counts and labels (or values) of every node from the objects that pass it."""
     if not (np.isfinite(objects.weight) & (objects.weight > 0)).all():
-        _fail("every object has a finite weight above 0", objects.weight[~(objects.weight > 0)][:3].tolist())
+        fail("every object has a finite weight above 0", objects.weight[~(objects.weight > 0)][:3].tolist())
     classes = objects.task is Task.classification
     own = arrived.totals(objects)
     slack = arrived.rounding(objects) * np.abs(own[0]).sum()
@@ -212,19 +201,19 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
     if not (difference <= slack).all():
         node = int(np.argmin((difference <= slack).all(axis=1)))
         what = "class weights" if classes else "moments"
-        _fail(f"node {node}: {what}: reported {tree.weights[node].tolist()}", own[node].tolist())
+        fail(f"node {node}: {what}: reported {tree.weights[node].tolist()}", own[node].tolist())
     count = arrived.counts(objects.count)
     right = np.abs(count - tree.counts) <= (arrived.rounding(objects) * objects.count.sum() if arrived.split else 0.0)
     if not right.all():
         node = int(np.argmin(right))
-        _fail(f"node {node}: number of rows: reported {tree.counts[node]:.17g}", f"{count[node]:.17g}")
+        fail(f"node {node}: number of rows: reported {tree.counts[node]:.17g}", f"{count[node]:.17g}")
     if not classes:
         return
     # a label is right if no class outweighs it by more than the rounding of the sums
     lead = own.max(axis=1) - own[np.arange(tree.n_nodes), tree.label]
     if not (lead <= slack).all():
         node = int(np.argmax(lead))
-        _fail(f"node {node}: the label is the heaviest class: reported {tree.label[node]}", int(own[node].argmax()))
+        fail(f"node {node}: the label is the heaviest class: reported {tree.label[node]}", int(own[node].argmax()))
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
@@ -251,7 +240,7 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
         branches = branch[offset[node] : offset[node + 1]]
         told = tuple(branches) if any(one != price[node] for one in branches) else (price[node],)
         if known and not (told in known and price[node] == max(told)):
-            _fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}, by branch {told}", sorted(known)[:5])
+            fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}, by branch {told}", sorted(known)[:5])
         path.append(node)
         for name in names:
             asked[name] = asked.get(name, 0) + 1
@@ -339,7 +328,7 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
                 off = np.abs(found - (itself := part.covered(objects, rows)))
                 if not (off <= 1e-9).all():
                     i, rule = int(off.argmax()), f"node {node}: coverage {part.name} answers alike, bound to its root or not"
-                    _fail(f"{rule}: {found[i]} when bound", float(itself[i]))
+                    fail(f"{rule}: {found[i]} when bound", float(itself[i]))
             still &= ~(found >= 1.0 - COVERED)
         if node in last:
             open_at[node] = rows[still]
@@ -353,26 +342,12 @@ def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
     if parts.solver is None and not optimal:
         return "not: no solver claims one"
     if not (np.isfinite(solution.value) and np.isfinite(solution.lower_bound)):
-        _fail(f"value and lower bound of a tree are finite: reported {solution.value} and {solution.lower_bound}")
-    slack = 1e-9 * max(1.0, abs(solution.value))
-    if not solution.lower_bound <= solution.value + slack:
-        _fail(f"the lower bound is at most the value: reported {solution.lower_bound}", solution.value)
-    if optimal and not abs(solution.gap) <= slack:
-        _fail(f"an optimal solution has no gap: reported {solution.gap}", 0)
+        fail(f"value and lower bound of a tree are finite: reported {solution.value} and {solution.lower_bound}")
+    slack, value = 1e-9, solution.value
+    at_most("the lower bound is at most the value", solution.lower_bound, value, slack)
+    if optimal and not abs(solution.gap) <= slack * max(1.0, abs(value)):
+        fail(f"an optimal solution has no gap: reported {solution.gap}", 0)
     if not hasattr(parts.objective, "value"):
         return "not: the run has no objective that says a tree's value"
-    value = parts.objective.value(tree, problem)
-    if not abs(value - solution.value) <= slack:
-        _fail(f"the solution's value is the objective's value of its tree: reported {solution.value}", value)
+    equal("the solution's value is the objective's value of its tree", value, parts.objective.value(tree, problem), slack)
     return "by the objective"
-
-
-def _equal(what: str, reported: float, own: float, slack: float) -> None:
-    if not abs(reported - own) <= slack * max(1.0, abs(own)):
-        _fail(f"{what}: reported {reported}", own)
-
-
-def _fail(rule: str, recomputed: Any = None) -> None:
-    found = "" if recomputed is None else f", recomputed {recomputed}"
-    msg = f"verification failed: {rule}{found}; please report this run's record"
-    raise VerificationError(msg)

@@ -5,13 +5,13 @@ Impurity and score are asked of the run's components again, for tables that are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from arboretum.errors import VerificationError
+from arboretum.engine.mismatch import fail
 from arboretum.model.encoded import Node
 from arboretum.model.table import Task
 
@@ -42,12 +42,12 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     if impurity is None:
         return "not: the run names none"
     if hasattr(impurity, "of_values"):
-        asked = 0
-        for node, y, weight in _values(tree, objects, arrived):
+
+        def of_values(y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
             own = float(impurity.of_values(y, weight))
-            asked += 1
-            _close(tree, node, "impurity", own, 8 * len(y) * EPS * max(abs(own), float(np.abs(y).max())))
-        return _share(asked, tree.n_nodes, "nodes")
+            return own, 8 * len(y) * EPS * max(abs(own), float(np.abs(y).max()))
+
+        return _one_by_one(tree, "impurity", objects, arrived, of_values)
     if objects.task is Task.classification:
         own = arrived.totals(objects)
         # the same mass, spread evenly: what its terms are as large as before they cancel
@@ -57,10 +57,7 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
         even = own * [1.0, 0.0, 1.0]
     found, scale = np.asarray(impurity.value(own)), np.asarray(impurity.value(even))
     slack = (4 * arrived.rounding(objects) + 8 * own.shape[1] * EPS) * np.maximum(np.abs(found), np.abs(scale))
-    close = np.abs(tree.impurity - found) <= slack
-    if not close.all():
-        _fail(int(np.argmin(close)), "impurity", tree.impurity, found)
-    return "every node"
+    return _all_close(tree, "impurity", found, slack)
 
 
 def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
@@ -68,24 +65,22 @@ def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     objects, impurity = problem.objects, problem.parts.impurity
     shift = _mean(objects)
     if hasattr(impurity, "leaf_value"):
-        asked = 0
-        for node, y, weight in _values(tree, objects, arrived):
-            asked += 1
-            _close(tree, node, "value", float(impurity.leaf_value(y, weight)) + shift, 8 * EPS * (float(np.abs(y).max()) + abs(shift)))
-        return _share(asked, tree.n_nodes, "nodes")
+
+        def leaf_value(y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+            return float(impurity.leaf_value(y, weight)) + shift, 8 * EPS * (float(np.abs(y).max()) + abs(shift))
+
+        return _one_by_one(tree, "value", objects, arrived, leaf_value)
     own = arrived.totals(objects, shift)
     spread = np.sqrt(own[:, 2] / own[:, 0])  # at least the mean of |y − shift|
-    close = np.abs(tree.value - (own[:, 1] / own[:, 0] + shift)) <= 2 * arrived.rounding(objects) * (spread + abs(shift))
-    if not close.all():
-        _fail(int(np.argmin(close)), "value", tree.value, own[:, 1] / own[:, 0] + shift)
-    return "every node"
+    return _all_close(tree, "value", own[:, 1] / own[:, 0] + shift, 2 * arrived.rounding(objects) * (spread + abs(shift)))
 
 
 def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) -> str:
     """Ask the criterion again for the score of the chosen test.  Returns how much was checked; raises VerificationError."""
     parts, criterion, inner = problem.parts, problem.parts.criterion, np.flatnonzero(~tree.is_leaf)
     if not np.isnan(tree.score[tree.is_leaf]).all():
-        _fail(int(np.argmin(np.isnan(tree.score) | ~tree.is_leaf)), "a leaf asks nothing, so its score", tree.score, tree.score * np.nan)
+        node = int(np.argmin(np.isnan(tree.score) | ~tree.is_leaf))
+        fail(f"node {node}: a leaf asks nothing, so its score: reported {tree.score[node]}", np.nan)
     if criterion is None or parts.solver is not None:
         return "not: the run has no criterion"
     if hasattr(criterion, "with_seed"):
@@ -95,7 +90,8 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     if np.isnan(tree.score).all() and len(inner):
         return "not: the tree states none"
     if not np.isfinite(tree.score[inner]).all():
-        _fail(int(inner[np.argmin(np.isfinite(tree.score[inner]))]), "score", tree.score, ["a finite number"] * tree.n_nodes)
+        node = int(inner[np.argmin(np.isfinite(tree.score[inner]))])
+        fail(f"node {node}: score: reported {tree.score[node]}", "a finite number")
     from arboretum.engine.search.coverage_state import CoverageState
     from arboretum.engine.search.compiled_criterion import CompiledCriterion
     from arboretum.engine.search.statistics import Statistics
@@ -122,35 +118,31 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
 
 def _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_state) -> tuple[Node, float]:
     """The node as the criterion sees it, and the score it gives the test that was chosen."""
-    arity = tree.rule(v).arity
-    label = None if statistics.moments else statistics.label[who]
+    objects, arity, width = problem.objects, tree.rule(v).arity, statistics.width
     weight, count = statistics.weight[who], statistics.count[who]
-
-    def table(of: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        if label is None:
-            y = statistics.y[who]
-            weights = np.stack([np.bincount(of, weight * y**k, n) for k in range(3)], axis=1)
-            return weights, np.bincount(of, count, n).astype(np.int64)[:, None]
-        cell, width = of * statistics.width + label, statistics.width
-        return tuple(np.bincount(cell, each, n * width).reshape(n, width) for each in (weight, count))
-
-    weights, counts = table(np.zeros(len(who), np.int64), 1)
-    mass = float(weights[0, 0] if statistics.moments else weights.sum())
-    left = None if coverage_state is None else coverage_state.left(who)
-    level, state = scorer.node_impurity(weights[0], statistics, who), 0.0 if left is None else coverage_state.mean(who, left)
-    total, depth = float(statistics.weight.sum()), int(tree.depth_of[v])
-    node = Node(weights[0], counts[0].astype(np.int64), mass, total, level, depth, state, int(problem.objects.count[who].sum()), len(who))
-    if scorer.prefix:  # mass × impurity of each outcome
+    if statistics.moments:
         y = statistics.y[who]
-        of = scorer.impurity.of_values
-        extra = np.array([[weight[outcome == k].sum() * of(y[outcome == k], weight[outcome == k])] if (outcome == k).any() else [0.0] for k in range(arity)])
-    elif scorer.has_columns:
-        columns = scorer.columns(node, problem.objects, who)
-        extra = np.stack([np.bincount(outcome, column, arity) for column in columns.T], axis=1) if columns.shape[1] else np.zeros((arity, 0))
+        weights = np.stack([np.bincount(outcome, weight * y**k, arity) for k in range(3)], axis=1)
+        counts = np.bincount(outcome, count, arity)[:, None].astype(np.int64)
     else:
-        extra = np.zeros((arity, 0))
-    weights, counts = table(outcome, arity)
-    tables = scorer.tables(weights[None], counts[None].astype(np.int64), tree.price[v : v + 1].copy(), extra[None], np.zeros(1, np.int64))
+        cell = outcome * width + statistics.label[who]
+        weights = np.bincount(cell, weight, arity * width).reshape(arity, width)
+        counts = np.bincount(cell, count, arity * width).reshape(arity, width).astype(np.int64)
+    whole = weights.sum(axis=0)
+    left = None if coverage_state is None else coverage_state.left(who)
+    node = Node(
+        whole, counts.sum(axis=0), float(weight.sum()), float(statistics.weight.sum()),
+        scorer.node_impurity(whole, statistics, who), int(tree.depth_of[v]),
+        0.0 if left is None else coverage_state.mean(who, left), int(objects.count[who].sum()), len(who),
+    )  # fmt: skip
+    extra = np.zeros((arity, 0))
+    if scorer.prefix:  # mass × impurity of each outcome
+        there = [(y[outcome == k], weight[outcome == k]) for k in range(arity)]
+        extra = np.array([[w.sum() * scorer.impurity.of_values(z, w) if len(w) else 0.0] for z, w in there])
+    elif scorer.has_columns:
+        columns = scorer.columns(node, objects, who)
+        extra = np.array([np.bincount(outcome, column, arity) for column in columns.T]).T.reshape(arity, columns.shape[1])
+    tables = scorer.tables(weights[None], counts[None], tree.price[v : v + 1].copy(), extra[None], np.zeros(1, np.int64))
     if getattr(problem.parts.criterion, "needs_outcome_prices", False):
         tables = attrs.evolve(tables, outcome_price=tree.edge_price[None, tree.child_offset[v] : tree.child_offset[v + 1]])
     if left is not None:
@@ -158,12 +150,22 @@ def _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_st
     return node, float(scorer.score(tables, node)[0])
 
 
-def _values(tree: Tree, objects: Encoded, arrived: Arrivals) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """(node, targets about their mean, weights) of the nodes that are looked at one by one."""
-    shift = _mean(objects)
+def _one_by_one(tree: Tree, what: str, objects: Encoded, arrived: Arrivals, ask: Callable[[np.ndarray, np.ndarray], tuple[float, float]]) -> str:
+    """Compare at some nodes.   ask : (targets about their mean, weights) → (what the node should say, slack)."""
+    shift, asked = _mean(objects), 0
     for node in _some(np.arange(tree.n_nodes), arrived.sizes()):
         who, share = arrived.at(node)
-        yield node, objects.y[who] - shift, objects.weight[who] * share
+        _close(tree, node, what, *ask(objects.y[who] - shift, objects.weight[who] * share))
+        asked += 1
+    return _share(asked, tree.n_nodes, "nodes")
+
+
+def _all_close(tree: Tree, what: str, own: np.ndarray, slack: np.ndarray) -> str:
+    close = np.abs(getattr(tree, what) - own) <= slack
+    if not close.all():
+        node = int(np.argmin(close))
+        _close(tree, node, what, own[node], slack[node])
+    return "every node"
 
 
 def _mean(objects: Encoded) -> float:
@@ -184,10 +186,5 @@ def _share(asked: int, of: int, what: str) -> str:
 
 
 def _close(tree: Tree, node: int, what: str, own: float, slack: float) -> None:
-    if not abs(getattr(tree, what)[node] - own) <= slack:
-        _fail(node, what, getattr(tree, what), {node: own})
-
-
-def _fail(node: int, what: str, reported: Any, own: Any) -> None:
-    msg = f"verification failed: node {node}: {what}: reported {reported[node]}, recomputed {own[node]}; please report this run's record"
-    raise VerificationError(msg)
+    if not abs((reported := getattr(tree, what)[node]) - own) <= slack:
+        fail(f"node {node}: {what}: reported {reported}", own)
