@@ -18,6 +18,8 @@ from arboretum.interfaces.method import Problem
 from arboretum.interfaces.stopping import LeafRule
 
 INNER, LEAVES, PRICES, LENGTH, COST, DEPTH, DEAREST = range(7)
+ONE = np.eye(7)
+"""ONE[q] · quantities is quantity q."""
 SURE = 1e-9
 """Relative: a bound that misses a whole number by less is not rounded up beyond it."""
 
@@ -71,12 +73,10 @@ class Facts:
         if self.cheapest > 0.0:
             more = 1.0 / self.cheapest
             found |= {(INNER, PRICES): (more, 0.0), (LENGTH, COST): (more, 0.0), (DEPTH, DEAREST): (more, 0.0)}
-        for k in range(7):
-            for r in range(7):
-                for q in range(7):
-                    if (r, q) not in found and (r, k) in found and (k, q) in found:
-                        (s, t), (more, rest) = found[r, k], found[k, q]
-                        found[r, q] = s * more, s * rest + t
+        for k, r, q in np.ndindex(7, 7, 7):
+            if (r, q) not in found and (r, k) in found and (k, q) in found:
+                (s, t), (more, rest) = found[r, k], found[k, q]
+                found[r, q] = s * more, s * rest + t
         return found
 
 
@@ -84,9 +84,9 @@ def parts_of(form: Form, total: float) -> tuple[float, np.ndarray, np.ndarray]:
     """(constant, low, high): constant + low · quantities ≤ ψ ≤ constant + high · quantities, equal for sums."""
     if form.combine == "max":
         path = DEAREST if form.priced else DEPTH
-        return form.leaf, _at(path, form.per_node), _at(path, form.per_node + form.per_mass * total)
+        return form.leaf, form.per_node * ONE[path], (form.per_node + form.per_mass * total) * ONE[path]
     nodes, masses = (PRICES, COST) if form.priced else (INNER, LENGTH)
-    every = _at(nodes, form.per_node) + _at(masses, form.per_mass) + _at(LEAVES, form.leaf)
+    every = form.per_node * ONE[nodes] + form.per_mass * ONE[masses] + form.leaf * ONE[LEAVES]
     return 0.0, every, every
 
 
@@ -111,12 +111,6 @@ def raised(bounds: Mapping[str, tuple[Form, float]], facts: Facts) -> dict[str, 
         least[DEPTH] = max(least[DEPTH], math.log(least[LEAVES]) / math.log(facts.arity))
         least = np.where(facts.whole, np.ceil(least - SURE * np.maximum(1.0, least)), least)
     return {name: constant + float(low @ least) for name, (constant, low, _) in parts.items()}
-
-
-def _at(place: int, value: float) -> np.ndarray:
-    found = np.zeros(7)
-    found[place] = value
-    return found
 
 
 def _whole(values: np.ndarray) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from arboretum.blame import blaming
 from arboretum.engine.search.choose import listed, prepare_columns, scored
 from arboretum.engine.search.coded import CodedEngine
-from arboretum.engine.search.contract import Block, Cell
+from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.errors import CapabilityError, ContractError, DataError
@@ -55,21 +55,18 @@ class Reasons:
 
 @blaming()
 def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
-    """Grow again along the path to a node and scorer all its candidates.
+    """Grow again along the path to a node and score all its candidates.
 
     problem : what the tree was grown from.   node : number in the tree.
     Raises DataError (no such node), CapabilityError (not grown by a criterion), ContractError when the growth takes
     another test on the way: then code or data are not what they were.
     """
     if not 0 <= node < tree.n_nodes:
-        msg = f"node must be 0 … {tree.n_nodes - 1} (0 is the root); got {node}"
-        raise DataError(msg)
+        raise DataError(f"node must be 0 … {tree.n_nodes - 1} (0 is the root); got {node}")
     if problem.parts.criterion is None:
-        msg = f"method {problem.parts.method.name} has no criterion; why explains greedy growth only"
-        raise CapabilityError(msg)
+        raise CapabilityError(f"method {problem.parts.method.name} has no criterion; why explains greedy growth only")
     if problem.parts.by_shares:
-        msg = f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only"
-        raise CapabilityError(msg)
+        raise CapabilityError(f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only")
     method = problem.parts.method
     order = getattr(method, "order", "depth")
     constant = bool(getattr(method, "allow_constant", False))
@@ -84,30 +81,21 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
 def _listing(growth: Growth) -> Growth:
     """The growth with engines that list every candidate: bounds would skip those that cannot win."""
     objects, space = growth.problem.objects, growth.space
-    if growth.problem.parts.predicate is not None:
-        return growth
-    coded = (CodedEngine(space),) if objects.features else ()
-    raw = (PresortedEngine(space),) if objects.raw_features else ()
-    growth.engines = (*coded, *raw)
+    if growth.problem.parts.predicate is None:
+        coded = (CodedEngine(space),) if objects.features else ()
+        growth.engines = (*coded, PresortedEngine(space)) if objects.raw_features else coded
     return growth
 
 
 def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:
     growth.score(item)
-    expected = tree.rule(above)
-    if item.candidate is None or (found := item.candidate.engine.rule(item.cell, item.candidate)) != expected:
-        got = "none" if item.candidate is None else found.describe()
-        msg = f"node {above} was divided by {expected.describe()!r}, but growing again takes {got!r}; code or data have changed"
-        raise ContractError(msg)
-    n_before = sum(child is not None for child in _outcomes(growth, item)[:outcome])
-    return growth.divide(item)[n_before]
-
-
-def _outcomes(growth: Growth, item: Open) -> list[int | None]:
-    """Per outcome of the chosen test, the number of its objects, None where there are none."""
-    engine, candidate = item.candidate.engine, item.candidate
-    sizes = np.bincount(engine.outcomes(item.cell, candidate), minlength=engine.arity(item.cell, candidate))
-    return [int(size) or None for size in sizes]
+    expected, cell, candidate = tree.rule(above), item.cell, item.candidate
+    if candidate is None or (found := candidate.engine.rule(cell, candidate)) != expected:
+        got = "none" if candidate is None else found.describe()
+        takes = f"was divided by {expected.describe()!r}, but growing again takes {got!r}"
+        raise ContractError(f"node {above} {takes}; code or data have changed")
+    present = np.unique(candidate.engine.outcomes(cell, candidate))  # an outcome without objects has no child
+    return growth.divide(item)[int((present < outcome).sum())]
 
 
 def _stopped_by(growth: Growth, item: Open) -> str:
@@ -134,37 +122,18 @@ def _stopped_by(growth: Growth, item: Open) -> str:
 def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Judged, ...]:
     cell, node, scorer = item.cell, item.node, growth.scorer
     prepare_columns(cell, node, scorer, growth.space)
-    found: list[tuple[Block, np.ndarray, Mapping[str, np.ndarray]]] = []
     if scorer.wants_gain:
         rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
         node = attrs.evolve(node, coverage=growth.space.coverage_state.mean(rows, growth.space.coverage_state.left(rows)))
+    judged = []
     for block in listed(growth.engines, cell, scorer, growth.space):
-        found.append((block, scored(block, cell, node, scorer), scorer.terms(block.tables, node)))
-    judged = [_judged(*each, i, cell, chosen) for each in found for i in range(each[0].tables.n_tests)]
-    scores = _settled(judged, growth, node)
-    judged = [attrs.evolve(one, score=score) for one, score in zip(judged, scores, strict=True)]
+        tables, scores = block.tables, scored(block, cell, node, scorer)
+        terms = scorer.terms(tables, node)
+        for i, score in enumerate(scores.tolist()):
+            rule, told = block.engine.rule(cell, block.candidate(i, score)), {name: float(values[i]) for name, values in terms.items()}
+            judged.append(Judged(rule, tables.weights[i], tables.counts[i], float(tables.price[i]), score, told, rule == chosen))
+    if judged and hasattr(scorer.criterion, "settle"):
+        terms = {name: np.array([one.terms[name] for one in judged]) for name in judged[0].terms}
+        settled = np.asarray(scorer.criterion.settle(np.array([one.score for one in judged]), terms, node))
+        judged = [attrs.evolve(one, score=score) for one, score in zip(judged, settled, strict=True)]
     return tuple(sorted(judged, key=lambda one: -one.score))
-
-
-def _settled(judged: list[Judged], growth: Growth, node: Node) -> np.ndarray:
-    scores = np.array([one.score for one in judged])
-    if not judged or not hasattr(growth.scorer.criterion, "settle"):
-        return scores
-    terms = {name: np.array([one.terms[name] for one in judged]) for name in judged[0].terms}
-    return np.asarray(growth.scorer.criterion.settle(scores, terms, node))
-
-
-def _judged(
-    block: Block, scores: np.ndarray, terms: Mapping[str, np.ndarray], i: int, cell: Cell, chosen: Any
-) -> Judged:
-    rule = block.engine.rule(cell, block.candidate(i, float(scores[i])))
-    tables = block.tables
-    return Judged(
-        rule=rule,
-        weights=tables.weights[i],
-        counts=tables.counts[i],
-        price=float(tables.price[i]),
-        score=float(scores[i]),
-        terms={name: float(values[i]) for name, values in terms.items()},
-        chosen=chosen is not None and rule == chosen,
-    )

@@ -36,7 +36,7 @@ class ComponentSuite:
                 f"@pytest.fixture that returns one; got {given!r}"
             )
             raise ContractError(msg)
-        cls.component = _fixture_of(given)
+        cls.component = pytest.fixture(lambda self: given)
 
     @pytest.fixture
     def component(self) -> Any:
@@ -68,8 +68,7 @@ class ComponentSuite:
 
     def test_it_survives_the_way_to_another_process(self, component):
         """Workers receive components pickled; a class that lives in a test function cannot be sent and is not tried."""
-        if "<locals>" in type(component).__qualname__:
-            pytest.skip("the class is local to a function")
+        skip_if("<locals>" in type(component).__qualname__, "the class is local to a function")
         assert pickle.loads(pickle.dumps(component)) == component
 
 
@@ -78,14 +77,10 @@ def _is_fixture(value: Any) -> bool:
     return hasattr(value, "_pytestfixturefunction") or hasattr(value, "_fixture_function_marker")
 
 
-def _fixture_of(instance: Any) -> Any:
-    """The instance as the fixture that tests ask for."""
-
-    @pytest.fixture
-    def component(self: Any) -> Any:
-        return instance
-
-    return component
+def skip_if(condition: Any, reason: str) -> None:
+    """Leave out a check that does not apply, and say why."""
+    if condition:
+        pytest.skip(reason)
 
 
 def claims(component: Any, capability: Capability | str) -> bool:
@@ -104,11 +99,11 @@ def tasks_of(component: Any) -> list[Task]:
     return [task for task in Task if claims(component, task.value)]
 
 
-def kind_of_table(component: Any, task: Task) -> TreeParts:
-    """The hardest small table that a component claims to handle."""
+def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:
+    """The hardest small table that a component claims to handle.   task : default the first it handles."""
     return TreeParts(
         multiclass=claims(component, Capability.multiclass),
         weighted=claims(component, Capability.weights),
         multiway=claims(component, Capability.multiway),
-        task=task,
+        task=task or tasks_of(component)[0],
     )

@@ -7,10 +7,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from arboretum.api import Encoded
-from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, kind_of_table, skip_if
 from arboretum.testing.tables import SEEDS, outcomes, toy_objects, toy_table
 from arboretum.testing.example_components import ToyExcluded
 
@@ -65,9 +64,8 @@ class CoverageSuite(ComponentSuite):
 
     def cases(self, component):
         """(objects, S, T, U): rows S, and two tests' answers T, U ⊆ S that share an object."""
-        kind = kind_of_table(component, tasks_of(component)[0])
         for seed in SEEDS:
-            objects = toy_objects(toy_table(seed, n_rows=16, kind=kind))
+            objects = toy_objects(toy_table(seed, n_rows=16, kind=kind_of_table(component)))
             generator = np.random.default_rng(seed)
             for _ in range(8):
                 keep = generator.random((2, objects.n_objects)) < 0.6
@@ -77,9 +75,8 @@ class CoverageSuite(ComponentSuite):
 
     def small(self, component) -> Iterator[tuple[Encoded, Family]]:
         """Tables whose objects are told apart by their five tests, with f for all 32 sets of tests."""
-        kind = kind_of_table(component, tasks_of(component)[0])
         for seed in SEEDS:
-            objects = toy_objects(toy_table(seed, n_rows=9, kind=kind))
+            objects = toy_objects(toy_table(seed, n_rows=9, kind=kind_of_table(component)))
             generator = np.random.default_rng(seed)
             tests = sorted(generator.choice(int(objects.test_offset[-1]), N_TESTS, replace=False).tolist())
             answers = np.array([outcomes(objects, t, np.arange(objects.n_objects)) for t in tests])
@@ -124,8 +121,7 @@ class CoverageSuite(ComponentSuite):
                 assert max(breaks_monotony(joined), breaks_submodularity(joined)) <= TOLERANCE
 
     def test_bound_to_its_root_it_answers_the_same(self, component):
-        if not hasattr(component, "prepare"):
-            pytest.skip("is not bound to a root")
+        skip_if(not hasattr(component, "prepare"), "is not bound to a root")
         for objects, everyone, some, others in self.cases(component):
             bound = component.prepare(objects)
             for rows in (everyone, some, others):
@@ -135,8 +131,7 @@ class CoverageSuite(ComponentSuite):
         """Where it has ``covered_many``, or what it prepares has."""
         forms = lambda objects: [component, *([component.prepare(objects)] if hasattr(component, "prepare") else [])]  # noqa: E731
         objects = next(iter(self.cases(component)))[0]
-        if not any(hasattr(form, "covered_many") for form in forms(objects)):
-            pytest.skip("answers for one set at a time")
+        skip_if(not any(hasattr(form, "covered_many") for form in forms(objects)), "answers for one set at a time")
         for objects, everyone, some, others in self.cases(component):
             sets = [some, everyone, others[:1], others, some[::-1]]
             start = np.cumsum([0, *map(len, sets)])

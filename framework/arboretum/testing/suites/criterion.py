@@ -15,7 +15,7 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import mark_of
 from arboretum.testing.scoring import compiled_scores, is_kernel, reference_of, scores, seeded
-from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, skip_if, tasks_of
 from arboretum.testing.suites.growing import grow_and_verify
 from arboretum.testing.tables import (
     SEEDS, contingency, context_of, node_of, own_columns, prices_of, problem_of, toy_impurity, toy_objects, toy_table,
@@ -117,8 +117,7 @@ class CriterionSuite(ComponentSuite):
             assert close(scores(ready, take(tables, order), node), scores(ready, tables, node)[order])
 
     def test_the_order_of_the_classes_does_not_matter(self, ready, cases):
-        if not self.class_symmetric or claims(ready, Capability.randomised):
-            pytest.skip("draws, or treats classes differently by design")
+        skip_if(not self.class_symmetric or claims(ready, Capability.randomised), "draws, or treats classes differently by design")
         for tables, node in cases:
             if tables.counts.shape[-1] == 1:
                 continue  # regression: the last axis holds moments
@@ -128,8 +127,7 @@ class CriterionSuite(ComponentSuite):
             assert close(scores(ready, turned, there), scores(ready, tables, node))
 
     def test_the_order_of_the_outcomes_does_not_matter(self, ready, cases):
-        if not self.outcome_symmetric or claims(ready, Capability.randomised):
-            pytest.skip("draws, or treats outcomes differently by design")
+        skip_if(not self.outcome_symmetric or claims(ready, Capability.randomised), "draws, or treats outcomes differently by design")
         for tables, node in cases:
             turned = altered(tables, lambda each: each[:, ::-1])
             assert close(scores(ready, turned, node), scores(ready, tables, node))
@@ -140,8 +138,7 @@ class CriterionSuite(ComponentSuite):
             assert close(scores(ready, wider, node), scores(ready, tables, node))
 
     def test_multiplying_all_weights_does_not_change_the_best_test_where_it_claims_so(self, ready, cases):
-        if not self.scale_free:
-            pytest.skip("does not claim to be scale free")
+        skip_if(not self.scale_free, "does not claim to be scale free")
         for tables, node in cases:
             found = scores(ready, tables, node)
             gain = None if tables.gain is None else 4 * tables.gain
@@ -151,8 +148,7 @@ class CriterionSuite(ComponentSuite):
             assert close(best, found.max())
 
     def test_its_terms_are_one_number_per_test(self, ready, cases):
-        if not hasattr(ready, "terms"):
-            pytest.skip("has no terms")
+        skip_if(not hasattr(ready, "terms"), "has no terms")
         for tables, node in cases:
             terms = ready.terms(tables, node)
             assert terms, "an empty mapping explains nothing; leave the method out"
@@ -161,8 +157,7 @@ class CriterionSuite(ComponentSuite):
                 assert not np.isnan(np.asarray(values, float)).any(), name
 
     def test_its_extra_columns_are_finite_and_one_row_per_object(self, component):
-        if not hasattr(component, "columns"):
-            pytest.skip("declares no extra columns")
+        skip_if(not hasattr(component, "columns"), "declares no extra columns")
         for _, objects, used in self.tried(component, toy_impurity(tasks_of(component)[0])):
             for rows in (np.arange(objects.n_objects), np.array([3, 5, 8])):
                 node = node_of(objects, rows, impurity=used)
@@ -171,8 +166,7 @@ class CriterionSuite(ComponentSuite):
                 assert np.isfinite(found).all()
 
     def test_its_rule_over_all_candidates_keeps_the_shape(self, ready, cases):
-        if not hasattr(ready, "settle"):
-            pytest.skip("settles nothing")
+        skip_if(not hasattr(ready, "settle"), "settles nothing")
         for tables, node in cases:
             found = scores(ready, tables, node)
             terms = ready.terms(tables, node) if hasattr(ready, "terms") else {}
@@ -181,8 +175,7 @@ class CriterionSuite(ComponentSuite):
             assert np.isfinite(settled).any() or not np.isfinite(found).any(), "the rule refuses every candidate"
 
     def test_its_kernel_equals_its_reference(self, ready, cases, reference):
-        if reference is None:
-            pytest.skip("has one form only")
+        skip_if(reference is None, "has one form only")
         for tables, node in cases:
             assert close(scores(ready, tables, node), scores(ready, tables, node, kernel=reference))
 
@@ -190,16 +183,14 @@ class CriterionSuite(ComponentSuite):
         """The slow form is ``score`` in NumPy, where the criterion has it, and else the kernel as plain Python."""
         for seed, objects, used in self.tried(component, impurity, (0, 1)):
             scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
-            if not scorer.batch:
-                pytest.skip("is written in NumPy")
+            skip_if(not scorer.batch, "is written in NumPy")
             given = {"criterion": ready, "impurity": used, "prices": prices_of(objects, seed), "coverage": coverage}
             tables, node = contingency(objects, **given)
             assert close(compiled_scores(scorer, tables, node), scores(ready, tables, node))
 
     def test_its_column_is_finite_and_answers_compiled_what_it_answers_as_python(self, component, ready, impurity, coverage):
         """Where it has ``columns``, too, the two are one rule in two forms."""
-        if mark_of(getattr(component, "column", None)) != "column":
-            pytest.skip("has no column of its own in compiled form")
+        skip_if(mark_of(getattr(component, "column", None)) != "column", "has no column of its own in compiled form")
         for _, objects, used in self.tried(component, impurity):
             scorer = CompiledCriterion.of(component, used, Statistics.of(objects), 1, coverage)
             for rows in (np.arange(objects.n_objects), np.array([0, 3, 5, 8]), np.array([2])):
@@ -216,9 +207,8 @@ class CriterionSuite(ComponentSuite):
     def test_rows_that_an_object_stands_for_do_not_matter_where_it_counts_objects(self, component, impurity, coverage):
         counts = getattr(component, "counts_objects", False)
         assert isinstance(counts, bool), "counts_objects is True or False"
-        if not counts:
-            pytest.skip("counts rows")
-        kind = kind_of_table(component, tasks_of(component)[0])
+        skip_if(not counts, "counts rows")
+        kind = kind_of_table(component)
         parts = Parts(method=None, criterion=component, impurity=impurity, coverage=coverage)
         for seed in (0, 1):
             problem = problem_of(toy_table(seed, n_rows=40, kind=kind), parts, multiway=kind.multiway)
@@ -231,8 +221,7 @@ class CriterionSuite(ComponentSuite):
     def test_it_reads_what_tests_add_to_coverage_where_it_says_so(self, component, ready, cases, coverage):
         needs = getattr(component, "needs_gain", False)
         assert isinstance(needs, bool), "needs_gain is True or False"
-        if not needs or not coverage:
-            pytest.skip("does not read coverage, or is tried without any (override the fixture 'coverage')")
+        skip_if(not needs or not coverage, "does not read coverage, or is tried without any (override the fixture 'coverage')")
         seen = False
         for tables, node in cases:
             assert tables.gain is not None and not is_kernel(component)

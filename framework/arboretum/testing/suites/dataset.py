@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import Capability, ColumnKind, Task
-from arboretum.testing.suites.base import ComponentSuite, claims
+from arboretum.testing.suites.base import ComponentSuite, claims, skip_if
 
 
 class DatasetSuite(ComponentSuite):
@@ -53,8 +53,7 @@ class DatasetSuite(ComponentSuite):
             assert np.isfinite(target.values).all() and len(np.unique(target.values)) > 1
 
     def test_weights_are_positive(self, table):
-        if table.weights is None:
-            pytest.skip("the rows have no weights")
+        skip_if(table.weights is None, "the rows have no weights")
         assert table.weights.shape == (table.n_rows,) and (table.weights > 0).all()
 
     def test_the_same_seed_loads_the_same_content(self, component, table):

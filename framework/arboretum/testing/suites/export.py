@@ -6,7 +6,7 @@ import pytest
 
 from arboretum.errors import CapabilityError
 from arboretum.testing.oracles import build_tree, slow_greedy
-from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, kind_of_table
 from arboretum.testing.tables import SEEDS, toy_objects, toy_table
 
 
@@ -17,7 +17,7 @@ class ExportSuite(ComponentSuite):
 
     @pytest.fixture(params=SEEDS)
     def grown(self, request, component):
-        objects = toy_objects(toy_table(request.param, kind=kind_of_table(component, tasks_of(component)[0])))
+        objects = toy_objects(toy_table(request.param, kind=kind_of_table(component)))
         return build_tree(objects, slow_greedy(objects))
 
     def test_its_files_have_an_ending(self, component):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import Capability, Task
-from arboretum.testing.suites.base import ComponentSuite, claims, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, claims, skip_if, tasks_of
 from arboretum.testing.tables import small_vectors
 
 TOLERANCE = 1e-12
@@ -40,8 +40,7 @@ class ImpuritySuite(ComponentSuite):
     @pytest.fixture
     def vectors(self, component, task) -> np.ndarray:
         """float64[n, classes]."""
-        if hasattr(component, "of_values"):
-            pytest.skip("no function of additive moments")
+        skip_if(hasattr(component, "of_values"), "no function of additive moments")
         n_classes = 3 if claims(component, Capability.multiclass) else 2
         return np.array(list(small_vectors(task, n_classes)))
 
@@ -75,14 +74,12 @@ class ImpuritySuite(ComponentSuite):
         assert (found >= 0).all() and (found > 0).any()
 
     def test_the_order_of_the_classes_does_not_matter(self, component, task, vectors):
-        if task is Task.regression:
-            pytest.skip("a regression target has no classes")
+        skip_if(task is Task.regression, "a regression target has no classes")
         for order in itertools.permutations(range(vectors.shape[-1])):
             assert close(component.value(vectors[:, order]), component.value(vectors))
 
     def test_a_class_without_objects_changes_nothing(self, component, task, vectors):
-        if task is Task.regression or not claims(component, Capability.multiclass):
-            pytest.skip("needs one class more")
+        skip_if(task is Task.regression or not claims(component, Capability.multiclass), "needs one class more")
         wider = np.concatenate([vectors, np.zeros((len(vectors), 1))], axis=1)
         assert close(component.value(wider), component.value(vectors))
 
@@ -96,8 +93,7 @@ class ImpuritySuite(ComponentSuite):
             assert (np.abs(twice - once) > TOLERANCE).any(), "declared total, but doubling all weights changes nothing"
 
     def test_no_split_raises_it_where_it_declares_to_be_concave(self, component, task, vectors):
-        if not claims(component, Capability.concave):
-            pytest.skip("does not claim to be concave")
+        skip_if(not claims(component, Capability.concave), "does not claim to be concave")
         left, right, value = vectors[:, None], vectors[None, :], component.value
         split, whole = value(left) + value(right), np.asarray(value(left + right))
         if component.scale == "mean":
@@ -107,8 +103,7 @@ class ImpuritySuite(ComponentSuite):
 
     def test_it_is_monotone_and_supermodular_where_it_declares_to_be_admissible(self, component, vectors):
         """R ⊆ S implies F(R) ≤ F(S), and F(R ∪ z) − F(R) ≤ F(S ∪ z) − F(S) (Nan, Wang & Saligrama, Definition 2)."""
-        if not claims(component, Capability.admissible):
-            pytest.skip("does not claim to be admissible")
+        skip_if(not claims(component, Capability.admissible), "does not claim to be admissible")
         value = lambda w: np.asarray(component.value(w))  # noqa: E731
         small, large = vectors[:, None], vectors[:, None] + vectors[None, :]
         slack = 100 * TOLERANCE * np.maximum(1.0, value(large))
@@ -119,16 +114,14 @@ class ImpuritySuite(ComponentSuite):
 
     def test_its_kernel_equals_its_value(self, component, vectors):
         kernel = getattr(component, "kernel", None)
-        if kernel is None:
-            pytest.skip("has no kernel form")
+        skip_if(kernel is None, "has no kernel form")
         for form, call in both_forms(kernel):
             assert close([call(vector) for vector in vectors], component.value(vectors)), f"the kernel {form}"
 
     @pytest.fixture
     def samples(self, component) -> list[tuple[np.ndarray, np.ndarray]]:
         """(y, weight) of small sets, for impurities of the values themselves."""
-        if not hasattr(component, "of_values"):
-            pytest.skip("is a function of additive tables")
+        skip_if(not hasattr(component, "of_values"), "is a function of additive tables")
         generator = np.random.default_rng(0)
         sizes = [1, 1, 2, 2, 3, 5, 8, 13]
         return [(generator.integers(-4, 5, n) * 0.5, generator.choice([0.5, 1.0, 2.5], n)) for n in sizes]
@@ -149,8 +142,7 @@ class ImpuritySuite(ComponentSuite):
 
     def test_its_prefix_kernel_gives_mass_times_impurity_of_every_prefix(self, component, samples):
         prefix = getattr(component, "prefix", None)
-        if prefix is None:
-            pytest.skip("has no prefix kernel")
+        skip_if(prefix is None, "has no prefix kernel")
         for (form, call), (y, weight) in itertools.product(both_forms(prefix), samples):
             out = np.full(len(y), np.nan)
             call(y, weight, out)

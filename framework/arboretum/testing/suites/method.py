@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import BudgetError, Capability, Parts, Solution, Status
-from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, skip_if, tasks_of
 from arboretum.testing.suites.growing import late, verified, verify_solution
 from arboretum.testing.tables import context_of, problem_of, toy_impurity, toy_table
 from arboretum.testing.example_components import ToyReduction
@@ -23,8 +23,7 @@ class MethodSuite(ComponentSuite):
     def parts(self, component) -> Parts:
         """What the method is tried with.  Override it for a method that needs a solver."""
         needed = set(getattr(component, "needs", ())) - {"criterion", "impurity"}
-        if needed:
-            pytest.skip(f"needs {', '.join(sorted(needed))}; override the fixture 'parts' to choose them")
+        skip_if(needed, f"needs {', '.join(sorted(needed))}; override the fixture 'parts' to choose them")
         return Parts(method=component, criterion=ToyReduction())
 
     def problems(self, component, parts, only: list[int] | slice = slice(None)):

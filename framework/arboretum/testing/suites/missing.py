@@ -7,7 +7,7 @@ import pytest
 
 from arboretum.api import MISSING_SPLITS, MISSING_STOPS, Parts, Task, TestRule, grow
 from arboretum.interfaces.missing import BETTER_SIDE
-from arboretum.testing.suites.base import ComponentSuite
+from arboretum.testing.suites.base import ComponentSuite, skip_if
 from arboretum.testing.suites.growing import verified
 from arboretum.testing.tables import SEEDS, ToyGini, ToyVariance, TreeParts, context_of, problem_of, toy_table
 from arboretum.testing.example_components import ToyReduction
@@ -38,8 +38,7 @@ class MissingSuite(ComponentSuite):
             assert component.counted or len(found) == 1, "rows that are in no table cannot tell two placements apart"
 
     def test_what_says_it_is_the_kernels_rule_is_that_rule(self, component):
-        if component.kernel != BETTER_SIDE:
-            pytest.skip("it is a rule of its own")
+        skip_if(component.kernel != BETTER_SIDE, "it is a rule of its own")
         assert component.counted and not component.discounted and not hasattr(component, "surrogates")
         for known in self.known():
             assert list(component.placements(known)) == ([0, 1] if len(known) == 2 else [int(np.argmax(known))])
@@ -64,8 +63,7 @@ class MissingSuite(ComponentSuite):
             assert own.score == pytest.approx(plain.score, rel=1e-9, nan_ok=True)
 
     def test_surrogates_are_tests_that_stand_for_outcomes_of_the_chosen_one(self, component):
-        if not hasattr(component, "surrogates"):
-            pytest.skip("it has no surrogates")
+        skip_if(not hasattr(component, "surrogates"), "it has no surrogates")
         for seed in SEEDS:
             objects = problem_of(toy_table(seed, n_rows=40, kind=TreeParts(missing=True)), Parts(method=None)).objects
             others = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]

@@ -8,7 +8,7 @@ import pytest
 
 from arboretum.api import Parts, Problem
 from arboretum.testing.oracles import build_tree, slow_greedy
-from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, kind_of_table
 from arboretum.testing.tables import SEEDS, prices_of, toy_objects, toy_table
 
 
@@ -25,10 +25,9 @@ class ObjectiveSuite(ComponentSuite):
     @pytest.fixture
     def trees(self, component):
         """(tree, problem) pairs: a leaf, a stump and a grown tree of each small table."""
-        kind = kind_of_table(component, tasks_of(component)[0])
         found = []
         for seed in SEEDS:
-            objects = toy_objects(toy_table(seed, kind=kind))
+            objects = toy_objects(toy_table(seed, kind=kind_of_table(component)))
             problem = Problem(objects, prices_of(objects, seed), self.parts(component))
             found += [(build_tree(objects, slow_greedy(objects, max_depth=depth)), problem) for depth in (0, 1, 6)]
         return found

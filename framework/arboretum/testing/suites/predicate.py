@@ -7,7 +7,7 @@ import pytest
 
 from arboretum.api import ColumnKind, Encoded, RawFeature, TestRule
 from arboretum.testing.strategies import row_of
-from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, kind_of_table
 from arboretum.testing.tables import SEEDS, bare_objects, toy_table
 
 
@@ -19,10 +19,9 @@ class PredicateSuite(ComponentSuite):
     @pytest.fixture
     def cases(self, component) -> list[tuple[Encoded, np.ndarray]]:
         """(raw objects, rows of a node)."""
-        kind = kind_of_table(component, tasks_of(component)[0])
         found = []
         for seed in SEEDS:
-            table = toy_table(seed, kind=kind)
+            table = toy_table(seed, kind=kind_of_table(component))
             numeric = [(i, c) for i, c in enumerate(table.columns) if c.kind is ColumnKind.continuous]
             raw = np.stack([c.values for _, c in numeric], axis=1)
             objects = bare_objects(table, raw_features=tuple(RawFeature(c.name, i) for i, c in numeric), raw=raw)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arboretum.testing.oracles import build_tree, slow_greedy
-from arboretum.testing.suites.base import ComponentSuite, kind_of_table, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, kind_of_table, skip_if
 from arboretum.testing.tables import SEEDS, toy_objects, toy_table
 
 
@@ -19,7 +19,7 @@ class PrunerSuite(ComponentSuite):
     @pytest.fixture(params=SEEDS)
     def grown(self, request, component):
         """(tree, training rows, validation rows)."""
-        kind = kind_of_table(component, tasks_of(component)[0])
+        kind = kind_of_table(component)
         table = toy_table(request.param, n_rows=40, kind=kind)
         train, valid = table.take(np.arange(0, 28)), table.take(np.arange(28, 40))
         objects = toy_objects(train)
@@ -55,14 +55,12 @@ class PrunerSuite(ComponentSuite):
 
     def test_without_validation_rows_it_prunes_too_unless_it_needs_them(self, component, grown):
         tree, train, _ = grown
-        if component.needs_validation:
-            pytest.skip("needs validation rows; a run without them is refused")
+        skip_if(component.needs_validation, "needs validation rows; a run without them is refused")
         assert component.prune(tree, train, None).n_nodes <= tree.n_nodes
 
     def test_the_values_it_chooses_prune_as_it_does(self, component, grown):
         tree, train, valid = grown
-        if not (component.needs_validation and hasattr(component, "choose")):
-            pytest.skip("it chooses no values of its own")
+        skip_if(not (component.needs_validation and hasattr(component, "choose")), "it chooses no values of its own")
         chosen = component.choose(tree, valid)
         assert all(key.startswith("pruner.") for key in chosen.kept)
         told = attrs.evolve(component, **{key.removeprefix("pruner."): value for key, value in chosen.kept.items()})
@@ -71,7 +69,6 @@ class PrunerSuite(ComponentSuite):
 
     def test_it_says_whether_it_reads_the_trees_impurity(self, component, grown):
         tree, train, valid = grown
-        if getattr(component, "reads_impurity", False):
-            pytest.skip("it reads it; a run without impurity is refused")
+        skip_if(getattr(component, "reads_impurity", False), "it reads it; a run without impurity is refused")
         without = attrs.evolve(tree, impurity=np.full(tree.n_nodes, np.nan))
         assert component.prune(without, train, valid).test.tolist() == component.prune(tree, train, valid).test.tolist()

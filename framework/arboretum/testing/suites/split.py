@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-import pytest
 
 from arboretum.api import Capability, DataError, Division, Table, Task
-from arboretum.testing.suites.base import ComponentSuite, claims
+from arboretum.testing.suites.base import ComponentSuite, claims, skip_if
 from arboretum.testing.tables import SEEDS, TreeParts, toy_table
 
 PARTS = ("train", "valid", "test")
@@ -72,8 +71,7 @@ class SplitSuite(ComponentSuite):
 
     def test_the_folds_test_every_row_once(self, component):
         names = {field.name for field in attrs.fields(type(component))}
-        if not {"fold", "folds"} <= names:
-            pytest.skip("has no folds")
+        skip_if(not {"fold", "folds"} <= names, "has no folds")
         for table in self.tables():
             divisions = [divide(attrs.evolve(component, fold=k), table) for k in range(component.folds)]
             tested = [division.test for division in divisions if division is not None]

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from arboretum.api import Record, RunInfo, Solution, Status, TrackerError
-from arboretum.testing.suites.base import ComponentSuite
+from arboretum.testing.suites.base import ComponentSuite, skip_if
 
 
 def sample_record(seed: int = 0, **changes: Any) -> Record:
@@ -66,25 +66,26 @@ class TrackerSuite(ComponentSuite):
         component.prepare()
         return component
 
+    @staticmethod
+    def kept(tracker: Any, folder: Path, seed: int = 0, sweep_id: str = "") -> tuple[str, dict[str, str]]:
+        """Store a run; its number and its files."""
+        record = sample_record(seed)
+        files = sample_files(record)
+        return tracker.store(sample_run(folder, seed, sweep_id), record, files), files
+
     def test_preparing_a_prepared_store_changes_nothing(self, tracker, tmp_path):
-        record = sample_record()
-        run_id = tracker.store(sample_run(tmp_path), record, sample_files(record))
+        run_id, files = self.kept(tracker, tmp_path)
         tracker.prepare()
-        assert tracker.fetch(run_id) == sample_files(record)
+        assert tracker.fetch(run_id) == files
 
     def test_what_is_stored_comes_back_whole(self, tracker, tmp_path):
-        record = sample_record()
-        files = sample_files(record)
-        run_id = tracker.store(sample_run(tmp_path), record, files)
+        run_id, files = self.kept(tracker, tmp_path)
         assert isinstance(run_id, str) and run_id
         assert dict(tracker.fetch(run_id)) == files
-        assert Record.from_json(tracker.fetch(run_id)["record.json"]).metrics == record.metrics
+        assert Record.from_json(tracker.fetch(run_id)["record.json"]).metrics == sample_record().metrics
 
     def test_the_same_run_in_the_same_folder_is_stored_once(self, tracker, tmp_path):
-        record = sample_record()
-        first = tracker.store(sample_run(tmp_path / "a"), record, sample_files(record))
-        again = tracker.store(sample_run(tmp_path / "a"), record, sample_files(record))
-        elsewhere = tracker.store(sample_run(tmp_path / "b"), record, sample_files(record))
+        first, again, elsewhere = (self.kept(tracker, tmp_path / name)[0] for name in "aab")
         assert again == first
         assert elsewhere != first
 
@@ -114,28 +115,23 @@ class TrackerSuite(ComponentSuite):
         assert any("infinite values" in text for text in tracker.fetch(run_id).values())
 
     def test_a_run_that_failed_and_then_finished_is_kept_as_both(self, tracker, tmp_path):
-        record, run = sample_record(), sample_run(tmp_path)
+        run = sample_run(tmp_path)
         failure = tracker.store_failure(run, "BudgetError: …")
-        success = tracker.store(run, record, sample_files(record))
-        assert failure != success
+        assert failure != self.kept(tracker, tmp_path)[0]
         assert tracker.store_failure(run, "BudgetError: …") == failure
 
     @pytest.mark.parametrize("status", ["FINISHED", "FAILED", "KILLED"])
     def test_a_sweep_can_end_in_each_way_and_keeps_its_runs(self, tracker, tmp_path, status):
         sweep = tracker.open_sweep("cart on iris", {"sweep": ["seed=0,1"], "seed": 0})
         assert isinstance(sweep, str) and sweep
-        found = []
-        for seed in (0, 1):
-            record = sample_record(seed)
-            found.append(tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record)))
+        found = [self.kept(tracker, tmp_path / str(seed), seed, sweep)[0] for seed in (0, 1)]
         tracker.close_sweep(sweep, {"valid_error": 0.02, "undefined": math.nan}, status)
         assert len({*found, sweep}) == 3
         for run_id in found:
             assert "record.json" in tracker.fetch(run_id)
 
     def test_what_is_put_on_a_sweep_is_found_there_again(self, tracker):
-        if not hasattr(tracker, "annotate"):
-            pytest.skip("this tracker takes no words and files for a sweep")
+        skip_if(not hasattr(tracker, "annotate"), "this tracker takes no words and files for a sweep")
         sweep = tracker.open_sweep("a study", {})
         tracker.annotate(sweep, "**verdict: PASS**", {"cells.csv": "a,b\n1,2\n"})
         tracker.close_sweep(sweep, {}, "FINISHED")
@@ -147,13 +143,11 @@ class TrackerSuite(ComponentSuite):
     def test_a_run_that_is_not_there_is_refused_in_one_line(self, tracker):
         with pytest.raises(TrackerError) as refused:
             tracker.fetch("no-such-run")
-        assert "no-such-run" in str(refused.value)
-        assert "\n" not in str(refused.value)
+        assert "no-such-run" in str(refused.value) and "\n" not in str(refused.value)
 
     def test_a_worker_s_copy_writes_to_the_same_store(self, tracker, tmp_path):
         copy = pickle.loads(pickle.dumps(tracker))
-        record = sample_record(3)
-        run_id = copy.store(sample_run(tmp_path, 3), record, sample_files(record))
-        assert tracker.fetch(run_id) == sample_files(record)
+        run_id, files = self.kept(copy, tmp_path, 3)
+        assert tracker.fetch(run_id) == files
         if hasattr(copy, "close"):
             copy.close()

@@ -10,7 +10,7 @@ import pytest
 
 from arboretum.api import Selection, Solution, Status, Table, ValidationScore
 from arboretum.testing.oracles import build_tree, slow_greedy
-from arboretum.testing.suites.base import ComponentSuite
+from arboretum.testing.suites.base import ComponentSuite, skip_if
 from arboretum.testing.tables import SEEDS, toy_objects, toy_table
 
 
@@ -62,8 +62,7 @@ class TunerSuite(ComponentSuite):
     def test_what_it_tells_of_its_trials_is_what_it_tried(self, component, workshop):
         kept, _ = component.tune(workshop.fit, workshop.valid)
         selection = Selection.of(kept)
-        if not selection.tried:
-            pytest.skip("it returns the kept values alone, and tells no trials")
+        skip_if(not selection.tried, "it returns the kept values alone, and tells no trials")
         assert [dict(values) for values, _ in selection.tried] == [values for values, _ in workshop.asked]
         score = score_of(workshop.valid, selection.measure)
         for (_, told), (_, solution) in zip(selection.tried, workshop.asked, strict=True):
