@@ -46,12 +46,9 @@ def versions(owners: Iterable = ()) -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
-    for owner in owners:
-        found[f"plugin {owner.plugin}"] = version_of(owner)
+    found |= {f"plugin {owner.plugin}": version_of(owner) for owner in owners}
     commit = _commit(framework_folder())
-    if commit:
-        found["git"] = commit
-    return found
+    return {**found, "git": commit} if commit else found
 
 
 def version_of(owner: Any) -> str:
@@ -62,13 +59,8 @@ def version_of(owner: Any) -> str:
 def _commit(folder: Path) -> str:
     """The checkout's commit, "-dirty" appended when tracked files differ; "" outside a checkout or without git."""
     try:
-        run = subprocess.run(
-            ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=False,
-        )
+        asked = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+        run = subprocess.run(asked, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return run.stdout.strip() if run.returncode == 0 else ""

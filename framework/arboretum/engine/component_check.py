@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 from arboretum.errors import closest
@@ -17,28 +17,30 @@ def broken_contract(kind: str, cls: type) -> str | None:
 
     Looks at names, forms (method, static method, kernel) and numbers of arguments; what they return is seen when they run.
     """
+    return next(_faults(kind, cls), None)
+
+
+def _faults(kind: str, cls: type) -> Iterator[str]:
     kernels = KERNELS.get(kind, {})
     for name, (mark, signature) in kernels.items():
-        if (fault := _kernel_fault(cls, name, mark, signature)) is not None:
-            return fault
+        if fault := _kernel_fault(cls, name, mark, signature):
+            yield fault
     instead = any(all(_has(cls, name) for name in _methods(other)) for other in INSTEAD.get(kind, ()))
     for contract, required in ((REQUIRED[kind], not instead), *((p, False) for p in OPTIONAL.get(kind, ()))):
         for name, wanted in _methods(contract).items():
             if not _has(cls, name):
                 if required:
-                    return _missing(kind, cls, name, wanted)
-            elif name not in kernels or not _marked(cls, name):
-                if (fault := _method_fault(kind, cls, name, wanted)) is not None:
-                    return fault
-    for attribute in {"objective": ("shape",), "solver": ("minimises",)}.get(kind, ()):
-        stated = getattr(cls, attribute, ())
-        wrong = [one for one in (stated if isinstance(stated, tuple) else (stated,)) if one not in {*Shape, *(s.value for s in Shape)}]
-        if wrong:
-            return f".{attribute} holds {wrong[0]!r}; it must be {' or '.join(repr(s.value) for s in Shape)}"
-    scale = getattr(cls, "scale", "mean")
-    if kind == "impurity" and scale not in ("mean", "total"):
-        return f".scale is {scale!r}; it must be 'mean' or 'total'"
-    return None
+                    yield _missing(kind, cls, name, wanted)
+            elif name not in kernels or mark_of(getattr(cls, name)) is None:
+                if fault := _method_fault(kind, cls, name, wanted):
+                    yield fault
+    stated = getattr(cls, {"objective": "shape", "solver": "minimises"}.get(kind, ""), ())
+    shapes = [shape.value for shape in Shape]
+    for one in stated if isinstance(stated, tuple) else (stated,):
+        if one not in (*Shape, *shapes):
+            yield f".{'shape' if kind == 'objective' else 'minimises'} holds {one!r}; it must be {' or '.join(map(repr, shapes))}"
+    if kind == "impurity" and (scale := getattr(cls, "scale", "mean")) not in ("mean", "total"):
+        yield f".scale is {scale!r}; it must be 'mean' or 'total'"
 
 
 def guess_kind(cls: type) -> str | None:
@@ -57,10 +59,6 @@ def _has(cls: type, name: str) -> bool:
     return found is not None and not getattr(found, "__module__", "").startswith("arboretum.interfaces.")
 
 
-def _marked(cls: type, name: str) -> bool:
-    return mark_of(getattr(cls, name)) is not None
-
-
 def _missing(kind: str, cls: type, name: str, wanted: Any) -> str:
     near = closest(name, [n for n in vars(cls) if inspect.isfunction(vars(cls)[n]) and not n.startswith("__")])
     hint = f" (is {near!r} meant for it?)" if near else ""
@@ -75,22 +73,15 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Any) -> str | None:
         signature = inspect.signature(getattr(cls, name))
     except (TypeError, ValueError):  # compiled, or wrapped beyond recognition
         return None
-    positional, keywords = _call(wanted)
+    asked = list(inspect.signature(wanted).parameters.values())[1:]
+    positional = [None] * sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in asked)
+    keywords = {p.name: None for p in asked if p.kind is p.KEYWORD_ONLY}
     first = () if isinstance(stated, staticmethod | classmethod) else (None,)
     shorter = kind == "criterion" and name in ("columns", "kernel")
-    forms = [positional, positional[:-1]] if shorter else [positional]
-    if any(_takes(signature, (*first, *form), keywords) for form in forms):
+    if any(_takes(signature, (*first, *form), keywords) for form in ([positional, positional[:-1]] if shorter else [positional])):
         return None
     shown = "(" + ", ".join(str(p).split(":")[0] for p in signature.parameters.values()) + ")"
     return f".{name} takes {shown}; {_wants(kind, name, wanted)}"
-
-
-@functools.cache
-def _call(wanted: Any) -> tuple[list[None], dict[str, None]]:
-    """How the framework calls a method of a contract: placeholders by position and by name."""
-    parameters = list(inspect.signature(wanted).parameters.values())[1:]
-    positional = [None] * sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-    return positional, {p.name: None for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def _takes(signature: inspect.Signature, positional: tuple[Any, ...], keywords: dict[str, Any]) -> bool:

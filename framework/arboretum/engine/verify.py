@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine import verify_nodes
-from arboretum.engine.mismatch import at_most, equal, fail
+from arboretum.engine.mismatch import at_every_node, at_most, equal, fail
 from arboretum.engine.seal import Seal
 from arboretum.engine.search.coverage_state import COVERED
 from arboretum.errors import ContractError
@@ -99,10 +99,8 @@ def check_structure(tree: Tree) -> Tree:
         fail(str(error))
     has = np.zeros(tree.n_nodes, np.bool_)
     has[tree.parent[1:]] = True
-    for rule, holds in (("an inner node has a child", has | tree.is_leaf), ("a leaf costs nothing", ~tree.is_leaf | (tree.price == 0))):
-        if not holds.all():
-            node = int(np.argmin(holds))
-            fail(f"node {node}: {rule}: price {tree.price[node]}, children {tree.children(node).tolist()}")
+    at_every_node("an inner node has a child: test", has | tree.is_leaf, tree.test)
+    at_every_node("a leaf costs nothing: price", ~tree.is_leaf | (tree.price == 0), tree.price)
     return tree
 
 
@@ -197,23 +195,13 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
     classes = objects.task is Task.classification
     own = arrived.totals(objects)
     slack = arrived.rounding(objects) * np.abs(own[0]).sum()
-    difference = np.abs(tree.weights - own)
-    if not (difference <= slack).all():
-        node = int(np.argmin((difference <= slack).all(axis=1)))
-        what = "class weights" if classes else "moments"
-        fail(f"node {node}: {what}: reported {tree.weights[node].tolist()}", own[node].tolist())
+    at_every_node("class weights" if classes else "moments", (np.abs(tree.weights - own) <= slack).all(axis=1), tree.weights, own)
     count = arrived.counts(objects.count)
-    right = np.abs(count - tree.counts) <= (arrived.rounding(objects) * objects.count.sum() if arrived.split else 0.0)
-    if not right.all():
-        node = int(np.argmin(right))
-        fail(f"node {node}: number of rows: reported {tree.counts[node]:.17g}", f"{count[node]:.17g}")
-    if not classes:
-        return
-    # a label is right if no class outweighs it by more than the rounding of the sums
-    lead = own.max(axis=1) - own[np.arange(tree.n_nodes), tree.label]
-    if not (lead <= slack).all():
-        node = int(np.argmax(lead))
-        fail(f"node {node}: the label is the heaviest class: reported {tree.label[node]}", int(own[node].argmax()))
+    rounding = arrived.rounding(objects) * objects.count.sum() if arrived.split else 0.0
+    at_every_node("number of rows", np.abs(count - tree.counts) <= rounding, tree.counts, count)
+    if classes:  # a label is right if no class outweighs it by more than the rounding of the sums
+        lead = own.max(axis=1) - own[np.arange(tree.n_nodes), tree.label]
+        at_every_node("the label is the heaviest class", lead <= slack, tree.label, own.argmax(axis=1))
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
@@ -226,24 +214,18 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
     columns = [rule.columns for rule in tree.rules]
     test, price, parent, paid = tree.test.tolist(), tree.price.tolist(), tree.parent.tolist(), tree.price_to.tolist()
     branch, offset = tree.edge_price.tolist(), tree.child_offset.tolist()
-    path: list[int] = []  # the inner nodes above
-    asked: dict[str, int] = {}  # column → how many of them read it
+    asked: dict[int, frozenset[str]] = {-1: frozenset()}  # inner node → columns read there and above
     for node in np.flatnonzero(tree.test != LEAF).tolist():
-        while path and path[-1] != parent[node]:
-            for name in columns[test[path.pop()]]:
-                asked[name] -= 1
-        names = tuple(dict.fromkeys(columns[test[node]]))
+        names, above = tuple(dict.fromkeys(columns[test[node]])), asked[parent[node]]
+        asked[node] = above if above.issuperset(names) else above.union(names)
         if prices.after is not None:
-            allowed = _prices_by_column(objects, prices.at(frozenset(name for name, times in asked.items() if times), paid[node]))
-        each = [{(0.0,)} if prices.once_per_column and asked.get(name) else allowed.get(name) for name in names]
+            allowed = _prices_by_column(objects, prices.at(above, paid[node]))
+        each = [{(0.0,)} if prices.once_per_column and name in above else allowed.get(name) for name in names]
         known = each[0] if len(each) == 1 else {(float(sum(max(map(max, one)) for one in each)),)} if all(each) else None
         branches = branch[offset[node] : offset[node + 1]]
         told = tuple(branches) if any(one != price[node] for one in branches) else (price[node],)
         if known and not (told in known and price[node] == max(told)):
             fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}, by branch {told}", sorted(known)[:5])
-        path.append(node)
-        for name in names:
-            asked[name] = asked.get(name, 0) + 1
 
 
 def _prices_by_column(objects: Encoded, prices: Prices) -> dict[str, set[tuple[float, ...]]]:

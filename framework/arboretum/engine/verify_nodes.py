@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from arboretum.engine.mismatch import fail
+from arboretum.engine.mismatch import at_every_node, fail
 from arboretum.model.encoded import Node
 from arboretum.model.table import Task
 
@@ -57,7 +57,8 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
         even = own * [1.0, 0.0, 1.0]
     found, scale = np.asarray(impurity.value(own)), np.asarray(impurity.value(even))
     slack = (4 * arrived.rounding(objects) + 8 * own.shape[1] * EPS) * np.maximum(np.abs(found), np.abs(scale))
-    return _all_close(tree, "impurity", found, slack)
+    at_every_node("impurity", np.abs(tree.impurity - found) <= slack, tree.impurity, found)
+    return "every node"
 
 
 def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
@@ -72,15 +73,15 @@ def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
         return _one_by_one(tree, "value", objects, arrived, leaf_value)
     own = arrived.totals(objects, shift)
     spread = np.sqrt(own[:, 2] / own[:, 0])  # at least the mean of |y − shift|
-    return _all_close(tree, "value", own[:, 1] / own[:, 0] + shift, 2 * arrived.rounding(objects) * (spread + abs(shift)))
+    mean = own[:, 1] / own[:, 0] + shift
+    at_every_node("value", np.abs(tree.value - mean) <= 2 * arrived.rounding(objects) * (spread + abs(shift)), tree.value, mean)
+    return "every node"
 
 
 def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) -> str:
     """Ask the criterion again for the score of the chosen test.  Returns how much was checked; raises VerificationError."""
     parts, criterion, inner = problem.parts, problem.parts.criterion, np.flatnonzero(~tree.is_leaf)
-    if not np.isnan(tree.score[tree.is_leaf]).all():
-        node = int(np.argmin(np.isnan(tree.score) | ~tree.is_leaf))
-        fail(f"node {node}: a leaf asks nothing, so its score: reported {tree.score[node]}", np.nan)
+    at_every_node("a leaf asks nothing, so it has no score", np.isnan(tree.score) | ~tree.is_leaf, tree.score)
     if criterion is None or parts.solver is not None:
         return "not: the run has no criterion"
     if hasattr(criterion, "with_seed"):
@@ -89,9 +90,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         return "not: the criterion settles a score by those of all candidates"
     if np.isnan(tree.score).all() and len(inner):
         return "not: the tree states none"
-    if not np.isfinite(tree.score[inner]).all():
-        node = int(inner[np.argmin(np.isfinite(tree.score[inner]))])
-        fail(f"node {node}: score: reported {tree.score[node]}", "a finite number")
+    at_every_node("score is a finite number", np.isfinite(tree.score) | tree.is_leaf, tree.score)
     from arboretum.engine.search.coverage_state import CoverageState
     from arboretum.engine.search.compiled_criterion import CompiledCriterion
     from arboretum.engine.search.statistics import Statistics
@@ -158,14 +157,6 @@ def _one_by_one(tree: Tree, what: str, objects: Encoded, arrived: Arrivals, ask:
         _close(tree, node, what, *ask(objects.y[who] - shift, objects.weight[who] * share))
         asked += 1
     return _share(asked, tree.n_nodes, "nodes")
-
-
-def _all_close(tree: Tree, what: str, own: np.ndarray, slack: np.ndarray) -> str:
-    close = np.abs(getattr(tree, what) - own) <= slack
-    if not close.all():
-        node = int(np.argmin(close))
-        _close(tree, node, what, own[node], slack[node])
-    return "every node"
 
 
 def _mean(objects: Encoded) -> float:
