@@ -287,20 +287,16 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
     """All objects walk down together; each (each share of it) pays until some coverage says 1, and stays covered."""
     objects, coverage = problem.objects, problem.parts.coverage
     bound = [part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage]
-    open_at, of_all = {0: np.arange(objects.n_objects)}, np.zeros(objects.n_objects, np.bool_)
-    visited = np.flatnonzero(tree.test != LEAF) if tree.branch_price is None else np.arange(tree.n_nodes)
-    paid, parent, compared = 0.0, tree.parent.tolist(), 0
-    last, price = {parent[node]: node for node in visited.tolist()}, tree.edge_price
-    for node in visited.tolist():
+    waiting, is_open, paid, compared = [(0, np.arange(objects.n_objects))], np.zeros(objects.n_objects, np.bool_), 0.0, 0
+    while waiting:
+        node, uncovered = waiting.pop()
         rows, share = arrived.at(node)
-        above = max(parent[node], 0)
-        of_all[open_at[above]] = True
-        still = of_all[rows]
-        of_all[open_at[above]] = False
-        if last.get(above) == node:
-            del open_at[above]
-        if node and (saved := float(tree.price[above] - price[tree.edge_to[node]])):  # a branch that costs less than the most
-            paid -= saved * float((objects.weight[rows] * share)[still].sum())
+        is_open[uncovered] = True
+        still, mass = is_open[rows], objects.weight[rows] * share
+        is_open[uncovered] = False
+        if node:  # a branch may cost less than the most
+            edge = tree.edge_to[node]
+            paid -= float(tree.price[tree.owner[edge]] - tree.edge_price[edge]) * float(mass[still].sum())
         if tree.test[node] == LEAF:
             continue
         for part, own in zip(coverage, bound, strict=True) if len(rows) else ():
@@ -312,9 +308,8 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
                     i, rule = int(off.argmax()), f"node {node}: coverage {part.name} answers alike, bound to its root or not"
                     fail(f"{rule}: {found[i]} when bound", float(itself[i]))
             still &= ~(found >= 1.0 - COVERED)
-        if node in last:
-            open_at[node] = rows[still]
-        paid += float(tree.price[node]) * float((objects.weight[rows] * share)[still].sum())
+        paid += float(tree.price[node]) * float(mass[still].sum())
+        waiting += [(child, rows[still]) for child in tree.children(node).tolist() if child >= 0]
     return paid / float(objects.weight.sum())
 
 
