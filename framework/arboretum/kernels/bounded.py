@@ -36,11 +36,12 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     scores, bounds = np.full((n_columns, 2, BINS), -np.inf), np.full((n_columns, 2, BINS), -np.inf)
     highest, lost = np.full(n_columns, -np.inf), np.zeros(n_columns, np.int64)
     top = -np.inf
-    whole = Whole(np.zeros(n_classes), np.zeros(n_classes, np.int64))
+    all_w, all_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
+    whole = Whole(all_w, all_c)
     for b in range(BINS):  # every column has all objects, the missing ones in the last bin
         for k in range(n_classes):
-            whole.weights[k] += w[b, k]
-            whole.counts[k] += c[b, k]
+            all_w[k] += w[b, k]
+            all_c[k] += c[b, k]
     for f in range(n_columns):
         first, last = f * BINS, (f + 1) * BINS
         lost[f] = c[f * BINS + MISSING_BIN].sum()
@@ -116,9 +117,10 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
         entries = Entries(w, c, first, shift, wanted)
         return search_entries(entries, raw, f, members[:m], objects, whole, rules, ask, block, keys)
     n, n_classes = lay_entries(c, wanted, rules.piece, first, shift), w.shape[1]
-    entries = Entries(np.zeros((n, n_classes)), np.zeros((n, n_classes), np.int64), first, shift, np.empty(n, np.uint8))
+    chosen, codes, fine = np.empty(n, np.uint8), raw.codes, raw.fine[f]
+    entries = Entries(np.zeros((n, n_classes)), np.zeros((n, n_classes), np.int64), first, shift, chosen)
     many = np.empty(n, np.bool_)
-    count_entries(w, c, raw.fine[f], members[:m], objects, wanted, entries, many)
+    count_entries(w, c, fine, members[:m], objects, wanted, entries, many)
     scores, limits = np.full((2, n), -np.inf), np.full((2, n), -np.inf)
     has_missing = c[MISSING_BIN].sum() > 0
     for s in range(2 if has_missing else 1):
@@ -133,9 +135,9 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
         kept = np.uintp(0)
         for j in range(m):
             i = members[j]
-            e = entry_of(i, f, raw, entries)
+            e = entry_of(i, f, codes, fine, first, shift)
             members[j], members[kept] = members[kept], i  # the others are kept behind them
-            kept += np.uintp(entries.wanted[e])
+            kept += np.uintp(chosen[e])
         found = search_entries(entries, raw, f, members[: np.int64(kept)], objects, whole, rules, ask, block, keys)
         if not found.score < now or hoped <= top:
             return found
@@ -168,8 +170,9 @@ def edge_values(raw, rows, f, b):
     """The highest value of the node's objects in the bins up to b of column f, and the lowest above."""
     low, high = -np.inf, np.inf
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
+    codes, values = raw.codes, raw.values
     for j in range(len(rows)):
-        code, v = raw.codes[rows[j], f], np.float64(raw.values[start + np.uintp(rows[j]) * step])
+        code, v = codes[rows[j], f], np.float64(values[start + np.uintp(rows[j]) * step])
         if code <= b:
             low = max(low, v)
         elif code != MISSING_BIN:

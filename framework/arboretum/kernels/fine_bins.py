@@ -15,8 +15,8 @@ import numpy as np
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
 from arboretum.kernels.jit import jit
 from arboretum.kernels.sorting import sort_run
-from arboretum.kernels.tables import BLOCK, NO_SIDE, Least, bar_of, enough_rows, heavy_enough, score_block
-from arboretum.kernels.vertex_bounds import Whole, is_empty
+from arboretum.kernels.tables import BLOCK, NO_SIDE, Least, bar_of, enough_rows, score_block
+from arboretum.kernels.vertex_bounds import Whole, heavy, is_empty
 
 BINS = 256
 
@@ -162,12 +162,12 @@ def choose_entries(entries, scores, bounds, many, least):
 
 
 @jit(inline=True)
-def entry_of(i, f, raw, entries):
+def entry_of(i, f, codes, fine, first, shift):
     """Entry of an object; ``fine`` is read only where bins are in pieces."""
-    b = np.uintp(raw.codes[i, f])
-    e = entries.first[b]
-    if entries.shift[b] < WHOLE:
-        e += np.int64((raw.fine[f, i] & 255) >> entries.shift[b])
+    b = np.uintp(codes[i, f])
+    e = first[b]
+    if shift[b] < WHOLE:
+        e += np.int64((fine[i] & 255) >> shift[b])
     return e
 
 
@@ -178,40 +178,44 @@ def search_entries(entries, raw, f, members, objects, whole, rules, ask, block, 
     members : int32[m].   keys : scratch of the values' type, [≥ m].   Returns the best as :class:`Found`.
     """
     label, _, weight, count, _ = objects
-    w, c, wanted = entries.w, entries.c, entries.wanted
+    w, c, first, shift, wanted = entries
+    codes, fine, values = raw.codes, raw.fine[f], raw.values
+    all_w, all_c = whole
+    weights, counts, low, high, place = block.weights, block.counts, block.low, block.high, block.place
+    least, gap = rules.least, rules.gap
     n_classes, m = w.shape[1], len(members)
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     for j in range(m):
-        keys[j] = raw.values[start + np.uintp(members[j]) * step]
+        keys[j] = values[start + np.uintp(members[j]) * step]
     sort_run(keys, members, 0, m)
     missing_bin = len(w) - 1
-    total, lost = whole.counts.sum(), c[missing_bin].sum()
-    left = Whole(np.zeros(n_classes), np.zeros(n_classes, np.int64))
+    total, lost = all_c.sum(), c[missing_bin].sum()
+    left_w, left_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
     rows, j, n = np.int64(0), 0, 0
     best = Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
     for e in range(missing_bin):
         if not wanted[e]:
             for k in range(n_classes):
-                left.weights[k] += w[e, k]
-                left.counts[k] += c[e, k]
+                left_w[k] += w[e, k]
+                left_c[k] += c[e, k]
                 rows += c[e, k]
             continue
-        while j < m and entry_of(members[j], f, raw, entries) == e:
+        while j < m and entry_of(members[j], f, codes, fine, first, shift) == e:
             i = members[j]
-            left.weights[label[i]] += weight[i]
-            left.counts[label[i]] += count[i]
+            left_w[label[i]] += weight[i]
+            left_c[label[i]] += count[i]
             rows += count[i]
-            b = raw.codes[i, f]
-            if j + 1 < m and raw.codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + rules.gap:
+            b = codes[i, f]
+            if j + 1 < m and codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + gap:
                 # the next piece that has objects may be one that is not wanted
-                between, after = e + 1, entry_of(members[j + 1], f, raw, entries)
+                between, after = e + 1, entry_of(members[j + 1], f, codes, fine, first, shift)
                 while between < after and is_empty(c, between):
                     between += 1
                 for s in range((2 if lost > 0 else 1) if between >= after else 0):
-                    if enough_rows(rows + (lost if s == 0 else 0), total, rules.least):
-                        put_table(n, block, left, w, c, missing_bin if s == 0 else -1, whole)
-                        if heavy_enough(block.weights[n], False, rules.least):
-                            block.low[n], block.high[n], block.place[n] = keys[j], keys[j + 1], 2 * np.int64(b) + s
+                    if enough_rows(rows + (lost if s == 0 else 0), total, least):
+                        put_table(n, weights, counts, left_w, left_c, w, c, missing_bin if s == 0 else -1, all_w, all_c)
+                        if least.weight <= 0.0 or heavy(weights, n, least):
+                            low[n], high[n], place[n] = keys[j], keys[j + 1], 2 * np.int64(b) + s
                             n += 1
             j += 1
             if n > BLOCK - 2:
@@ -220,24 +224,28 @@ def search_entries(entries, raw, f, members, objects, whole, rules, ask, block, 
 
 
 @jit(inline=True)
-def put_table(t, block, left, w, c, missing, whole):
+def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
     """Write a two-outcome table: left, with the bin ``missing`` if there is one, and the rest (0 where no row is left)."""
-    for k in range(len(left.weights)):
-        here, rows = left.weights[k], left.counts[k]
+    for k in range(len(left_w)):
+        here, rows = left_w[k], left_c[k]
         if missing >= 0:
             here, rows = here + w[missing, k], rows + c[missing, k]
-        rest = whole.counts[k] - rows
-        block.weights[t, 0, k], block.counts[t, 0, k] = here, rows
-        block.weights[t, 1, k], block.counts[t, 1, k] = whole.weights[k] - here if rest > 0 else 0.0, rest
+        rest = all_c[k] - rows
+        weights[t, 0, k], counts[t, 0, k] = here, rows
+        weights[t, 1, k], counts[t, 1, k] = all_w[k] - here if rest > 0 else 0.0, rest
 
 
 @jit
 def take_best(n, block, ask, has_missing, best):
     """Score the block and keep the better of its best and the best so far: the first of equals."""
     score_block(n, block.weights, block.counts, block.price, block.extra, ask, block.scores)
+    scores, ties, at, top = block.scores, ask.ties, -1, best.score
+    bar = bar_of(top, ties)
     for t in range(n):
-        s = block.scores[t]
-        if best.score == best.score and (s != s or s > bar_of(best.score, ask.ties)):
-            side = block.place[t] % 2 if has_missing else np.int64(NO_SIDE)
-            best = Found(block.place[t] // 2, block.low[t], block.high[t], side, s)
-    return best
+        if top == top and not scores[t] <= bar:
+            at, top = t, scores[t]
+            bar = bar_of(top, ties)
+    if at < 0:
+        return best
+    side = block.place[at] % 2 if has_missing else np.int64(NO_SIDE)
+    return Found(block.place[at] // 2, block.low[at], block.high[at], side, top)

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.function_pointers import batch_at, compiled, prefix_at
+from arboretum.kernels.function_pointers import compiled, prefix_at
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import baked
 from arboretum.kernels.stack_arrays import float_table, int_table
-from arboretum.kernels.tables import NO_SIDE, NOTHING, Least, add_moments, ask_of, bar_of, enough_rows, heavy_enough
+from arboretum.kernels.tables import (
+    BLOCK, NO_SIDE, NOTHING, Least, add_moments, ask_of, bar_of, enough_rows, heavy_enough, score_block,
+)  # fmt: skip
 
 MOST_IN_REGISTERS = 3
 """Classes up to which the number of classes is a constant of the compiled loop."""
@@ -59,11 +61,10 @@ class Rules(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The table of a cut, float64[2, width], int64[2, count width], float64[2, k], and what is summed up for it.
+    """The table of a cut, float64[2, width], int64[2, count width], float64[2, 0], and what is summed up for it.
 
     left_w, left_c, lost_w, lost_c : rows left of the cut, and those without a value, as tables of one row.
     own : float64[3, k], the criterion's columns left, known, missing; or the costs of a prefix kernel.
-    one : float64[2, 1], price and score, for a call through an address.
     """
 
     weights: np.ndarray
@@ -74,7 +75,6 @@ class Table(NamedTuple):
     lost_w: np.ndarray
     lost_c: np.ndarray
     own: np.ndarray
-    one: np.ndarray
 
 
 def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Any:
@@ -114,22 +114,27 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
     rows = np.empty(runs.high - runs.low if PREFIX else 0, np.int32)
     sums = np.empty((4, len(rows))) if PREFIX else np.empty((3, k))
     lost_w, lost_c = np.empty((1, width)), np.empty((1, n_counts), np.int64)
+    some = BLOCK if OWN else 0
+    block = (
+        np.empty((some, 2, width)), np.empty((some, 2, n_counts), np.int64), np.empty(some), np.empty((some, 2, k)), np.empty(some),
+        np.empty((some, 2), np.int64),
+    )  # fmt: skip
     if not OWN and (CLASSES > 0 or MOMENTS):
         width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
         table = Table(
             float_table(2, width), int_table(2, n_counts), float_table(2, 0), float_table(1, width), int_table(1, n_counts),
-            lost_w, lost_c, sums, float_table(2, 1),
+            lost_w, lost_c, sums,
         )  # fmt: skip
     else:
         table = Table(
-            np.empty((2, width)), np.empty((2, n_counts), np.int64), np.empty((2, k)), np.empty((1, width)),
-            np.empty((1, n_counts), np.int64), lost_w, lost_c, sums, np.empty((2, 1)),
+            np.empty((2, width)), np.empty((2, n_counts), np.int64), float_table(2, 0), np.empty((1, width)),
+            np.empty((1, n_counts), np.int64), lost_w, lost_c, sums,
         )  # fmt: skip
     best_f, best_at, best_side, best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
     for f in range(len(runs.order)):
         run = runs.order[f, runs.low : runs.high]
         at, side, score = scan_column(
-            kernel, run, runs.shift, runs.values[f], objects, own, whole, (table, (width, n_counts), rows), price[f], rules, ask,
+            kernel, run, runs.shift, runs.values[f], objects, own, whole, (table, (width, n_counts), rows, block), price[f], rules, ask,
             best,
         )  # fmt: skip
         if at >= 0:
@@ -142,15 +147,17 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
 def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price, rules, ask, best):
     """Score every cut of a sorted run, with missing rows once with them left, then right.
 
-    scratch : a :class:`Table`, its widths, and int32[m] for a prefix kernel.   best : the score to beat, −inf without one.
+    scratch : a :class:`Table`, its widths, int32[m] for a prefix kernel, and a block of tables for calls through an address.
+    best : the score to beat, −inf without one.
     Returns (position, side, score) of the best cut that beats it, position NOTHING if none does.
     """
     _, y, weight, count, _ = objects
     all_w, all_c = whole
-    table, widths, rows = scratch
-    weights, counts, left_w, left_c, lost_w, lost_c = (
-        table.weights, table.counts, table.left_w, table.left_c, table.lost_w, table.lost_c,
-    )  # fmt: skip
+    # what tuples hold is taken out once: each time costs an atomic addition per array
+    (weights, counts, extra, left_w, left_c, lost_w, lost_c, sums), widths, rows, block = scratch
+    block_w, block_c, block_p, block_e, _, place = block
+    used = 0
+    node, ties, (least, gap), own_values = ask.node, ask.ties, rules, own.values
     mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
     separated, to_class = np.uint64(1) << np.uint64(shift), np.uint64(shift + 1)
     for k in range(widths[0]):
@@ -162,11 +169,11 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
         for j in range(len(run)):
             rows[j] = np.int32(np.uint64(run[j]) & mask)
         if known > 1:
-            fill_prefix_costs(rows, known, y, weight, own.prefix, table.own)
+            fill_prefix_costs(rows, known, y, weight, own.prefix, sums)
     elif OWN:
-        sum_own(run, mask, known, own.values, table.own)
+        sum_own(run, mask, known, own_values, sums)
     lost, total, left = lost_c.sum(), all_c.sum(), np.int64(0)
-    bar = bar_of(best, ask.ties)
+    bar = bar_of(best, ties)
     at, at_side = np.int64(NOTHING), np.int64(NO_SIDE)
     # a large table is kept up to date class by class; with missing rows there are two, written anew for each cut
     anew = CLASSES > 0 or MOMENTS or lost > 0
@@ -186,47 +193,63 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
                 left_c[0, k] += here * hit
                 left_w[0, k] = left_w[0, k] + weight[i] * hit if WEIGHTED else float(left_c[0, k])
                 if not anew:
-                    put(table, all_w, all_c, MOMENTS, k, False)
+                    put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, MOMENTS, k, False)
         if OWN and not PREFIX:
-            for k in range(table.own.shape[1]):
-                table.own[0, k] += own.values[i, k]
+            for k in range(sums.shape[1]):
+                sums[0, k] += own_values[i, k]
         if entry & separated == 0:
-            if not values[np.uint64(run[j + 1]) & mask] > values[i] + rules.gap:
+            if not values[np.uint64(run[j + 1]) & mask] > values[i] + gap:
                 continue
         for s in range(2 if lost > 0 else 1):
-            if not enough_rows(left + lost if s == 0 else left, total, rules.least):
+            if not enough_rows(left + lost if s == 0 else left, total, least):
                 continue
             if anew:
                 for k in range(widths[0]):
-                    put(table, all_w, all_c, MOMENTS, k, s == 0)
-            if rules.least.weight > 0.0 and not heavy_enough(weights, MOMENTS, rules.least):
+                    put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, MOMENTS, k, s == 0)
+            if least.weight > 0.0 and not heavy_enough(weights, MOMENTS, least):
                 continue
             if OWN:
+                for o in range(2):
+                    for k in range(widths[0]):
+                        block_w[used, o, k] = weights[o, k]
+                    for k in range(widths[1]):
+                        block_c[used, o, k] = counts[o, k]
                 if PREFIX:
-                    table.extra[0, 0], table.extra[1, 0] = table.own[2 * s, j], table.own[2 * s + 1, j + 1]
+                    block_e[used, 0, 0], block_e[used, 1, 0] = sums[2 * s, j], sums[2 * s + 1, j + 1]
                 else:
-                    for k in range(table.own.shape[1]):
-                        gone = table.own[2, k]
-                        table.extra[0, k] = table.own[0, k] + (gone if s == 0 else 0.0)
-                        table.extra[1, k] = table.own[1, k] - table.own[0, k] + (0.0 if s == 0 else gone)
-                table.one[0, 0] = price
-                in_block = (weights.reshape((1, 2, widths[0])), counts.reshape((1, 2, widths[1])))
-                extra = table.extra.reshape((1, 2, table.extra.shape[1]))
-                batch_at(ask.batch)(in_block[0], in_block[1], table.one[0], extra, ask.node, table.one[1])
-                score = table.one[1, 0]
-            else:
-                score = float(kernel(weights, counts, price, table.extra, ask.node))
+                    for k in range(sums.shape[1]):
+                        block_e[used, 0, k] = sums[0, k] + (sums[2, k] if s == 0 else 0.0)
+                        block_e[used, 1, k] = sums[1, k] - sums[0, k] + (0.0 if s == 0 else sums[2, k])
+                block_p[used], place[used, 0], place[used, 1] = price, j, s if lost > 0 else NO_SIDE
+                used += 1
+                if used == BLOCK:
+                    at, at_side, best = take_best(used, block, ask, at, at_side, best)
+                    used = 0
+                continue
+            score = float(kernel(weights, counts, price, extra, node))
             if not score <= bar:
                 at, at_side, best = np.int64(j), np.int64(s if lost > 0 else NO_SIDE), score
                 if score != score:
                     return at, at_side, score
-                bar = bar_of(best, ask.ties)
-    return at, at_side, best
+                bar = bar_of(best, ties)
+    return take_best(used, block, ask, at, at_side, best) if OWN else (at, at_side, best)
+
+
+@jit
+def take_best(used, block, ask, at, side, best):
+    """Score the tables of a block; the better of their best and the best so far, the first of equals; NaN beats all."""
+    weights, counts, price, extra, scores, place = block
+    score_block(used, weights, counts, price, extra, ask, scores)
+    for t in range(used):
+        if best == best and not scores[t] <= bar_of(best, ask.ties):
+            at, side, best = place[t, 0], place[t, 1], scores[t]
+    return at, side, best
 
 
 @jit
 def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
     """Add up the rows without a value, which end the run; return how many have one."""
+    _, y, weight, count, _ = objects
     lost_w[:] = 0.0
     lost_c[:] = 0
     known = len(run)
@@ -236,12 +259,12 @@ def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
             break
         known -= 1
         if moments:
-            add_moments(lost_w, 0, objects.weight[i], objects.y[i])
-            lost_c[0, 0] += objects.count[i]
+            add_moments(lost_w, 0, weight[i], y[i])
+            lost_c[0, 0] += count[i]
         else:
             k = np.uint64(run[known]) >> to_class
-            lost_w[0, k] += objects.weight[i]
-            lost_c[0, k] += objects.count[i]
+            lost_w[0, k] += weight[i]
+            lost_c[0, k] += count[i]
     return known
 
 
@@ -255,20 +278,20 @@ def sum_own(run, mask, known, values, out):
 
 
 @jit(inline=True)
-def put(table, all_w, all_c, moments, k, with_missing):
+def put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, moments, k, with_missing):
     """Write column k of the table of the cut; missing rows are left of it if ``with_missing``."""
-    w = table.left_w[0, k] + (table.lost_w[0, k] if with_missing else 0.0)
-    table.weights[0, k] = w
+    w = left_w[0, k] + (lost_w[0, k] if with_missing else 0.0)
+    weights[0, k] = w
     if moments:
-        table.weights[1, k] = all_w[k] - w
-        table.counts[0, 0] = table.left_c[0, 0] + (table.lost_c[0, 0] if with_missing else 0)
-        table.counts[1, 0] = all_c[0] - table.counts[0, 0]
+        weights[1, k] = all_w[k] - w
+        counts[0, 0] = left_c[0, 0] + (lost_c[0, 0] if with_missing else 0)
+        counts[1, 0] = all_c[0] - counts[0, 0]
     else:
-        c = table.left_c[0, k] + (table.lost_c[0, k] if with_missing else 0)
+        c = left_c[0, k] + (lost_c[0, k] if with_missing else 0)
         rest = all_c[k] - c
-        table.counts[0, k], table.counts[1, k] = c, rest
+        counts[0, k], counts[1, k] = c, rest
         # where no row of a class is left its weight is 0 and not 1e-17
-        table.weights[1, k] = 0.0 if rest == 0 else all_w[k] - w
+        weights[1, k] = 0.0 if rest == 0 else all_w[k] - w
 
 
 @jit

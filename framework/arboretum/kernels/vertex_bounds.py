@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import BLOCK, enough_rows, heavy_enough, score_block
+from arboretum.kernels.tables import BLOCK, enough_rows, score_block
 
 OCCUPIED, CUT_INSIDE, BARRED = 1, 2, 4
 """What is known of a bin: it has objects; it may be cut inside; the cut after it is not allowed."""
@@ -52,20 +52,19 @@ def new_block(classes):
 
 
 @jit(inline=True)
-def put_corner(t, block, left, whole, w, c, b, bit, mask):
+def put_corner(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask):
     """Write a two-outcome table: left and the classes of bin b that ``mask`` picks, against the rest.
 
     bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.   One loop: with two classes
     loops cost more than what they do.
     """
-    weights, counts = block.weights, block.counts
-    for k in range(len(left.weights)):
+    for k in range(len(left_w)):
         inside = mask >> bit[k] & 1
-        count = left.counts[k] + inside * c[b, k]
-        weight = left.weights[k] + (w[b, k] if inside else 0.0)
-        rest = whole.counts[k] - count
+        count = left_c[k] + inside * c[b, k]
+        weight = left_w[k] + (w[b, k] if inside else 0.0)
+        rest = all_c[k] - count
         weights[t, 0, k], counts[t, 0, k] = weight, count
-        weights[t, 1, k], counts[t, 1, k] = whole.weights[k] - weight if rest > 0 else 0.0, rest
+        weights[t, 1, k], counts[t, 1, k] = all_w[k] - weight if rest > 0 else 0.0, rest
 
 
 @jit
@@ -79,13 +78,16 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
     """
     n_bins, n_classes = w.shape
     missing_bin = n_bins - 1
-    left = Whole(np.zeros(n_classes), np.zeros(n_classes, np.int64))
+    # arrays of a tuple are taken out once: each time costs an atomic addition
+    all_w, all_c = whole
+    weights, counts, place = block.weights, block.counts, block.place
+    left_w, left_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
     bit, state = np.empty(n_classes, np.int64), np.zeros(n_bins, np.uint8)
-    total, rows = whole.counts.sum(), np.int64(0)
+    total, rows = all_c.sum(), np.int64(0)
     if side == 0:
         for k in range(n_classes):
-            left.weights[k], left.counts[k] = w[missing_bin, k], c[missing_bin, k]
-            rows += left.counts[k]
+            left_w[k], left_c[k] = w[missing_bin, k], c[missing_bin, k]
+            rows += left_c[k]
     first = rows
     last = missing_bin - 1
     while last >= 0 and is_empty(c, last):
@@ -117,14 +119,14 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
             if n == BLOCK:
                 ok = _flush(n, block, ask, scores, bounds) and ok
                 n = 0
-            put_corner(n, block, left, whole, w, c, b, bit, mask if inside else full)
-            block.place[n] = b + n_bins if inside else b
-            if least.weight > 0.0 and not inside and not heavy_enough(block.weights[n], False, least):
+            put_corner(n, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask if inside else full)
+            place[n] = b + n_bins if inside else b
+            if least.weight > 0.0 and not inside and not heavy(weights, n, least):
                 state[b] |= BARRED
             n += 1
         for k in range(n_classes):
-            left.weights[k] += w[b, k]
-            left.counts[k] += c[b, k]
+            left_w[k] += w[b, k]
+            left_c[k] += c[b, k]
         rows += here
     ok = _flush(n, block, ask, scores, bounds) and ok
     # the corners that are cuts between bins; then the limits of those cuts
@@ -142,6 +144,16 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
 
 
 @jit(inline=True)
+def heavy(weights, t, least):
+    """Whether both sides of table t weigh enough."""
+    left = right = 0.0
+    for k in range(weights.shape[2]):
+        left += weights[t, 0, k]
+        right += weights[t, 1, k]
+    return left >= least.weight and right >= least.weight
+
+
+@jit(inline=True)
 def is_empty(c, b):
     for k in range(c.shape[1]):
         if c[b, k] > 0:
@@ -152,9 +164,9 @@ def is_empty(c, b):
 @jit
 def _flush(n, block, ask, scores, bounds):
     score_block(n, block.weights, block.counts, block.price, block.extra, ask, block.scores)
-    ok = True
+    found, place, ok = block.scores, block.place, True
     for t in range(n):
-        s, b = block.scores[t], block.place[t]
+        s, b = found[t], place[t]
         ok = ok and s == s
         if b >= len(scores):
             bounds[b - len(scores)] = max(bounds[b - len(scores)], s)

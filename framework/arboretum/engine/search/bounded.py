@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from arboretum.engine.search.coded import nan_score
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.histograms import Histograms
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
@@ -69,9 +68,7 @@ class BoundedEngine(RawColumns):
             low, high = (found.low, found.high) if found.low == found.low else bounded.edge_values(raw, rows, f, found.bin)
             dtype = raw.values.dtype.type
             threshold = midpoint(dtype(low), dtype(high))
-            if np.isnan(found.score):
-                raise nan_score(scorer, self._features[f].rule(threshold))
-            if dtype(high) > dtype(low) + self._gap:
+            if np.isnan(found.score) or dtype(high) > dtype(low) + self._gap:
                 break
             dropped[f, found.bin] = True  # neighbours on both sides of the bin's edge are too close to be separated here
         place = (self.position(f), self.rank, f, found.bin)

@@ -27,9 +27,8 @@ def choose(engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCr
     for engine in engines:
         found = engine.best(cell, node, scorer)
         if found is not None:
+            check_scores(scorer, np.array([found.score]), lambda _, found=found: found.engine.rule(cell, found))
             best = found if best is None else better(best, found, scorer.tie_floor(node))
-    if best is not None:
-        check_scores(scorer, np.array([best.score]), lambda _: best.engine.rule(cell, best))
     return best
 
 

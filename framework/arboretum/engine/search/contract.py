@@ -90,35 +90,25 @@ class Engine(Protocol):
     rank: int
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
-        """The best admissible candidate by a criterion in kernel form; None if there is none.
-
-        Raises ContractError when the criterion returns NaN.
-        """
-        ...
+        """The best admissible candidate by a criterion in kernel form; None if there is none.  The caller checks its score for NaN."""
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         """All candidates with their tables, in blocks of bounded size; ``tables.test`` counts from ``first``."""
-        ...
 
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
         """The test on the raw column."""
-        ...
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
         """Names of the raw columns that the test reads."""
-        ...
 
     def position(self, feature: int) -> int:
         """Its position in the raw table."""
-        ...
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         """Number of outcomes of the test."""
-        ...
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         """int32[cell.size]: the outcome of each object of the node, in the order of the permutation."""
-        ...
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand on to the children what the engine keeps; the permutation has been divided already.
@@ -126,15 +116,12 @@ class Engine(Protocol):
         start : int64[arity + 1], first position of each outcome relative to ``cell.low``, and the node's size.
         ``children`` holds all children that have objects.
         """
-        ...
 
     def close(self, cell: Cell) -> None:
         """The node is a leaf: forget what is kept for it."""
-        ...
 
     def test_number(self, feature: int, index: int) -> int:
         """Position of a fixed test in ``prices.tests``; −1 for one that is found at the node."""
-        ...
 
 
 def branch_prices(cell: Cell, candidate: Candidate, prices: Prices) -> list[float]:

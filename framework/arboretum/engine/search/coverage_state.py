@@ -79,17 +79,10 @@ class CoverageState:
 
         Raises ContractError for another shape, NaN, or a value outside 0 … 1.
         """
-        return self.left_in_sets(rows, np.array([0, len(rows)]))
-
-    def left_in_sets(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The same for many sets of objects: set k is ``rows[start[k]:start[k + 1]]``, and not empty.
-
-        rows : int64[m].   start : int64[sets + 1].
-        """
-        return self._rest(rows, start).prod(axis=0)
+        return self._rest(rows, np.array([0, len(rows)])).prod(axis=0)
 
     def _rest(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[functions, len(rows)]: 1 − f of each function for each set."""
+        """float64[functions, len(rows)]: 1 − f of each function for each set of objects, ``rows[start[k]:start[k + 1]]``, none empty."""
         left = np.empty((len(self.functions), len(rows)))
         alone = start[:-1][np.diff(start) == 1]
         for k, (name, part) in enumerate(zip(self.names, self.functions, strict=True)):

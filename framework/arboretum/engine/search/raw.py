@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from arboretum.engine.search.coded import BLOCK_ENTRIES, nan_score
+from arboretum.engine.search.coded import BLOCK_ENTRIES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell
 from arboretum.engine.search.histograms import flat_memory
@@ -50,14 +50,6 @@ def entry_type(bits: int) -> type:
     return np.uint32 if bits <= 32 else np.uint64
 
 
-def raw_prices(space: Workspace, cell: Cell) -> np.ndarray:
-    """float64[columns]: what asking costs at a node."""
-    prices = np.asarray(space.prices.at(cell.asked, cell.paid).raw, np.float64)
-    if not space.prices.once_per_column or not cell.asked:
-        return prices
-    return np.array([0.0 if f.column in cell.asked else p for f, p in zip(space.objects.raw_features, prices, strict=True)])
-
-
 class RawColumns:
     """What both exact engines know of the raw columns."""
 
@@ -99,7 +91,10 @@ class RawColumns:
         return out
 
     def _price(self, cell: Cell) -> np.ndarray:
-        return raw_prices(self._space, cell)
+        """float64[columns]: what asking costs at a node."""
+        prices, asked = self._space.prices, cell.asked if self._space.prices.once_per_column else ()
+        own = prices.at(cell.asked, cell.paid).raw
+        return np.array([0.0 if f.column in asked else p for f, p in zip(self._features, own, strict=True)], np.float64)
 
 
 class PresortedEngine(RawColumns):
@@ -132,7 +127,7 @@ class PresortedEngine(RawColumns):
         return midpoint(*self._values[feature, [low, high]])
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
-        space, stats, price = self._space, self._space.statistics, np.array(self._price(cell))
+        space, stats, price = self._space, self._space.statistics, self._price(cell)
         if self._search is None:
             if scorer.prefix or space.extra.shape[1]:
                 self._search = scan.scan_with_columns(stats.moments, bool(scorer.prefix))
@@ -146,10 +141,7 @@ class PresortedEngine(RawColumns):
         if feature < 0:
             return None
         place = (self.position(feature), self.rank, feature, index)
-        candidate = Candidate(self, feature, index, side, float(price[feature]), score, place)
-        if np.isnan(score):
-            raise nan_score(scorer, self.rule(cell, candidate))
-        return candidate
+        return Candidate(self, feature, index, side, float(price[feature]), score, place)
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         """All cuts of some columns at a time: a criterion in NumPy costs some 50 µs per call whatever the number of tests."""
@@ -161,23 +153,37 @@ class PresortedEngine(RawColumns):
             values = np.take_along_axis(self._values[some], rows, axis=1)
             lost = np.isnan(values)
             apart, lacking = values[:, 1:] > values[:, :-1] + self._gap, lost.any(axis=1)
-            cuts = np.nonzero(apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]))  # missing rows left, then right
-            cuts[2][~lacking[cuts[0]]] = NO_SIDE
-            sums = [_summed(what[rows], lost) for what in (*stats.sums, space.extra)]
+            if lacking.any():  # missing rows left, then right
+                cuts = np.nonzero(apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]))
+                cuts[2][~lacking[cuts[0]]] = NO_SIDE
+            else:
+                cuts = (*np.nonzero(apart), np.full(np.count_nonzero(apart), NO_SIDE))
+            sums = [None if what is None else _summed(what[rows], lost, lacking.any()) for what in self._additive()]
             costs = self._prefix_costs(rows, lost, scorer.prefix)
-            for low in range(0, len(cuts[0]), max(1, BLOCK_ENTRIES // (2 * stats.width))):
-                cut = tuple(which[low : low + max(1, BLOCK_ENTRIES // (2 * stats.width))] for which in cuts)
-                weights, counts, extra = (_tables(what, *cut) for what in sums)
-                if not stats.moments:
+            most = max(1, BLOCK_ENTRIES // (2 * stats.width))
+            for low in range(0, len(cuts[0]), most):
+                column, position, side = cut = tuple(which[low : low + most] for which in cuts)
+                counts = _tables(sums[1], *cut)
+                weights = counts.astype(np.float64) if sums[0] is None else _tables(sums[0], *cut)
+                if sums[0] is not None and not stats.moments:
                     weights[counts == 0] = 0.0  # and not 1e-17
                 if costs is not None:
-                    column, position, form = cut[0], cut[1], 2 * (cut[2] == 1)
+                    form = 2 * (side == 1)
                     extra = np.stack([costs[column, form, position], costs[column, form + 1, position + 1]], axis=1)[:, :, None]
+                else:
+                    extra = np.zeros((len(side), 2, 0)) if sums[2] is None else _tables(sums[2], *cut)
                 kept = np.flatnonzero(stats.allowed(weights, counts, space.least))
-                number, (column, position, side) = np.arange(first, first + len(kept)), (which[kept] for which in cut)
-                tables = scorer.tables(weights[kept], counts[kept], price[start + column], extra[kept], number)
+                if len(kept) < len(side):
+                    weights, counts, extra, column, position, side = (each[kept] for each in (weights, counts, extra, *cut))
+                tables = scorer.tables(weights, counts, price[start + column], extra, np.arange(first, first + len(kept)))
                 yield Block(self, tables, start + column, position, side)
                 first += len(kept)
+
+    def _additive(self) -> tuple[np.ndarray | None, ...]:
+        """[n, k]: what objects add to weights (None: the same as to counts), to counts, and to the criterion's own columns."""
+        stats, extra = self._space.statistics, self._space.extra
+        weights, counts = stats.sums
+        return None if stats.unit and not stats.moments else weights, counts, extra if extra.shape[1] else None
 
     def _prefix_costs(self, rows: np.ndarray, lost: np.ndarray, prefix: int) -> np.ndarray | None:
         """float64[columns, 4, m]: see :func:`arboretum.kernels.scan.fill_prefix_costs`; None without a prefix kernel."""
@@ -199,16 +205,22 @@ class PresortedEngine(RawColumns):
         """Nothing is kept per node."""
 
 
-def _summed(what: np.ndarray, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of these."""
+def _summed(what: np.ndarray, lost: np.ndarray, any_lost: bool) -> tuple[np.ndarray, np.ndarray | None]:
+    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of these, None without any."""
+    if not any_lost:
+        return np.cumsum(what, axis=1), None
     gone = lost[:, :, None]
     return np.cumsum(np.where(gone, 0, what), axis=1), np.where(gone, what, 0).sum(axis=1)
 
 
-def _tables(sums: tuple[np.ndarray, np.ndarray], column: np.ndarray, position: np.ndarray, side: np.ndarray) -> np.ndarray:
+def _tables(sums: tuple[np.ndarray, np.ndarray | None], column: np.ndarray, position: np.ndarray, side: np.ndarray) -> np.ndarray:
     """[cuts, 2, k]: what lies on both sides of each cut."""
     left, lost = sums
-    here, sent = left[column, position], np.flatnonzero(side >= 0)
-    both = np.stack([here, left[column, -1] - here], axis=1)
-    both[sent, side[sent]] += lost[column[sent]]
+    _, m, k = left.shape
+    both = np.empty((len(side), 2, k), left.dtype)
+    both[:, 0] = left.reshape(-1, k)[column * m + position]
+    np.subtract(left[:, -1][column], both[:, 0], out=both[:, 1])
+    if lost is not None:
+        sent = np.flatnonzero(side >= 0)
+        both[sent, side[sent]] += lost[column[sent]]
     return both
