@@ -10,26 +10,22 @@ knows of the tree is in ``tree_``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from numbers import Integral
 from typing import Any
 
-import attrs
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from arboretum.engine import check
-from arboretum.engine.run import Fit, measure
+from arboretum.engine.run import measure
 from arboretum.engine.run import fit as grow_tree
 from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError, unknown
 from arboretum.interfaces.capability import Capability
@@ -48,7 +44,9 @@ from arboretum.model.frame import (
 from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
-from arboretum.plugin.overrides import as_mapping, assembled
+from arboretum.plugin.build import fields_of
+from arboretum.plugin.overrides import UNUSED, as_mapping, assembled
+
 
 class RefusedDataError(DataError, ValueError):
     """A DataError that scikit-learn's tools know as ValueError."""
@@ -72,6 +70,27 @@ _LIMITS = {
 
 _REFUSALS = {DataError: RefusedDataError, ConfigError: RefusedConfigError, CapabilityError: RefusedCapabilityError}
 
+_KINDS = tuple(kind for kind in KINDS if kind not in (*UNUSED, "method"))
+"""Kinds that are parameters of their own, beside the method."""
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Raise the laboratory's errors as errors that scikit-learn's tools know, too."""
+    try:
+        yield
+    except tuple(_REFUSALS) as error:
+        raise _REFUSALS[type(error)](str(error)) from error
+
+
+def _taking_kinds(init: Callable[..., None]) -> Callable[..., None]:
+    """Show each kind as a keyword of ``__init__``, to scikit-learn, which reads parameters there, and to ``help``."""
+    signature = inspect.signature(init)
+    *own, parts = signature.parameters.values()
+    kinds = (inspect.Parameter(kind, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any) for kind in _KINDS)
+    init.__signature__ = signature.replace(parameters=[*own, *kinds, parts.replace(name="fields")])
+    return init
+
 
 class _BaseTree(BaseEstimator):
     """What both estimators share."""
@@ -82,8 +101,9 @@ class _BaseTree(BaseEstimator):
     # -- parts ---------------------------------------------------------------------------------------------------
 
     def _keep(self, given: dict[str, Any]) -> None:
-        """Keep the constructor's arguments as they are, scikit-learn's rule; ``fields`` are those written kind__field."""
-        fields = given.pop("fields")
+        """Keep the constructor's arguments as they are, scikit-learn's rule; those written kind__field are ``_fields``."""
+        fields = given.pop("parts")
+        given |= {kind: fields.pop(kind, None) for kind in _KINDS}
         vars(self).update({name: value for name, value in given.items() if name not in ("self", "__class__")})
         self._refuse_unknown(fields, TypeError)
         self._fields = fields
@@ -150,15 +170,13 @@ class _BaseTree(BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Read the rows, grow, keep the tree."""
-        try:
+        with _refusing():
             parts = self._parts()
             columns, y, n_rows = self._read_training(X, y)
             target = self._target(y)
             weights = self._row_weights(sample_weight, target, n_rows)
             table = Table("X", columns, target, weights)
             self._grow(parts, table if weights is None else _without_weightless(table))
-        except (DataError, ConfigError, CapabilityError) as error:
-            raise _REFUSALS[type(error)](str(error)) from error
         return self
 
     def _grow(self, parts: Parts, table: Table) -> None:
@@ -171,8 +189,11 @@ class _BaseTree(BaseEstimator):
         division = Division(np.arange(table.n_rows), none, none)
         fitted = grow_tree(parts, table, self._seed(), division=division, sealed=self.verify)
         self.tree_: Tree = fitted.solution.tree
-        if self.verify:
-            _verify(fitted)
+        if self.verify:  # replayed over its training objects by the slow reference
+            from arboretum.engine.verify import verify
+
+            metrics = measure(self.tree_, fitted, fitted.train)
+            verify(self.tree_, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -182,25 +203,21 @@ class _BaseTree(BaseEstimator):
     def _read_training(self, X: Any, y: Any) -> tuple[tuple[Column, ...], np.ndarray, int]:
         """Columns and target of the training rows, as scikit-learn checks them."""
         if y is None:
-            msg = f"{type(self).__name__} requires y to be passed, but the target y is None"
-            raise ValueError(msg)
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         self._mixed = is_mixed(X)
         if not self._mixed:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True,
-                y_numeric=self._task is Task.regression,
-            )
+            X, y = self._numbers(X, y, y_numeric=self._task is Task.regression)
             return numeric_columns(X, self._names()), y, len(X)
         validate_data(self, X, skip_check_array=True)
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):
-            msg = f"X has {len(X)} rows, but y has {len(y)}"
-            raise ValueError(msg)
+            raise ValueError(f"X has {len(X)} rows, but y has {len(y)}")
         return tuple(frame_column(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)), y, len(X)
+
+    def _numbers(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """Rows as numbers, as scikit-learn checks them."""
+        finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
+        return validate_data(self, X, *y, dtype=[np.float64, np.float32], ensure_all_finite=finite, **checks)
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -210,37 +227,32 @@ class _BaseTree(BaseEstimator):
         """float64[n_rows], or None where every row weighs 1."""
         if sample_weight is None:
             return None
-        # scikit-learn looks at the shape of X only
-        rows = np.empty((n_rows, 0))
+        rows = np.empty((n_rows, 0))  # scikit-learn looks at the shape only
         return _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
 
     # -- predict -------------------------------------------------------------------------------------------------
 
-    def _table(self, X: Any) -> Table:
-        """Rows to predict on, with the columns that the tree reads."""
+    @property
+    def _grown(self) -> Tree:
         check_is_fitted(self, "tree_")
-        try:
+        return self.tree_
+
+    def _answer(self, ask: Callable[[Tree, Table], Any], X: Any) -> Any:
+        """What the tree says of rows to predict on, read with the columns that it asks for."""
+        tree = self._grown
+        with _refusing():
             if self._mixed:
                 validate_data(self, X, reset=False, skip_check_array=True)
-                return table_like(self.tree_, X)
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True,
-            )
-        except DataError as error:
-            raise RefusedDataError(str(error)) from None
-        asked = {name for rule in self.tree_.rules for name in rule.columns}
-        columns = tuple(
-            Column(name, ColumnKind.continuous, X[:, j]) for j, name in enumerate(self._names()) if name in asked
-        )
-        return Table("X", columns, Target("", Task.regression, values=np.zeros(len(X))))
+                return ask(tree, table_like(tree, X))
+            X = self._numbers(X, reset=False)
+            asked = {name for rule in tree.rules for name in rule.columns}
+            named = [(name, X[:, j]) for j, name in enumerate(self._names()) if name in asked]
+            columns = tuple(Column(name, ColumnKind.continuous, values) for name, values in named)
+            return ask(tree, Table("X", columns, Target("", Task.regression, values=np.zeros(len(X)))))
 
     def apply(self, X: Any) -> np.ndarray:
         """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a missing value stops it."""
-        return self._refusing(lambda table: self.tree_.apply(table), X)
+        return self._answer(Tree.apply, X)
 
     def decision_path(self, X: Any) -> Any:
         """Sparse (CSR) indicator of the nodes that each row visits: int64[n_rows, n_nodes]."""
@@ -259,44 +271,32 @@ class _BaseTree(BaseEstimator):
 
     def prices_paid(self, X: Any) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost`` is overridden)."""
-        return self.tree_.prices_paid(self._table(X))
-
-    def _refusing(self, use: Any, X: Any) -> Any:
-        table = self._table(X)
-        try:
-            return use(table)
-        except DataError as error:
-            raise RefusedDataError(str(error)) from None
+        return self._answer(Tree.prices_paid, X)
 
     # -- the tree ------------------------------------------------------------------------------------------------
 
     @property
     def feature_importances_(self) -> np.ndarray:
         """float64[n_features_in_]: impurity decrease by the tests on each column, as shares (0 without tests)."""
-        check_is_fitted(self, "tree_")
-        gain = impurity_decrease(self.tree_)
+        gain = impurity_decrease(self._grown)
         found = np.array([gain.get(name, 0.0) for name in self._names()])
         return found / found.sum() if found.sum() > 0 else found
 
     def get_depth(self) -> int:
         """Most tests on a path."""
-        check_is_fitted(self, "tree_")
-        return int(self.tree_.depth_of.max())
+        return int(self._grown.depth_of.max())
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
-        check_is_fitted(self, "tree_")
-        return self.tree_.n_leaves
+        return self._grown.n_leaves
 
     def to_text(self, **options: Any) -> str:
         """The tree as text; see :meth:`arboretum.model.tree.Tree.to_text`."""
-        check_is_fitted(self, "tree_")
-        return self.tree_.to_text(**options)
+        return self._grown.to_text(**options)
 
     def to_svg(self, **options: Any) -> str:
         """The tree as SVG; see :meth:`arboretum.model.tree.Tree.to_svg`."""
-        check_is_fitted(self, "tree_")
-        return self.tree_.to_svg(**options)
+        return self._grown.to_svg(**options)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn tree that answers with this estimator's own ``classes_``.
@@ -305,8 +305,7 @@ class _BaseTree(BaseEstimator):
         float32 would round across a threshold, give it ``arboretum.report.to_sklearn.sklearn_matrix(tree_, X)``.
         Raises CapabilityError on tests with more than two outcomes.
         """
-        check_is_fitted(self, "tree_")
-        found = self.tree_.to_sklearn()
+        found = self._grown.to_sklearn()
         if self._task is Task.classification:
             found.classes_, found.n_classes_ = self.classes_, self.n_classes_
         return found
@@ -337,6 +336,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
 
     _task = Task.classification
 
+    @_taking_kinds
     def __init__(
         self,
         method: Any = "cart",
@@ -349,20 +349,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         min_weight_fraction_leaf: float | None = None,
         *,
         max_leaf_nodes: int | None = None,
-        encoder: Any = None,
-        predicate: Any = None,
-        impurity: Any = None,
-        coverage: Any = None,
-        criterion: Any = None,
-        stopping: Any = None,
-        missing: Any = None,
-        cost: Any = None,
-        complexity: Any = None,
-        objective: Any = None,
-        solver: Any = None,
-        pruner: Any = None,
-        tuner: Any = None,
-        **fields: Any,
+        **parts: Any,
     ) -> None:
         self._keep(locals())
 
@@ -380,8 +367,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         self.n_classes_ = len(self.classes_)
         tags = self.__sklearn_tags__()
         if self.n_classes_ > 2 and not tags.classifier_tags.multi_class:
-            msg = f"Only binary classification is supported by method {self.method!r}; y has {self.n_classes_} classes"
-            raise ValueError(msg)
+            raise ValueError(f"Only binary classification is supported by method {self.method!r}; y has {self.n_classes_} classes")
         return Target("y", Task.classification, codes.astype(np.int32), tuple(str(c) for c in self.classes_))
 
     def _row_weights(self, sample_weight: Any, target: Target, n_rows: int) -> np.ndarray | None:
@@ -394,12 +380,12 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
 
     def predict(self, X: Any) -> np.ndarray:
         """[n_rows]: the class of each row, as given to ``fit``."""
-        codes = self._refusing(lambda table: self.tree_.predict(table), X)
+        codes = self._answer(Tree.predict, X)
         return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64[n_rows, n_classes]: weight share of each class at the node where the row comes to rest."""
-        return self._refusing(lambda table: self.tree_.predict_proba(table), X)
+        return self._answer(Tree.predict_proba, X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """float64[n_rows, n_classes]: natural logarithm of :meth:`predict_proba`; −inf for a share of 0."""
@@ -415,6 +401,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
     _task = Task.regression
 
+    @_taking_kinds
     def __init__(
         self,
         method: Any = "cart",
@@ -426,20 +413,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         min_weight_fraction_leaf: float | None = None,
         *,
         max_leaf_nodes: int | None = None,
-        encoder: Any = None,
-        predicate: Any = None,
-        impurity: Any = None,
-        coverage: Any = None,
-        criterion: Any = None,
-        stopping: Any = None,
-        missing: Any = None,
-        cost: Any = None,
-        complexity: Any = None,
-        objective: Any = None,
-        solver: Any = None,
-        pruner: Any = None,
-        tuner: Any = None,
-        **fields: Any,
+        **parts: Any,
     ) -> None:
         self._keep(locals())
 
@@ -452,7 +426,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
     def predict(self, X: Any) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""
-        return self._refusing(lambda table: self.tree_.predict(table), X)
+        return self._answer(Tree.predict, X)
 
 
 def _fields_of(parts: Parts) -> dict[str, Any]:
@@ -462,7 +436,7 @@ def _fields_of(parts: Parts) -> dict[str, Any]:
         held = getattr(parts, kind)
         for part in held if kind in MANY else [held] if held is not None else []:
             prefix = f"{kind}__{part.name}" if kind in MANY else kind
-            pairs = [(f.alias, getattr(part, f.name)) for f in attrs.fields(type(part)) if f.init]
+            pairs = ((name, getattr(part, field.name)) for name, field in fields_of(type(part)).items())
             found.update((f"{prefix}__{name}", value.name if isinstance(value, Enum) else value) for name, value in pairs)
     return found
 
@@ -479,14 +453,5 @@ def _without_weightless(table: Table) -> Table:
     """The rows that weigh something: a row of weight 0 is no row, and any other teaches, however light it is."""
     heavy = table.weights > 0
     if not heavy.any():
-        msg = "every sample weight is 0; no row is left to learn from"
-        raise DataError(msg)
+        raise DataError("every sample weight is 0; no row is left to learn from")
     return table if heavy.all() else table.take(np.flatnonzero(heavy))
-
-
-def _verify(fitted: Fit) -> None:
-    """Replay the tree over its training objects by the slow reference."""
-    from arboretum.engine.verify import verify
-    tree, problem = fitted.solution.tree, fitted.problem
-    metrics = measure(tree, fitted, fitted.train)
-    verify(tree, problem, fitted.train, metrics, fitted.solution, fitted.seal)
