@@ -58,21 +58,15 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
 
     Where nothing is alike, the shortest candidate that holds the name as a part ("ec45" in "regularized_ec45").
     """
-    names = list(candidates)
+    names, key = list(candidates), name.casefold()
     if name in names:
         return name
-    folded: dict[str, str] = {}
-    for candidate in names:
-        folded.setdefault(candidate.casefold(), candidate)
-    if name.casefold() in folded:
-        return folded[name.casefold()]
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    folded = {candidate.casefold(): candidate for candidate in reversed(names)}  # of those that differ in capitals the first
+    found = [folded[key]] if key in folded else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    found = found or [folded[near] for near in difflib.get_close_matches(key, [*map(str.casefold, names)], n=1, cutoff=0.5)]
     if found:
         return found[0]
-    found = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.5)
-    if found:
-        return folded[found[0]]
-    holding = [one for one in folded if len(name) >= SHORTEST_PART and name.casefold() in one]
+    holding = [one for one in folded if len(name) >= SHORTEST_PART and key in one]
     return folded[min(holding, key=len)] if holding else None
 
 

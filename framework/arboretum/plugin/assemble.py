@@ -13,7 +13,7 @@ import attrs
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
-from arboretum.plugin.build import build
+from arboretum.plugin.build import build, fields_of
 from arboretum.plugin.registry import NONE, Entry, Owner, Registry, check_component
 
 DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
@@ -102,7 +102,7 @@ def _built(registry: Registry, group: str, option: Any, values: Mapping[str, Any
     if not attrs.has(cls) or (kind := getattr(cls, "kind", group)) != group:
         what = f"a {kind}" if attrs.has(cls) else repr(option)
         raise ConfigError(f"{group} must be a name (arboretum plugins {group} lists them) or a component of that kind; got {what}")
-    own = {field.alias: getattr(option, field.name) for field in attrs.fields(cls) if field.init}
+    own = {name: getattr(option, field.name) for name, field in fields_of(cls).items()}
     return build(Entry(*check_component(cls, owner), cls, owner), {**own, **values})
 
 

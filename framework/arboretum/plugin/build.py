@@ -7,6 +7,7 @@ import functools
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -22,15 +23,11 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
 
     values : field → value; a field that is absent keeps its default, or follows the ``shared`` value it declares.
     """
-    types_of = field_types(entry.cls)
     where = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
-    known = {f.alias: f for f in attrs.fields(entry.cls) if f.init}
+    known, types_of = fields_of(entry.cls), field_types(entry.cls)
+    given = {name: shared[follows] for name, follows in followers(entry.cls).items() if shared and follows in shared}
     arguments: dict[str, Any] = {}
-    for name, field in known.items():
-        follows = field.metadata.get("shared")
-        if follows and shared and follows in shared:
-            arguments[name] = coerce(shared[follows], types_of[name], f"{where}.{name}")
-    for name, value in values.items():
+    for name, value in {**given, **values}.items():
         if name not in known:
             raise ConfigError(f"{entry.kind} {entry.name!r}: " + unknown("parameter", name, known))
         arguments[name] = coerce(value, types_of[name], f"{where}.{name}")
@@ -45,6 +42,23 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
 
 
 @functools.cache
+def fields_of(cls: type) -> dict[str, Any]:
+    """Parameter (the field's alias) → attrs field, of those that can be set."""
+    return {field.alias: field for field in attrs.fields(cls) if field.init}
+
+
+@functools.cache
+def followers(cls: type) -> dict[str, str]:
+    """Parameter → the top-level value that it follows unless it is set itself."""
+    return {name: field.metadata["shared"] for name, field in fields_of(cls).items() if field.metadata.get("shared")}
+
+
+def default_of(field: Any) -> Any:
+    """A field's default."""
+    return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
+
+
+@functools.cache
 def field_types(cls: type) -> dict[str, Any]:
     """Parameter (the field's alias) → type, with postponed annotations resolved; raises PluginError when one cannot be."""
     try:
@@ -54,54 +68,48 @@ def field_types(cls: type) -> dict[str, Any]:
     return {f.alias: hints.get(f.name, Any) for f in attrs.fields(cls)}
 
 
+def plain(value: Any) -> Any:
+    """A field's value in words that JSON, YAML and the command line share."""
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
 def coerce(value: Any, wanted: Any, where: str) -> Any:
     """Turn a plain (YAML, JSON, command-line) value into the field's type; raises ConfigError naming field and value."""
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if wanted is Any or wanted is object:
         return value
     if origin in (typing.Union, types.UnionType):
-        return _coerce_union(value, arguments, where)
+        if value is None and type(None) in arguments:
+            return None
+        failure = _mismatch(where, "None", value)
+        for option in (option for option in arguments if option is not type(None)):
+            try:
+                return coerce(value, option, where)
+            except ConfigError as error:
+                failure = error
+        raise failure
     if origin in (list, tuple, Sequence):
-        return _coerce_sequence(value, origin, arguments, where)
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+            raise _mismatch(where, "a list [a, b]", value)
+        items = [coerce(item, arguments[0] if arguments else Any, where) for item in value]
+        return tuple(items) if origin is tuple else items
     if origin in (dict, Mapping):
         if not isinstance(value, Mapping):
             raise _mismatch(where, "a mapping {name: value}", value)
         inner = arguments[1] if len(arguments) == 2 else Any
         return {str(k): coerce(v, inner, f"{where}[{k}]") for k, v in value.items()}
     if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
-        return _coerce_enum(value, wanted, where)
+        found = next((member for member in wanted if value in (member, member.name, member.value)), None)
+        if found is None:
+            raise ConfigError(f"{where}: " + unknown("value", str(value), [member.name for member in wanted]))
+        return found
     return _coerce_scalar(value, wanted, where)
-
-
-def _coerce_union(value: Any, options: Sequence[Any], where: str) -> Any:
-    if value is None and type(None) in options:
-        return None
-    failure: ConfigError | None = None
-    for option in options:
-        if option is type(None):
-            continue
-        try:
-            return coerce(value, option, where)
-        except ConfigError as error:
-            failure = error
-    raise failure or _mismatch(where, "None", value)
-
-
-def _coerce_sequence(value: Any, origin: Any, arguments: Sequence[Any], where: str) -> Any:
-    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise _mismatch(where, "a list [a, b]", value)
-    inner = arguments[0] if arguments else Any
-    items = [coerce(item, inner, where) for item in value]
-    return tuple(items) if origin is tuple else items
-
-
-def _coerce_enum(value: Any, wanted: type[enum.Enum], where: str) -> Any:
-    if isinstance(value, wanted):
-        return value
-    for member in wanted:
-        if value in (member.name, member.value):
-            return member
-    raise ConfigError(f"{where}: " + unknown("value", str(value), [member.name for member in wanted]))
 
 
 def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:

@@ -60,12 +60,8 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
         registry.failures.append(Failure(point.name, f"does not import: {said(error)}{place(error)}"))
         return
     folder = Path(getattr(module, "__file__", "") or "").parent
-    owner = Owner(
-        plugin=point.name,
-        distribution=getattr(distribution, "name", "") or "",
-        version=getattr(distribution, "version", "") or "",
-        path=str(folder),
-    )
+    name, version = (getattr(distribution, word, "") or "" for word in ("name", "version"))
+    owner = Owner(point.name, name, version, str(folder))
     try:
         classes = _register(manager, module, owner)
         presets = read_presets(folder / "presets", owner)
@@ -145,13 +141,11 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         if manager.has_plugin(owner.plugin):
             manager.unregister(name=owner.plugin)
         raise PluginError(f"plugin {owner.plugin}: {said(error)}") from None
-    implementations = [
-        impl for impl in manager.hook.arboretum_components.get_hookimpls() if impl.plugin_name == owner.plugin
-    ]
-    if not implementations:
+    hooks_of = {impl.plugin_name: impl.function for impl in manager.hook.arboretum_components.get_hookimpls()}
+    if owner.plugin not in hooks_of:
         return []
     try:
-        return list(implementations[0].function())
+        return list(hooks_of[owner.plugin]())
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -161,12 +155,11 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
 def _twice(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> str:
     """Why a plugin cannot be registered a second time, and the way out."""
     other = manager.get_name(module)
-    if other is not None and other != owner.plugin:
+    if other not in (None, owner.plugin):
         return f"its module is registered as plugin {other} already; keep one of the two entry points"
     file = getattr(manager.get_plugin(owner.plugin), "__file__", None) or "another distribution"
-    if owner.distribution == ONE_FILE:
-        return f"a plugin of that name is loaded already ({file}); rename {owner.path}"
-    return f"a plugin of that name is loaded already ({file}); rename one entry point, or uninstall one"
+    way = f"rename {owner.path}" if owner.distribution == ONE_FILE else "rename one entry point, or uninstall one"
+    return f"a plugin of that name is loaded already ({file}); {way}"
 
 
 def _classes_of(module: ModuleType, owner: Owner) -> list[type]:

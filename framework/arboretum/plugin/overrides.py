@@ -9,12 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.method import Parts
 from arboretum.plugin.assemble import assemble, read_assignment
+from arboretum.plugin.build import followers
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
 
@@ -36,10 +35,8 @@ UNUSED = ("dataset", "split", "tracker")
 """Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
 
 
-@functools.cache
-def _registry(files: tuple[str, ...] = ()) -> Any:
-    """The plugins, found once per process and files: an ensemble of a thousand trees must not look a thousand times."""
-    return load_registry(files)
+_registry = functools.cache(load_registry)
+"""The plugins, found once per process and files: an ensemble of a thousand trees must not look a thousand times."""
 
 
 def assembled(overrides: Mapping[str, Any]) -> Parts:
@@ -71,8 +68,7 @@ def as_mapping(overrides: Mapping[str, Any] | Sequence[str] | None) -> Mapping[s
     if isinstance(overrides, Mapping):
         return overrides
     if isinstance(overrides, str) or not isinstance(overrides, Sequence | None):
-        msg = f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}"
-        raise ConfigError(msg)
+        raise ConfigError(f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}")
     return dict(map(read_assignment, overrides or ()))
 
 
@@ -90,11 +86,7 @@ def refuse_keys(registry: Registry, keys: Sequence[str]) -> None:
         first, dot, _ = key.partition(".")
         if first in _ELSEWHERE:
             raise ConfigError(f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}")
-        if not dot and first not in KINDS and first not in (shared := _shared(registry)):
-            raise ConfigError(unknown("override", key, [*KINDS, *sorted(shared), "plugins"]))
-
-
-def _shared(registry: Registry) -> set[str]:
-    """The top-level values that components of the registry follow, such as theta."""
-    fields = (field for entry in registry.entries() for field in attrs.fields(entry.cls))
-    return {field.metadata["shared"] for field in fields if field.metadata.get("shared")}
+        if not dot and first not in KINDS:
+            shared = {name for entry in registry.entries() for name in followers(entry.cls).values()}
+            if first not in shared:
+                raise ConfigError(unknown("override", key, [*KINDS, *sorted(shared), "plugins"]))

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from arboretum.engine.component_check import broken_contract, guess_kind
-from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed
+from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed, unknown
 from arboretum.interfaces.capability import Capability, as_capabilities
 from arboretum.interfaces.component import EVERY_KIND
 
@@ -112,11 +112,10 @@ class Registry:
     def _claim(self, kind: str, name: str, owner: Owner) -> None:
         taken = self._entries[kind].get(name) or self._presets[kind].get(name)
         if taken is not None:
-            installed = taken.owner if owner.distribution == ONE_FILE else owner
-            claims = " and ".join(o.path if o.distribution == ONE_FILE else o.plugin for o in (taken.owner, owner))
-            way = f"rename one, uninstall one, or leave one out with ARBORETUM_DISABLE={installed.plugin}"
-            if installed.distribution == ONE_FILE:
-                way = "rename one"
+            both = (taken.owner, owner)
+            claims = " and ".join(o.path if o.distribution == ONE_FILE else o.plugin for o in both)
+            installed = [o.plugin for o in both if o.distribution != ONE_FILE]
+            way = f"rename one{f', uninstall one, or leave one out with ARBORETUM_DISABLE={installed[-1]}' if installed else ''}"
             raise PluginError(f"{kind} {name!r} is claimed by two plugins: {claims}; {way}")
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -142,18 +141,15 @@ class Registry:
     def get(self, kind: str, name: str) -> Entry:
         """The component; raises ConfigError with the closest match, the candidates and their owners."""
         if kind not in EVERY_KIND:
-            msg = f"unknown kind {kind!r}; did you mean {closest(kind, EVERY_KIND)!r}? kinds: {', '.join(EVERY_KIND)}"
-            raise ConfigError(msg)
+            raise ConfigError(unknown("kind", kind, EVERY_KIND))
         if name not in self._entries[kind]:
             raise ConfigError(self.unknown_option(kind, name))
         return self._entries[kind][name]
 
     def unknown_option(self, kind: str, name: str) -> str:
         """One line: what is unknown, the closest match with its owner, what is installed, what failed to load."""
-        names = self.names(kind)
-        near = closest(name, names)
-        hint = ";"
-        if near:
+        names, hint = self.names(kind), ";"
+        if near := closest(name, names):
             owner = (self._entries[kind].get(near) or self._presets[kind][near]).owner.plugin
             hint = f"; did you mean {near!r} ({owner})?"
         text = f"unknown {kind} {name!r}{hint} installed: {listed(name, names)}"
