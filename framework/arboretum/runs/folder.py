@@ -23,8 +23,8 @@ ERROR = "error.txt"
 TRACKED = "tracked.json"
 """Which tracker has the run, under which id; absent while no tracker has it."""
 
-RUN_DIR = "hydra.run.dir=FOLDER"
-"""How a run's folder is chosen."""
+RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"
+"""How the folder of a run, of a sweep is chosen."""
 
 LEAVES_IN_TEXT = 5_000
 """What a text file shows of a tree, at most: nobody reads a hundred thousand lines."""
@@ -72,8 +72,8 @@ def make_ready(folder: Path, option: str = RUN_DIR) -> None:
 
 def unwritable(folder: Path, error: OSError, option: str = RUN_DIR) -> StoreError:
     """The error for a run folder that does not take what is written."""
-    reason = error.strerror or str(error)
-    return StoreError(f"run folder {str(folder)!r} cannot be written ({reason}); choose another with {option}")
+    what = {RUN_DIR: "run folder", SWEEP_DIR: "sweep folder"}.get(option, "folder")
+    return StoreError(f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose another with {option}")
 
 
 def write_files(folder: Path, files: Mapping[str, str], option: str = RUN_DIR) -> None:
@@ -112,8 +112,8 @@ def read_files(folder: Path) -> dict[str, str]:
     """File name → text of what a run folder holds.  Raises StoreError when it is no run folder."""
     if not (folder / RECORD).is_file():
         if (folder / ERROR).is_file():
-            told = (folder / ERROR).read_text(encoding="utf-8", errors="replace").partition("\n")[0]
-            raise StoreError(f"the run of {str(folder)!r} failed and has no {RECORD}; its {ERROR} says: {told}")
+            reason = (folder / ERROR).read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+            raise StoreError(f"the run of {str(folder)!r} failed and has no {RECORD}; its {ERROR} says: {reason}")
         hint = " (a sweep's folder holds one run folder per job)" if any(folder.glob(f"*/{RECORD}")) else ""
         raise StoreError(f"{str(folder)!r} holds no {RECORD}, so it is no run folder{hint}")
     try:
@@ -133,10 +133,9 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
         if TREE not in files:
             return record
         return _compared(Record.from_json(files[RECORD], _tree(files[TREE], record)), files[TREE])
-    except StoreError as error:
-        raise StoreError(f"{where}: {error}") from error
     except (ArboretumError, KeyError, TypeError) as error:
-        raise StoreError(f"{where}: not a record of this version ({type(error).__name__}: {error})") from error
+        reason = error if isinstance(error, StoreError) else f"not a record of this version ({type(error).__name__}: {error})"
+        raise StoreError(f"{where}: {reason}") from error
 
 
 def _compared(record: Record, tree: str) -> Record:
@@ -144,11 +143,10 @@ def _compared(record: Record, tree: str) -> Record:
     checksum = record.checksums.get(TREE)
     if checksum == _checksum(tree) or not record.verified:
         return record
+    note = f"{TREE} is not the tree that was verified: its checksum differs from the record's"
     if checksum is None:
         note = f"this record keeps no checksum of {TREE}: whether the tree shown is the one that was verified cannot be told"
-        return attrs.evolve(record, notes=(*record.notes, note))
-    note = f"{TREE} is not the tree that was verified: its checksum differs from the record's"
-    return attrs.evolve(record, verified=False, notes=(*record.notes, note))
+    return attrs.evolve(record, verified=checksum is None, notes=(*record.notes, note))
 
 
 def _tree(text: str, record: Record) -> Tree:
@@ -177,22 +175,31 @@ def read_run(folder: Path) -> Record:
     return record_from(read_files(folder), str(folder))
 
 
-def fingerprint_of(folder: Path) -> str | None:
-    """Fingerprint of the finished and verified run in a folder; None where there is none (or none that can be read)."""
-    found = identity_of(folder)
-    return found[0] if found else None
+def read_json(path: Path) -> dict[str, Any]:
+    """What a small file of ours says; {} where it cannot be read, or holds no mapping."""
+    try:
+        data = parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def identity_of(folder: Path) -> tuple[str, str] | None:
-    """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder, or None."""
+    """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder, or None where there is none."""
+    data = read_json(folder / RECORD)
     try:
-        data = parse((folder / RECORD).read_text(encoding="utf-8"))
         checksum = (data.get("checksums") or {}).get(TREE)
         if data["verified"] is not True or (checksum and checksum != _checksum((folder / TREE).read_text(encoding="utf-8"))):
             return None
         return data["fingerprint"], names_of(data.get("config") or {})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError):
         return None
+
+
+def fingerprint_of(folder: Path) -> str | None:
+    """The fingerprint alone."""
+    found = identity_of(folder)
+    return found[0] if found else None
 
 
 def names_of(config: Mapping[str, Any]) -> str:
@@ -232,11 +239,8 @@ def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str, sweep_id
 
 def is_tracked(folder: Path, tracker: Mapping[str, Any], sweep_id: str = "") -> bool:
     """Whether that tracker (name and fields) has the run: below this parent, if one is named."""
-    try:
-        noted = parse((folder / TRACKED).read_text(encoding="utf-8"))
-        return noted["tracker"] == dict(tracker) and sweep_id in ("", noted.get("sweep", ""))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
+    noted = read_json(folder / TRACKED)
+    return noted.get("tracker") == dict(tracker) and sweep_id in ("", noted.get("sweep", ""))
 
 
 def run_folders(root: Path) -> list[Path]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from arboretum.errors import ArboretumError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.assemble import expand
+from arboretum.plugin.build import default_of, fields_of
 from arboretum.plugin.registry import NONE, Registry
 
 UNSAID = frozenset({"method", "dataset", "tracker"})
@@ -62,15 +61,12 @@ def _unusual(config: Mapping[str, Any], registry: Registry) -> Iterator[tuple[st
 def _changed(kind: str, name: str, fields: Mapping[str, Any], registry: Registry) -> Iterator[tuple[str, Any]]:
     """Fields of one component that differ from its defaults; a field that follows a shared value is not repeated."""
     try:
-        known = {field.name: field for field in attrs.fields(registry.get(kind, name).cls)}
+        known = fields_of(registry.get(kind, name).cls)
     except ArboretumError:
         return
     for key, value in fields.items():
         field = known.get(key)
-        if field is None or field.metadata.get("shared"):
-            continue
-        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
-        if _spelled(value) != _spelled(default):
+        if field is not None and not field.metadata.get("shared") and _spelled(value) != _spelled(default_of(field)):
             yield f"{kind}.{name}.{key}", value
 
 

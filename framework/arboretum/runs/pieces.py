@@ -14,8 +14,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.model.reading import parse
-from arboretum.runs.folder import write_files
+from arboretum.runs.folder import read_json, write_files
 
 SCHEMA = "arboretum.piece/1"
 OUT = "--out FOLDER"
@@ -70,16 +69,10 @@ class Pieces:
     def find(self, key: Mapping[str, Any]) -> Done | None:
         """The finished piece; None where it is not finished, or its file is not what was written."""
         fingerprint = self.job.fingerprint(key)
-        try:
-            data = parse(self._path(fingerprint).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        if not isinstance(data, dict) or data.get("fingerprint") != fingerprint:
-            return None
+        data = read_json(self._path(fingerprint))
         result, seconds = data.get("result"), data.get("seconds")
-        if not isinstance(result, str) or data.get("sha256") != _digest(result) or not isinstance(seconds, int | float):
-            return None
-        return Done(key, result, float(seconds))
+        whole = isinstance(result, str) and data.get("sha256") == _digest(result) and isinstance(seconds, int | float)
+        return Done(key, result, float(seconds)) if whole and data.get("fingerprint") == fingerprint else None
 
     def keep(self, done: Done) -> None:
         """Keep a finished piece, whole or not at all.  Raises StoreError."""

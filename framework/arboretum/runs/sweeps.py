@@ -1,29 +1,28 @@
-"""What a sweep's folder says of the sweep: its parent in the tracker, and what varies in it.  And who works on a sweep."""
+"""What a sweep's folder says of the sweep: its parent in the tracker, what varies in it, and how each job ended; who works on it."""
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
+import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from arboretum.errors import StoreError
-from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.model.shown import masked_values
-from arboretum.runs.folder import RECORD, names_of, record_from, write_files
+from arboretum.runs.folder import RECORD, SWEEP_DIR, make_ready, names_of, read_json, record_from, write_files
 
 SWEEP = "sweep.json"
 RUNNING, ENDED, BROKEN, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
 """How a sweep stands, in the words of the tracker's contract."""
-OPTION = "hydra.sweep.dir=FOLDER"
-"""How a sweep's folder is chosen."""
-
-
+DONE, SKIPPED, FAILED = "finished", "skipped", "failed"
+"""How a job of a sweep ended."""
 UNSAID = ("tracker", "skip_finished", "plugins")
 
 
@@ -49,11 +48,16 @@ class Sweep:
     @property
     def name(self) -> str:
         """The overrides that say what is done, as in the runs' names: what varies first, nothing of how it is kept."""
-        said = [text.lstrip("+").partition("=") for text in self.overrides]
-        told = [(key, value) for key, _, value in said if key not in UNSAID and not key.startswith(("hydra.", "hydra/", "tracker."))]
+        given = [text.lstrip("+").partition("=")[::2] for text in self.overrides]
+        named = [one for one in given if one[0] not in UNSAID and not one[0].startswith(("hydra.", "hydra/", "tracker."))]
         order = {key: place for place, key in enumerate(self.varied)}
-        told.sort(key=lambda one: order.get(one[0], len(order)))
-        return " ".join(f"{key.rpartition('.')[2]}={value}" for key, value in masked_values(told)) or "sweep"
+        named.sort(key=lambda one: order.get(one[0], len(order)))
+        return " ".join(f"{key.rpartition('.')[2]}={value}" for key, value in masked_values(named)) or "sweep"
+
+    def asks(self, overrides: Sequence[str]) -> bool:
+        """Whether a command asks for the same runs; Hydra's own keys say how and where they are done."""
+        ours, theirs = ([text for text in said if not text.startswith("hydra")] for said in (self.overrides, masked_values(overrides)))
+        return ours == theirs
 
     def is_of(self, tracker: Mapping[str, Any]) -> bool:
         """Whether the parent is in that tracker (name and fields), as far as what is noted tells."""
@@ -66,16 +70,16 @@ class Sweep:
 
 def write_sweep(folder: Path, sweep: Sweep) -> None:
     """Note the sweep in its folder, without secrets.  Raises StoreError."""
-    write_files(folder, {SWEEP: json.dumps(masked_values(attrs.asdict(sweep)), indent=2)}, OPTION)
+    write_files(folder, {SWEEP: json.dumps(masked_values(attrs.asdict(sweep)), indent=2)}, SWEEP_DIR)
 
 
 def read_sweep(folder: Path) -> Sweep | None:
     """The sweep that a folder holds; None where it is none, or nothing can be read."""
+    data = read_json(folder / SWEEP)
     try:
-        data = parse((folder / SWEEP).read_text(encoding="utf-8"))
         lists = {name: tuple(data[name]) for name in ("overrides", "varied", "traded") if name in data}
-        return Sweep(**{**data, **lists})
-    except (OSError, ValueError, KeyError, TypeError):
+        return Sweep(**{**data, **lists}) if data else None
+    except TypeError:
         return None
 
 
@@ -102,8 +106,7 @@ def owner() -> str:
 
 def is_dead(named: str) -> bool:
     """Whether the process that :func:`owner` named is known to have ended: on this machine, and gone, or another by now."""
-    host, _, rest = named.partition(" ")
-    pid, _, started = rest.partition(" ")
+    host, pid, started = (named.split(" ", 2) + ["", ""])[:3]
     if host != socket.gethostname() or not pid.isdecimal():
         return False
     try:
@@ -111,7 +114,7 @@ def is_dead(named: str) -> bool:
     except ProcessLookupError:
         return True
     except OSError:  # somebody else's process
-        return _started(int(pid)) != started
+        pass
     return _started(int(pid)) != started
 
 
@@ -122,3 +125,56 @@ def _started(pid: int) -> str:
         return f"{ticks} {Path('/proc/sys/kernel/random/boot_id').read_text(encoding='utf-8').strip()}"
     except (OSError, IndexError):
         return ""
+
+
+@attrs.frozen
+class Note:
+    """How one job ended.
+
+    job : its number.   status : finished, skipped (finished before) or failed.   label : "method=cart dataset=iris seed=1".
+    folder : where the run is kept.   dataset : its name, "" where the job failed.   goal : the metric looked at, "" where there is none; value : its value, or None.
+    """
+
+    job: int
+    status: str
+    label: str
+    folder: str = ""
+    dataset: str = ""
+    goal: str = ""
+    value: float | None = None
+    error: str = ""
+    tracker_error: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Notes:
+    """The folder of a sweep's notes; it lives as long as the sweep runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._read: dict[str, Note] = {}
+
+    @staticmethod
+    def open(sweep: Path) -> Notes:
+        """Make the folder inside a sweep's folder, under a name of its own.  Raises StoreError."""
+        notes = Notes(sweep / f".notes-{secrets.token_hex(4)}")
+        make_ready(notes.folder, SWEEP_DIR)
+        return notes
+
+    def write(self, note: Note) -> None:
+        """Leave a note.  Raises StoreError."""
+        write_files(self.folder, {f"{note.job}.json": json.dumps(attrs.asdict(note))})
+
+    def read(self) -> list[Note]:
+        """All notes so far, by job; each file is read once."""
+        names = [p.name for p in self.folder.glob("*.json") if not p.name.startswith(".")] if self.folder.is_dir() else []
+        for name in names:
+            if name not in self._read:
+                data = json.loads((self.folder / name).read_text(encoding="utf-8"))
+                self._read[name] = Note(**{**data, "warnings": tuple(data["warnings"])})
+        return sorted(self._read.values(), key=lambda note: note.job)
+
+    def close(self) -> None:
+        """Read what is left and take the folder away."""
+        self.read()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The tracker's side of a run: it observes, and its failure never loses what is in the run folder."""
+"""The tracker's side of a run: it observes, its failure never loses what is in the run folder, and it may be read again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
-from arboretum.runs.folder import is_tracked, mark_tracked, read_files, record_from
+from arboretum.runs.folder import RECORD, is_tracked, mark_tracked, read_files, read_run, record_from
 
 Result = TypeVar("Result")
 
@@ -56,3 +56,23 @@ def track_folder(
     record = record_from(files, str(folder))
     info = RunInfo(name, record.config, folder, sweep_id, record.fingerprint, copy_of)
     return track(tracker, info, record, files, fields)
+
+
+def load_run(run: str | Path, tracker: Any = None) -> Record:
+    """The record of a finished run, with its tree.
+
+    run : a run folder (or its record.json), or a run id of ``tracker``.
+    Raises StoreError (neither) and TrackerError (the store does not answer, or has no such run).
+    """
+    path = Path(run).expanduser()
+    if path.name == RECORD and path.is_file():
+        path = path.parent
+    if path.exists() or tracker is None or "/" in str(run):
+        if not path.is_dir():
+            raise StoreError(f"there is no run folder {str(run)!r}")
+        return read_run(path)
+    try:
+        files = guarded(tracker, lambda: tracker.fetch(str(run)))
+    except TrackerError as error:
+        raise TrackerError(f"{str(run)!r} is no run folder here, and {error}") from error
+    return record_from(files, f"run {run}")

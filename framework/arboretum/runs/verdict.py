@@ -14,10 +14,8 @@ import attrs
 from arboretum.errors import StoreError, TrackerError
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
-from arboretum.model.reading import parse
 from arboretum.model.record import Record
-from arboretum.runs.folder import write_files
-from arboretum.runs.pieces import OUT
+from arboretum.runs.folder import read_json, write_files
 from arboretum.runs.sweeps import owner
 from arboretum.runs.tracking import guarded
 
@@ -41,15 +39,10 @@ class VerdictFacts:
     def files(self) -> dict[str, str]:
         """File name → text of everything that is kept."""
         judged = self.judgement
-        cells = [
-            (
-                *(c.table, c.row, c.column, *map(_exact, (c.published, c.ours, c.error, c.deviation))),
-                *(c.n, c.verdict.value, c.reason, c.aside),
-            )
-            for c in judged.cells
-        ]
-        numbers = ("published", "ours", "standard_error", "deviation")
-        header = ("table", "row", "column", *numbers, "n", "verdict", "reason", "aside")
+        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason", "aside")
+        numbers = [[repr(float(x)) for x in (c.published, c.ours, c.error, c.deviation)] for c in judged.cells]
+        words = [(c.n, c.verdict.value, c.reason, c.aside) for c in judged.cells]
+        cells = [(c.table, c.row, c.column, *digits, *rest) for c, digits, rest in zip(judged.cells, numbers, words)]
         claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
         counts = {verdict.value: judged.count(verdict) for verdict in Verdict}
         summary = {**self.facts, "verdict": judged.verdict.value, "counts": counts, "notes": list(judged.notes)}
@@ -62,34 +55,24 @@ class VerdictFacts:
         }
 
 
-def _exact(value: float) -> str:
-    """The shortest digits that read back as the same number."""
-    return repr(float(value))
-
-
-def write_verdict(folder: Path, told: VerdictFacts) -> None:
-    """Write all files, whole or none.  Raises StoreError."""
-    write_files(folder, told.files(), OUT)
-
-
 def track_verdict(
-    tracker: Any, told: VerdictFacts, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = ""
+    tracker: Any, facts: VerdictFacts, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = ""
 ) -> str:
     """Give it to the tracker and return the parent's id; "" when that tracker has this very judgement from this folder.
 
     fields : the tracker's name and values.   note : Markdown for the parent's page.   text : what was printed; kept on the
     parent with the tables and with the pictures of no chapter.   Raises TrackerError.
     """
-    mark = _mark(told)
+    mark = _mark(facts)
     if _sent(folder) == {"tracker": dict(fields), "judgement": mark}:
         return ""
-    judged, name = told.judgement, told.facts["name"]
-    parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**told.facts, "owner": owner()}))
+    judged, name = facts.judgement, facts.facts["name"]
+    parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**facts.facts, "owner": owner()}))
     try:
         for chapter in judged.chapters:
-            _track_chapter(tracker, told, chapter, folder, parent)
+            _track_chapter(tracker, facts, chapter, folder, parent)
         if hasattr(tracker, "annotate"):
-            guarded(tracker, lambda: tracker.annotate(parent, note, _whole(told, text)))
+            guarded(tracker, lambda: tracker.annotate(parent, note, _whole(facts, text)))
     except TrackerError:
         guarded(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
         raise
@@ -105,38 +88,23 @@ def track_verdict(
     return parent
 
 
-def _whole(told: VerdictFacts, text: str) -> dict[str, str]:
+def _whole(facts: VerdictFacts, text: str) -> dict[str, str]:
     """What is kept on the parent: everything but the pictures that a chapter has."""
-    shown = {f"{name}.svg" for chapter in told.judgement.chapters for name in chapter.pictures}
-    files = {name: content for name, content in told.files().items() if name not in shown}
+    shown = {f"{name}.svg" for chapter in facts.judgement.chapters for name in chapter.pictures}
+    files = {name: content for name, content in facts.files().items() if name not in shown}
     return {**files, PRINTED: text} if text else files
 
 
-def _track_chapter(tracker: Any, told: VerdictFacts, chapter: Chapter, folder: Path, parent: str) -> None:
-    facts = told.facts
-    config = {
-        "choices": {"reproduction": facts["name"]},
-        "seed": facts["seed"],
-        "fraction": facts["fraction"],
-        "reproduction": dict(facts["fields"]),
-        **chapter.settings,
-    }
-    files = {**chapter.files, **{f"{name}.svg": told.pictures[name] for name in chapter.pictures}}
-    text = json.dumps([facts["code"], config, chapter.name, dict(chapter.metrics), files], sort_keys=True, default=str)
+def _track_chapter(tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str) -> None:
+    summary = facts.facts
+    choices = {"choices": {"reproduction": summary["name"]}, "reproduction": dict(summary["fields"])}
+    config = {**choices, "seed": summary["seed"], "fraction": summary["fraction"], **chapter.settings}
+    files = {**chapter.files, **{f"{name}.svg": facts.pictures[name] for name in chapter.pictures}}
+    text = json.dumps([summary["code"], config, chapter.name, dict(chapter.metrics), files], sort_keys=True, default=str)
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    record = Record(
-        config=config,
-        seed=facts["seed"],
-        versions=facts["versions"],
-        data={},
-        timings={},
-        metrics=chapter.metrics,
-        solution=None,
-        verified=True,
-        tree=None,
-        fingerprint=fingerprint,
-        notes=tuple(told.judgement.notes),
-    )
+    nothing = {"data": {}, "timings": {}, "solution": None, "tree": None}
+    known = {"metrics": chapter.metrics, "verified": True, "fingerprint": fingerprint, "notes": tuple(facts.judgement.notes)}
+    record = Record(config, summary["seed"], summary["versions"], **nothing, **known)
     # one fingerprint and one folder make one run: chapters of one folder differ in their names, and so in the fingerprint
     info = RunInfo(chapter.name, config, folder, parent, fingerprint)
     guarded(tracker, lambda: tracker.store(info, record, {**files, "record.json": record.to_json()}))
@@ -144,27 +112,16 @@ def _track_chapter(tracker: Any, told: VerdictFacts, chapter: Chapter, folder: P
 
 def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:
     """(folder, facts) of every finished reproduction at or below ``root`` that wanted a tracker and reached none."""
-    found = []
-    for path in sorted(root.rglob(SUMMARY)):
-        try:
-            facts = parse(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path} cannot be read ({error})") from error
-        if isinstance(facts, dict) and facts.get("tracker") and not _sent(path.parent):
-            found.append((path.parent, facts))
-    return found
+    found = [(path.parent, read_json(path)) for path in sorted(root.rglob(SUMMARY))]
+    return [(folder, facts) for folder, facts in found if facts.get("tracker") and not _sent(folder)]
 
 
-def _mark(told: VerdictFacts) -> str:
+def _mark(facts: VerdictFacts) -> str:
     """Content hash of what is judged: times and counts of reused pieces left out."""
-    files = {name: text for name, text in told.files().items() if name != SUMMARY}
-    same = {key: told.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}
+    files = {name: text for name, text in facts.files().items() if name != SUMMARY}
+    same = {key: facts.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}
     return hashlib.sha256(json.dumps([same, files], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _sent(folder: Path) -> dict[str, Any]:
-    try:
-        data = parse((folder / SENT).read_text(encoding="utf-8"))
-        return {key: data[key] for key in ("tracker", "judgement")}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+    return {key: value for key, value in read_json(folder / SENT).items() if key != "id"}

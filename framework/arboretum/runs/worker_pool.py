@@ -8,8 +8,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import attrs
@@ -26,11 +26,16 @@ from arboretum.runs.pieces import Done, Job, Pieces
 LOOK_SECONDS = 0.5
 """Between two looks at the clock while no piece ends."""
 LEAST_SECONDS = 2.0
-"""Of work on pieces, before what is left is estimated from it."""
+"""Of work, before what is left is estimated from it."""
 DIED = (
     "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
     "say the same again, perhaps with fewer --workers"
 )
+
+
+def seconds_left(seconds: float, done: float, rest: float) -> float | None:
+    """What the rest takes at the pace of what is done; None where too little is done to tell."""
+    return seconds / done * rest if done > 0 and seconds >= LEAST_SECONDS else None
 
 
 @attrs.define
@@ -54,9 +59,7 @@ class Standing:
     @property
     def left(self) -> float | None:
         """Seconds that are probably left; None before pieces were done for ``LEAST_SECONDS``."""
-        if self.begun is None or self.cost <= 0 or self.seconds - self.begun < LEAST_SECONDS:
-            return None
-        return (self.seconds - self.begun) / self.cost * (self.total_cost - self.cost)
+        return None if self.begun is None else seconds_left(self.seconds - self.begun, self.cost, self.total_cost - self.cost)
 
 
 @attrs.frozen
@@ -102,62 +105,51 @@ def perform(
     waiting = [i for i, done in enumerate(found) if done is None]
     standing = Standing(len(pieces), reused=len(pieces) - len(waiting), total_cost=sum(pieces[i].cost for i in waiting))
     failures: dict[int, str] = {}
-
-    def finished(i: int, result: str, seconds: float, error: str) -> None:
-        if error:
-            failures[i] = error
-            standing.failed += 1
-        else:
-            found[i] = Done(pieces[i].key, result, seconds)
-            store.keep(found[i])
-        if standing.begun is None:
-            standing.begun = max(time.perf_counter() - start - seconds, 0.0)
-        standing.done += 1
-        standing.cost += pieces[i].cost
-        tick()
-
-    def tick() -> None:
-        standing.seconds = time.perf_counter() - start
-        watch(standing)
-
+    keys = {i: json.dumps(pieces[i].key) for i in waiting}
     try:
-        if workers <= 1 or len(waiting) <= 1:
-            for i in waiting:
-                finished(i, *attempt(job, json.dumps(pieces[i].key)))
-        else:
-            _in_processes(job, pieces, waiting, min(workers, len(waiting)), finished, tick)
+        with closing(_outcomes(job, keys, min(workers, len(waiting)))) as outcomes:
+            for i, (result, seconds, error) in outcomes:
+                standing.seconds = time.perf_counter() - start
+                if i is not None:
+                    if error:
+                        failures[i] = error
+                        standing.failed += 1
+                    else:
+                        found[i] = Done(pieces[i].key, result, seconds)
+                        store.keep(found[i])
+                    if standing.begun is None:
+                        standing.begun = max(standing.seconds - seconds, 0.0)
+                    standing.done += 1
+                    standing.cost += pieces[i].cost
+                watch(standing)
     except KeyboardInterrupt:
         raise Interrupted(standing) from None
-    tick()
+    standing.seconds = time.perf_counter() - start
+    watch(standing)
     done = [each for each in found if each is not None]
     wrong = [(pieces[i].key, text) for i, text in sorted(failures.items())]
-    return Yield(done, wrong, standing, sum(each.seconds for each in done), time.perf_counter() - start)
+    return Yield(done, wrong, standing, sum(each.seconds for each in done), standing.seconds)
 
 
-def _in_processes(
-    job: Job,
-    pieces: Sequence[Piece],
-    waiting: Sequence[int],
-    workers: int,
-    finished: Callable[[int, str, float, str], None],
-    tick: Callable[[], None],
-) -> None:
-    """Hand the pieces to processes in their order; on any way out the processes end, in the middle of a piece if need be.
+def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple[int | None, tuple[str, float, str]]]:
+    """What becomes of each piece, as :func:`attempt` says it, in their order; (None, …) now and then while none ends.
 
-    Processes of loky: unlike those of :mod:`multiprocessing` they do not import the user's main script again, and a killed
-    one is noticed.
+    On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike those of
+    :mod:`multiprocessing` they do not import the user's main script again, and a killed one is noticed.
     """
+    if workers <= 1:
+        yield from ((i, attempt(job, key)) for i, key in keys.items())
+        return
     from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor, wait
 
     pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
     try:
-        futures = {pool.submit(attempt, job, json.dumps(pieces[i].key)): i for i in waiting}
+        futures = {pool.submit(attempt, job, key): i for i, key in keys.items()}
         left = set(futures)
         while left:
             done, left = wait(left, LOOK_SECONDS, return_when="FIRST_COMPLETED")
-            for future in sorted(done, key=futures.get):
-                finished(futures[future], *future.result())
-            tick()
+            yield from ((futures[future], future.result()) for future in sorted(done, key=futures.get))
+            yield None, ("", 0.0, "")
     except BrokenProcessPool as error:
         raise StoreError(DIED) from error
     finally:
@@ -220,8 +212,3 @@ def code_of(registry: Registry) -> str:
 
     used = {entry.owner.path for entry in registry.entries() if entry.kind != "tracker" and entry.owner.path}
     return code_hash({str(framework_folder()), *used})
-
-
-def default_folder(root: Path, name: str) -> Path:
-    """Where a reproduction is kept unless somebody says otherwise."""
-    return root / "reproduce" / name

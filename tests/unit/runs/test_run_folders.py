@@ -12,7 +12,7 @@ from arboretum.api import StoreError, TrackerError
 from arboretum.runs import folder as folders
 from arboretum.runs.folder import RECORD, make_ready, read_run, run_folders, write_files, write_run
 from arboretum.runs.index import Index, default_root, note_finished
-from arboretum.runs.notes import FAILED, FINISHED, Note, Notes
+from arboretum.runs.sweeps import DONE, FAILED, Note, Notes
 from arboretum.runs.tracking import guarded
 
 
@@ -144,11 +144,11 @@ def test_the_index_lives_where_the_command_is_run_or_where_the_environment_says(
 def test_notes_of_jobs_reach_the_parent_in_order_and_survive_the_end_of_the_folder(tmp_path):
     notes = Notes.open(tmp_path)
     for job in (2, 0, 1):
-        Notes(notes.folder).write(Note(job, FAILED if job == 1 else FINISHED, f"seed={job}", warnings=("w",)))
+        Notes(notes.folder).write(Note(job, FAILED if job == 1 else DONE, f"seed={job}", warnings=("w",)))
     assert [note.job for note in notes.read()] == [0, 1, 2]
     notes.close()
     assert not notes.folder.exists()
-    assert [note.status for note in notes.read()] == [FINISHED, FAILED, FINISHED]
+    assert [note.status for note in notes.read()] == [DONE, FAILED, DONE]
     assert notes.read()[0].warnings == ("w",)
 
 
