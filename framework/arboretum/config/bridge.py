@@ -6,14 +6,12 @@ out again, so that a notebook, a thread or somebody else's Hydra application is 
 
 from __future__ import annotations
 
-import enum
 import inspect
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -24,11 +22,12 @@ from omegaconf import OmegaConf
 
 from arboretum.blame import place, said
 from arboretum.config import search
-from arboretum.config.settings import root_defaults
+from arboretum.config.settings import Settings
 from arboretum.errors import PluginError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.assemble import DEFAULT_CHOICES
-from arboretum.plugin.registry import NONE, Entry, Preset, Registry
+from arboretum.plugin.build import fields_of, plain
+from arboretum.plugin.registry import NONE, Entry, Registry
 
 PRIMARY = "arboretum"
 """Name of the primary configuration."""
@@ -96,7 +95,8 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
         package = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
         _put(repo, entry.kind, entry.name, component_node(entry), package)
     for preset in registry.presets():
-        _put(repo, preset.kind, preset.name, preset_node(preset), "_global_")
+        selected = [{f"override /{group}": list(o) if group in MANY else o} for group, o in preset.select.items()]
+        _put(repo, preset.kind, preset.name, {"defaults": [f"{preset.recipe}@{preset.kind}", *selected]}, "_global_")
 
 
 def primary(start: Start) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def primary(start: Start) -> dict[str, Any]:
     unique = secrets.token_hex(2)  # two processes that start in the same second get two folders
     return {
         "defaults": defaults,
-        **root_defaults(),
+        **plain(attrs.asdict(Settings())),
         **{kind: {} if kind in MANY else {"name": NONE} for kind in KINDS},
         "hydra": {
             "run": {"dir": f"outputs/${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{unique}"},
@@ -130,36 +130,15 @@ def component_node(entry: Entry) -> dict[str, Any]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        msg = f"{entry.kind} {entry.name!r} ({entry.owner.plugin}) cannot be built with its own defaults: "
-        told = str(error) if isinstance(error, ValueError) else said(error)
-        msg += told + place(error, inspect.getsourcefile(entry.cls) or "")
-        raise PluginError(msg) from error
+        reason = str(error) if isinstance(error, ValueError) else said(error)
+        where = place(error, inspect.getsourcefile(entry.cls) or "")
+        owner = f"{entry.kind} {entry.name!r} ({entry.owner.plugin})"
+        raise PluginError(f"{owner} cannot be built with its own defaults: {reason}{where}") from error
     node: dict[str, Any] = {} if entry.kind in MANY else {"name": entry.name}
-    for field in attrs.fields(entry.cls):
-        if field.init:
-            shared = field.metadata.get("shared")
-            node[field.alias] = f"${{{shared}}}" if shared else plain(getattr(instance, field.name))
+    for key, field in fields_of(entry.cls).items():
+        shared = field.metadata.get("shared")
+        node[key] = f"${{{shared}}}" if shared else plain(getattr(instance, field.name))
     return node
-
-
-def preset_node(preset: Preset) -> dict[str, Any]:
-    """The preset as Hydra's defaults list: a recipe and overrides of other groups."""
-    items: list[Any] = [f"{preset.recipe}@{preset.kind}"]
-    items += [{f"override /{g}": list(o) if g in MANY else o} for g, o in preset.select.items()]
-    return {"defaults": items}
-
-
-def plain(value: Any) -> Any:
-    """A field's value in words that JSON, YAML and the command line share."""
-    if isinstance(value, enum.Enum):
-        return value.name
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [plain(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    return value
 
 
 def _put(repo: dict[str, Any], group: str | None, name: str, node: Any, package: str | None) -> None:

@@ -20,13 +20,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import normalise, refuse_code
-from arboretum.config.messages import translate
+from arboretum.config.messages import translated
 from arboretum.config.resolve import Resolved, resolve
 from arboretum.config.secrets import conceal
 from arboretum.config.settings import SETTINGS
 from arboretum.errors import ConfigError
 from arboretum.plugin.registry import Registry
-
 
 _VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
 """An override that sets a value; the others choose options, or remove something, and may change what is composed."""
@@ -55,6 +54,10 @@ class Composed:
             del config["hydra"]
         return config
 
+    def resolved(self, registry: Registry) -> Resolved:
+        """Its components, built.  Raises ConfigError."""
+        return resolve(self.config, self.choices, registry)
+
 
 class Loader(ConfigLoaderImpl):
     """Hydra's loader, with checks before anything is executed.
@@ -66,7 +69,6 @@ class Loader(ConfigLoaderImpl):
         super().__init__(search_path)
         self.registry: Registry | None = registry
         self.start = start
-        self.checked: Callable[[int], None] = _nobody
         self._ready: dict[tuple[str, ...], Resolved] = {}
         self._shapes: dict[tuple[str, ...], Callable[[], DictConfig]] = {}
         self._base: dict[tuple[tuple[str, ...], RunMode], DictConfig] = {}
@@ -76,31 +78,20 @@ class Loader(ConfigLoaderImpl):
         """Jobs to come, as a sweeper states them that composes one after another."""
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
-        return {**self.__dict__, "registry": None, "checked": _nobody, "_ready": {}, "_shapes": {}, "_base": {}}
+        return {**self.__dict__, "registry": None, "_ready": {}, "_shapes": {}, "_base": {}}
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Loader:
         return self  # Hydra copies its global state for workers: the loader in it is never changed there
 
-    def load_configuration(
-        self,
-        config_name: str | None,
-        overrides: list[str],
-        run_mode: RunMode,
-        from_shell: bool = True,
-        validate_sweep_overrides: bool = True,
-    ) -> DictConfig:
+    def load_configuration(self, config_name: str | None, overrides: list[str], run_mode: RunMode, *how: bool, **more: bool) -> DictConfig:
         """Compose; raises ConfigError in one line with the closest match, also when the result names code."""
         key = (tuple(overrides), run_mode)
         if key in self._base:
             return self._base.pop(key)
         if self.registry is None:
-            return super().load_configuration(config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
-        try:
-            config = super().load_configuration(
-                config_name, normalise(overrides), run_mode, from_shell, validate_sweep_overrides
-            )
-        except Exception as error:
-            raise translate(error, overrides, self.registry) from error
+            return super().load_configuration(config_name, overrides, run_mode, *how, **more)
+        with translated(overrides, self.registry):
+            config = super().load_configuration(config_name, normalise(overrides), run_mode, *how, **more)
         refuse_code(config, overrides)
         return config
 
@@ -119,23 +110,18 @@ class Loader(ConfigLoaderImpl):
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """One job's configuration: resolved at the first call, which is the check; a second call is the launcher's."""
-        key = tuple(sweep_overrides)
-        config = self._job(master_config, list(sweep_overrides))
+        config, key = self._job(master_config, sweep_overrides), tuple(sweep_overrides)
         if self.registry is not None and self._ready.pop(key, None) is None:
-            resolved = resolve(config, Composed(config).choices, self.registry)
+            resolved = Composed(config).resolved(self.registry)
             if len(self._ready) < KEPT:
                 self._ready[key] = resolved
             self._n_checked += 1
-            self.checked(self._n_checked)
         return config
 
     def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
         """What a checked job is made of, for a launcher that needs no configuration."""
         ready = self._ready.pop(tuple(overrides), None)
-        if ready is None:
-            config = self._job(master, list(overrides))
-            ready = resolve(config, Composed(config).choices, self.registry)
-        return ready
+        return ready or Composed(self._job(master, overrides)).resolved(self.registry)
 
     def load_run(self, overrides: list[str]) -> DictConfig:
         """One run's configuration, without touching Hydra's global state; for many runs that differ in values."""
@@ -150,16 +136,13 @@ class Loader(ConfigLoaderImpl):
         self._said = overrides
         return self._with_values(normalise(overrides), (), composed)
 
-    def _job(self, master: DictConfig, overrides: list[str]) -> DictConfig:
-        overrides = normalise(overrides)
-        given = OmegaConf.to_container(master.hydra.overrides.hydra)
-        config = self._with_values(overrides, given, lambda choices: super(Loader, self).load_sweep_config(master, choices))
+    def _job(self, master: DictConfig, overrides: Sequence[str]) -> DictConfig:
+        given, compose = OmegaConf.to_container(master.hydra.overrides.hydra), super().load_sweep_config
+        config = self._with_values(normalise(overrides), given, lambda choices: compose(master, choices))
         OmegaConf.copy_cache(from_config=master, to_config=config)
         return config
 
-    def _with_values(
-        self, overrides: list[str], given: Sequence[str], composed: Callable[[list[str]], DictConfig]
-    ) -> DictConfig:
+    def _with_values(self, overrides: list[str], given: Sequence[str], composed: Callable[[list[str]], DictConfig]) -> DictConfig:
         """Hydra's own composition for the choices of options, once per combination; values are set on a copy of it.
 
         A composition takes 0.1 s, a copy with its values some milliseconds, and most runs repeat few choices with many values.
@@ -173,14 +156,10 @@ class Loader(ConfigLoaderImpl):
             self._shapes[key] = _copies(composed(choices))
         config = self._shapes[key]()
         parser = OverridesParser.create(config_loader=self)
-        try:
+        with translated(overrides, self.registry):
             parsed = parser.parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config([o for o in parsed if _VALUE.match(o.input_line)], config)
-        except Exception as error:
-            if self.registry is None:
-                raise
-            raise translate(error, overrides, self.registry) from error
         words = config.hydra.job.config.override_dirname
         task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in task]
@@ -198,10 +177,6 @@ def _copies(config: DictConfig) -> Callable[[], DictConfig]:
     return lambda: pickle.loads(pickled)
 
 
-def _nobody(n_checked: int) -> None:
-    """The listener of a check nobody watches."""
-
-
 def search_path(config_dir: str | None = None) -> ConfigSearchPath:
     """Where Hydra looks: its own configuration, the folder of choices if one is given, the registry's nodes."""
     path = create_config_search_path(None)
@@ -216,16 +191,12 @@ def search_path(config_dir: str | None = None) -> ConfigSearchPath:
     return path
 
 
-def compose(
-    overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None
-) -> Composed:
+def compose(overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None) -> Composed:
     """Compose one run without touching Hydra's global state (about 0.1 s).  Raises ConfigError."""
     return Composed(Loader(search_path(config_dir), registry, start).load_run(list(overrides)))
 
 
-def compose_and_resolve(
-    overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None
-) -> tuple[Composed, Resolved]:
-    """Compose one run and build its components; raises ConfigError."""
-    composed = compose(overrides, registry, start=start, config_dir=config_dir)
-    return composed, resolve(composed.config, composed.choices, registry)
+def compose_and_resolve(overrides: Sequence[str], registry: Registry, **how: Any) -> tuple[Composed, Resolved]:
+    """Compose one run and build its components; raises ConfigError.   how : as for :func:`compose`."""
+    composed = compose(overrides, registry, **how)
+    return composed, composed.resolved(registry)

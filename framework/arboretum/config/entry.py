@@ -16,7 +16,7 @@ from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import DISABLE, load_registry
 from arboretum.plugin.registry import NONE
-from arboretum.runs.load import load_run
+from arboretum.runs.tracking import load_run
 
 if TYPE_CHECKING:
     from arboretum.config.compose import Loader
@@ -43,18 +43,16 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
 
 def _run(overrides: Sequence[str], plugins: Sequence[str | Path]) -> Record:
     from arboretum.config.compose import Composed
-    from arboretum.config.resolve import resolve
     from arboretum.engine.check import check_goal
 
     if isinstance(overrides, str):
-        msg = f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})'
-        raise ConfigError(msg)
+        raise ConfigError(f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})')
     session, loader = _composer(*_surroundings([str(file) for file in (*plugins, *named_plugins(overrides))]))
-    composed = Composed(loader.load_run(list(overrides)))
-    resolved = resolve(composed.config, composed.choices, session.registry)
+    config = loader.load_run(list(overrides))
+    resolved = Composed(config).resolved(session.registry)
     check_goal(resolved.settings.goal)
     asked = any(text.startswith("hydra.run.dir=") for text in overrides)
-    folder = Path(composed.config.hydra.run.dir) if asked else None
+    folder = Path(config.hydra.run.dir) if asked else None
     outcome = session.again().execute(resolved, folder)
     if outcome.tracker_error:
         raise TrackerError(outcome.tracker_error)
@@ -86,12 +84,9 @@ def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = 
     run : a run folder, or a run id of the tracker (default: the one that runs use).   plugins : one-file plugins that its tree
     needs; those that the record names are not loaded by themselves.   Raises PluginError, StoreError, TrackerError.
     """
-    registry = load_registry(plugins) if plugins else None
-    if Path(run).expanduser().exists() or "/" in str(run):
-        return load_run(run)
-    registry = registry or load_registry()
-    name = tracker or str(DEFAULT_CHOICES["tracker"])
-    return load_run(run, build(registry.get("tracker", name), {}))
+    in_folder = Path(run).expanduser().exists() or "/" in str(run)
+    registry = load_registry(plugins) if plugins or not in_folder else None
+    return load_run(run, None if in_folder else build(registry.get("tracker", tracker or DEFAULT_CHOICES["tracker"]), {}))
 
 
 def named_plugins(overrides: Sequence[str]) -> list[str]:

@@ -67,9 +67,8 @@ class Session:
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        self._trackers: dict[Any, Any] = {}
         self._codes: dict[str, str] = {}
-        self._prepared: set[Any] = set()
+        self._prepared: dict[Any, Any] = {}
         self._given_up: dict[Any, str] = {}
         self._handing: threading.Event | None = None
         self._handed = ""
@@ -80,17 +79,12 @@ class Session:
         other._codes, other.versions = self._codes, self.versions
         return other
 
-    def tracker(self, component: Any) -> Any:
-        """The session's instance of a tracker: equal components share a connection."""
-        return self._trackers.setdefault(component, component)
-
     def prepare_tracker(self, component: Any) -> Any:
-        """The same, made ready once (a schema is migrated under a lock before anything is stored).  Raises TrackerError."""
-        tracker = self.tracker(component)
-        if tracker not in self._prepared:
-            guarded(tracker, tracker.prepare)
-            self._prepared.add(tracker)
-        return tracker
+        """The session's instance of a tracker, whose connection equal components share, made ready once.  Raises TrackerError."""
+        if component not in self._prepared:
+            guarded(component, component.prepare)
+            self._prepared[component] = component
+        return self._prepared[component]
 
     def ask(self, component: Any, action: Callable[[], Any]) -> str:
         """Let a tracker act; what went wrong, or "".
@@ -142,10 +136,6 @@ class Session:
         self._settle()
         self._given_up.pop(component, None)
 
-    def is_ready(self, component: Any) -> bool:
-        """Whether the tracker was made ready in this process."""
-        return component in self._prepared
-
     @functools.cached_property
     def versions(self) -> Mapping[str, str]:
         """Package → version."""
@@ -193,7 +183,8 @@ class Session:
         """
         from arboretum.engine import run as engine
 
-        request, prepared = self._request(resolved), None
+        request, prepared, tracker = self._request(resolved), None, resolved.parts.tracker
+        tell = progress or (lambda done, total, message: None)
         if folder is not None:
             make_ready(folder)
             if is_taken(folder):  # whether by this very run is known once the data is loaded
@@ -201,9 +192,12 @@ class Session:
                 if sweep is None:
                     refuse_taken(folder, prepared.fingerprint)
                 folder = free_folder(folder, prepared.fingerprint)
-        if resolved.parts.tracker is not None and progress is not None:
-            progress(0, None, f"opening tracker {resolved.parts.tracker.name}")
-        trouble = self._open_tracker(resolved.parts.tracker)
+        trouble = ""
+        if tracker is not None:  # started early, so that it loads while the run works
+            tell(0, None, f"opening tracker {tracker.name}")
+            trouble = self._given_up.get(tracker, "")
+            if tracker not in self._prepared:  # else a run that is being handed in is not waited for
+                trouble = self.ask(tracker, lambda: self.prepare_tracker(tracker))
         prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
@@ -211,7 +205,7 @@ class Session:
                 info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, sweep_id=sweep_id)
                 return self._reuse(found, folder, resolved, info, sweep)
         record = engine.run(request, progress, prepared)
-        files = artifacts(record) if folder is not None or resolved.parts.tracker is not None else {}
+        files = artifacts(record) if folder is not None or tracker is not None else {}
         warnings = list(filter(None, [engine.kernel_trouble()]))
         if folder is not None:
             asked, folder = folder, free_folder(folder, record.fingerprint)
@@ -220,12 +214,10 @@ class Session:
             write_run(folder, files)
             if index is not None:
                 warnings += filter(None, [note_finished(index, record.fingerprint, folder)])
-        if resolved.parts.tracker is not None and not trouble:
-            if progress is not None:
-                progress(0, None, f"giving the run to tracker {resolved.parts.tracker.name}")
-            name = run_name(resolved.config, self.registry, varied)
+        if tracker is not None and not trouble:
+            tell(0, None, f"giving the run to tracker {tracker.name}")
+            name, tracker = run_name(resolved.config, self.registry, varied), self._prepared[tracker]
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
-            tracker = self.tracker(resolved.parts.tracker)
             ask = self.ask_beside if beside else self.ask
             trouble = ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
         return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
@@ -233,8 +225,11 @@ class Session:
     def _request(self, resolved: Resolved) -> Any:
         from arboretum.engine import run as engine
 
-        settings, parts = resolved.settings, resolved.parts
-        certifier, complexities = self._certifiers(resolved) if settings.certify else (None, ())
+        settings, parts, certifier, complexities = resolved.settings, resolved.parts, None, ()
+        if settings.certify:
+            shared = {} if settings.theta is None else {"theta": settings.theta}
+            certifier = certifier_of(self.registry, parts, settings.certifier, shared)
+            complexities = certified_complexities(self.registry, parts, shared)
         return engine.Request(
             parts=parts,
             seed=settings.seed,
@@ -247,28 +242,12 @@ class Session:
             code=self.code(parts, (*((certifier,) if certifier else ()), *complexities)),
         )
 
-    def _certifiers(self, resolved: Resolved) -> tuple[Any, tuple[Any, ...]]:
-        """Who certifies, and which complexities.  Raises ConfigError for a certifier that is none."""
-        settings, parts = resolved.settings, resolved.parts
-        shared = {} if settings.theta is None else {"theta": settings.theta}
-        certifier = certifier_of(self.registry, parts, settings.certifier, shared)
-        return certifier, certified_complexities(self.registry, parts, shared)
-
-    def _open_tracker(self, component: Any) -> str:
-        """Start the tracker early, so that it loads while the run works; what is wrong with it, or ""."""
-        if component is None or self.is_ready(component):  # then a run that is being handed in is not waited for
-            return self._given_up.get(component, "")
-        return self.ask(component, lambda: self.prepare_tracker(component))
-
-    def fail(
-        self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str, varied: tuple[str, ...] = ()
-    ) -> str:
+    def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str, varied: tuple[str, ...] = ()) -> str:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""
-        tracker = resolved.parts.tracker
-        if tracker is None or not self.is_ready(tracker):
+        tracker = self._prepared.get(resolved.parts.tracker)
+        if tracker is None:
             return ""
         info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, folder, sweep_id)
-        tracker = self.tracker(tracker)
         return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
 
     def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, info: RunInfo, sweep: Path | None) -> Outcome:
@@ -286,9 +265,8 @@ class Session:
         elif folder is not None and not (same and folder.resolve() == found.resolve()):
             # names, goal and tracker are this run's own; only what was computed is the other's
             record = attrs.evolve(record, config=resolved.config)
-            names = [path.name for path in found.iterdir() if path.is_file() and not path.name.startswith(".")]
-            if info.sweep_id or not same:  # a sweep's parent has all its runs, copies too
-                names = [name for name in names if name != TRACKED]
+            left_out = (TRACKED,) if info.sweep_id or not same else ()  # a sweep's parent has all its runs, copies too
+            names = [p.name for p in found.iterdir() if p.is_file() and not p.name.startswith(".") and p.name not in left_out]
             files = {name: (found / name).read_text(encoding="utf-8") for name in names}
             write_files(folder, {**files, RECORD: record.to_json()})
             when = (found / RECORD).stat().st_mtime
@@ -298,8 +276,11 @@ class Session:
         if tracker is not None:
             fields, source = tracker_fields(tracker), "" if kept == found else str(found)
             if not is_tracked(kept, fields, info.sweep_id):
-                send = functools.partial(track_folder, folder=kept, fields=fields, sweep_id=info.sweep_id)
-                trouble = self.ask(tracker, lambda: send(self.prepare_tracker(tracker), name=info.name, copy_of=source))
+
+                def send() -> None:
+                    track_folder(self.prepare_tracker(tracker), kept, fields, info.sweep_id, name=info.name, copy_of=source)
+
+                trouble = self.ask(tracker, send)
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 
 

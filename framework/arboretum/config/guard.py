@@ -40,7 +40,7 @@ COMMANDS = (
 )
 """What runs programs, or decides which (LD_PRELOAD): taken from the command line, not from a folder of choices."""
 
-_GROUP = re.compile(r"^(?P<mark>[+~]{0,2})(?P<group>[a-z]+)=(?P<value>.*)$", re.DOTALL)
+_GROUP = re.compile(r"^[+~]{0,2}(?P<group>[a-z_]+)(?:=(?P<value>.*)|$)", re.DOTALL)
 
 _HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
 
@@ -51,10 +51,10 @@ def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
     said : overrides of the command line, which alone may give what :data:`COMMANDS` lists.
     """
     raw = OmegaConf.to_container(config, resolve=False)
-    for path, key, value in _walk(raw, ""):
-        if key == "_target_" and str(value) not in TARGETS.get(path.removesuffix("._target_"), ()):
+    for path, value in _targets(raw, ""):
+        if str(value) not in TARGETS.get(path, ()):
             what = "a configuration selects registered components and names no code"
-            raise _refused(path, value, f"{what}; write a plugin (arboretum new NAME) and select it by name")
+            raise _refused(f"{path}._target_".lstrip("."), value, f"{what}; write a plugin (arboretum new NAME) and select it by name")
     for path in INSTANTIATED:
         _refuse_hidden(config.hydra, path.removeprefix("hydra."), path)
     hydra = raw["hydra"]
@@ -89,15 +89,16 @@ def _refuse_hidden(parent: Any, key: Any, path: str) -> None:
             _refuse_hidden(inner, below, f"{path}.{below}")
 
 
-def _walk(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            here = f"{path}.{key}" if path else str(key)
-            yield here, str(key), item
-            yield from _walk(item, here)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _walk(item, f"{path}[{index}]")
+def _targets(node: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Where a ``_target_`` stands, and what it says."""
+    if isinstance(node, dict):
+        if "_target_" in node:
+            yield path, node["_target_"]
+        for key, item in node.items():
+            yield from _targets(item, f"{path}.{key}".lstrip("."))
+    elif isinstance(node, list):
+        for index, item in enumerate(node):
+            yield from _targets(item, f"{path}[{index}]")
 
 
 def normalise(overrides: Sequence[str]) -> list[str]:
@@ -113,21 +114,23 @@ def quote_home(text: str) -> str:
     key, sign, value = text.partition("=")
     if not sign or "~" not in value or "'" in value or '"' in value:
         return text
-    return f"{key}={_HOME.sub(_quoted, value)}"
+    quoted = _HOME.sub(r"'\g<0>'", value)
+    return f"{key}={quoted}"
 
 
-def _quoted(found: re.Match[str]) -> str:
-    return f"'{found[0]}'"
+def chosen_options(overrides: Sequence[str]) -> dict[str, list[str]]:
+    """Group → the options that overrides choose for it: several in a list or a sweep, none where they take it away."""
+    found = (match for text in overrides if (match := _GROUP.match(text)) and match["group"] in KINDS)
+    return {m["group"]: [n for item in (m["value"] or "").strip(" []").split(",") if (n := item.strip(" '\""))] for m in found}
 
 
 def _normalised(text: str) -> str:
     found = _GROUP.match(text)
-    if found is None or found["group"] not in KINDS:
+    if found is None or found["group"] not in KINDS or found["value"] is None:
         return text
     group, value = found["group"], found["value"].strip()
     if value == "null":
         return f"{group}={NONE}"
     if value.startswith("[") and group not in MANY and "],[" not in value:
-        msg = f"{group} takes one option, not a list; got {value} (several values to try: -m {group}={value[1:-1]})"
-        raise ConfigError(msg)
+        raise ConfigError(f"{group} takes one option, not a list; got {value} (several values to try: -m {group}={value[1:-1]})")
     return text

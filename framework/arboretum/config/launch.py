@@ -18,7 +18,6 @@ from hydra.types import HydraContext, RunMode, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from arboretum.config.bridge import PRIMARY
-from arboretum.config.compose import Loader
 from arboretum.config.resolve import Resolved
 from arboretum.config.search import Searcher, search_of
 
@@ -74,7 +73,8 @@ def multirun(hydra: Any, job: Task, overrides: Sequence[str]) -> Any:
     else:
         sweeper = Searcher(search)
         sweeper.setup(**parts)
-    if is_plain(config):
+    settings = OmegaConf.to_container(config.hydra, resolve=False)
+    if all(_at(settings, path) in values for path, values in PLAIN.items()):
         sweeper.launcher = Here()
         sweeper.launcher.setup(**parts)
     elif search is not None:
@@ -82,12 +82,6 @@ def multirun(hydra: Any, job: Task, overrides: Sequence[str]) -> Any:
     returned = sweeper.sweep(arguments=OmegaConf.to_container(config.hydra.overrides.task, resolve=False))
     callbacks.on_multirun_end(config=config, config_name=PRIMARY)
     return returned
-
-
-def is_plain(config: DictConfig) -> bool:
-    """Whether Hydra's launcher would do nothing that :class:`Here` does not."""
-    hydra = OmegaConf.to_container(config.hydra, resolve=False)
-    return all(_at(hydra, path) in values for path, values in PLAIN.items())
 
 
 def _at(values: Any, path: str) -> Any:

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
 import yaml
 from hydra.errors import CompactHydraException, MissingConfigException, OverrideParseException
 
+from arboretum.config.guard import chosen_options
 from arboretum.config.search import NAME as SEARCH
 from arboretum.config.settings import SETTINGS, Limits
 from arboretum.errors import ArboretumError, ConfigError, closest, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.assemble import expand
-from arboretum.plugin.build import coerce, field_types
+from arboretum.plugin.build import coerce, field_types, fields_of
 from arboretum.plugin.registry import NONE, Registry
 
 _KEY = re.compile(r"Could not (?:override|append to|delete from) '?(?:config\. ')?(?P<key>[^'\s]+)'")
 _MERGING = re.compile(r"Error merging override \+{0,2}(?P<key>[^=\s]+)=(?P<value>.*)", re.DOTALL)
 _SPECIFY = re.compile(r"You must specify '(?P<group>[^']+)'")
-_ASSIGNMENT = re.compile(r"^\+{0,2}(?P<key>[A-Za-z_/]+)=(?P<value>.*)$", re.DOTALL)
 
 
-def translate(error: Exception, overrides: Sequence[str], registry: Registry) -> ArboretumError:
-    """The error to show for a failed composition."""
-    if isinstance(error, ArboretumError):
-        return error
+@contextmanager
+def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[None]:
+    """Raise the error to show for a failed composition; Hydra's own where there is no registry to know better."""
+    try:
+        yield
+    except ArboretumError:
+        raise
+    except Exception as error:
+        if registry is None:
+            raise
+        raise _translation(error, overrides, registry) from error
+
+
+def _translation(error: Exception, overrides: Sequence[str], registry: Registry) -> ConfigError:
     if isinstance(error, OverrideParseException):
         return _syntax(error)
     if isinstance(error, MissingConfigException):
@@ -83,7 +94,7 @@ def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry
     """A value of another shape than the field's: say what the field takes."""
     group, *rest = key.split(".")
     if group in KINDS and rest:
-        option = chosen_options(overrides, registry).get(group)
+        option = _expanded(overrides, registry).get(group)
         name = rest.pop(0) if group in MANY else option
         if rest and name in registry.names(group) and registry.find_preset(group, name) is None:
             wanted = field_types(registry.get(group, name).cls).get(rest[0], Any)
@@ -102,16 +113,10 @@ def _unspecified(group: str, registry: Registry) -> ConfigError:
     return ConfigError(f"a run needs a {group}; say {group}={first}{way_out}; installed: {', '.join(known) or 'none'}")
 
 
-def chosen_options(overrides: Sequence[str], registry: Registry) -> dict[str, object]:
+def _expanded(overrides: Sequence[str], registry: Registry) -> dict[str, Any]:
     """Group → option (or options), as far as the command line and its preset say."""
-    choices: dict[str, object] = {}
-    for text in overrides:
-        found = _ASSIGNMENT.match(text)
-        if found and found["key"] in KINDS:
-            value = found["value"].strip()
-            listed = [item.strip(" '\"") for item in value.strip("[]").split(",") if item.strip()]
-            choices[found["key"]] = tuple(listed) if found["key"] in MANY else (listed or [NONE])[0]
-    return expand(registry, choices)
+    said = chosen_options(overrides).items()
+    return expand(registry, {group: tuple(names) if group in MANY else (names or [NONE])[0] for group, names in said})
 
 
 def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> ConfigError:
@@ -130,7 +135,7 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> Conf
         return ConfigError(f"unknown key {key!r}{hint} groups: {', '.join(KINDS)}; settings: {', '.join(SETTINGS)}")
     if not rest:
         return ConfigError(f"{key}: choose an option with {group}=NAME of {', '.join(registry.names(group))}")
-    option = chosen_options(overrides, registry).get(group)
+    option = _expanded(overrides, registry).get(group)
     if group in MANY:
         return _unknown_rule(group, rest, tuple(option or ()), registry)
     if option in (NONE, "", None):
@@ -139,16 +144,15 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> Conf
         return ConfigError(f"{group} {option!r} has no parameter {rest[0]!r}")
     preset = registry.find_preset(group, str(option))
     entry = registry.get(group, preset.recipe if preset else str(option))
-    fields = [field.alias for field in attrs.fields(entry.cls) if field.init]
-    return ConfigError(f"{group} {entry.name!r}: " + unknown("parameter", ".".join(rest), fields))
+    return ConfigError(f"{group} {entry.name!r}: " + unknown("parameter", ".".join(rest), fields_of(entry.cls)))
 
 
 def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list[str]:
     """Where a parameter of that name lives ("stopping.standard"): in what the run has chosen, else in what is installed."""
-    chosen = chosen_options(overrides, registry)
+    chosen = _expanded(overrides, registry)
     found, elsewhere = [], []
     for entry in registry.entries():
-        if entry.kind in KINDS and field in {f.alias for f in attrs.fields(entry.cls) if f.init}:
+        if entry.kind in KINDS and field in fields_of(entry.cls):
             option = chosen.get(entry.kind)
             mine = entry.name in option if isinstance(option, tuple) else entry.name == option
             place = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
@@ -159,12 +163,11 @@ def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list
 def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registry: Registry) -> ConfigError:
     rule, given = rest[0], ", ".join(options) or NONE
     if rule in options and len(rest) > 1:
-        fields = [field.alias for field in attrs.fields(registry.get(group, rule).cls) if field.init]
-        return ConfigError(f"{group} {rule!r}: " + unknown("parameter", rest[1], fields))
+        return ConfigError(f"{group} {rule!r}: " + unknown("parameter", rest[1], fields_of(registry.get(group, rule).cls)))
     if rule in registry.names(group):
         wanted = ",".join((*options, rule))
         return ConfigError(f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{wanted}]")
-    owners = [o for o in options if rule in {f.alias for f in attrs.fields(registry.get(group, o).cls)}]
+    owners = [o for o in options if rule in fields_of(registry.get(group, o).cls)]
     if owners:
         return ConfigError(f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE")
     return ConfigError(unknown(f"{group} rule", rule, options or registry.names(group)))

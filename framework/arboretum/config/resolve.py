@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,13 @@ import attrs
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from arboretum.config.bridge import plain
 from arboretum.config.settings import SETTINGS, Settings, read_settings
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
 from arboretum.model.shown import masked_values
 from arboretum.plugin.assemble import certifier_of
-from arboretum.plugin.build import build
+from arboretum.plugin.build import build, fields_of, followers, plain
 from arboretum.plugin.registry import NONE, Entry, Registry
 
 MISSING = "???"
@@ -82,19 +80,15 @@ def _plain(config: DictConfig, key: Any) -> Any:
 def _refuse_unfollowed(settings: Settings, parts: Mapping[str, Any], registry: Registry) -> None:
     """Raise ConfigError for a shared value that no component of the run takes: a sweep over it would change nothing."""
     chosen = [c for part in parts.values() for c in (part if isinstance(part, tuple) else (part,)) if c is not None]
-    for name in sorted({name for entry in registry.entries() for name in _followed(entry.cls)} & set(SETTINGS)):
+    taken = {name for component in chosen for name in followers(type(component)).values()}
+    for name in SETTINGS:
         value = getattr(settings, name)
-        if value is None or any(name in _followed(type(component)) for component in chosen):
+        if value is None or name in taken:
             continue
-        takers = [f"{entry.kind}={entry.name}" for entry in registry.entries() if name in _followed(entry.cls)]
-        msg = f"{name}={value} changes nothing: no component of this run follows it; leave it out, or choose one that does"
-        raise ConfigError(f"{msg} ({', '.join(takers)})")
-
-
-@functools.cache
-def _followed(cls: type) -> frozenset[str]:
-    """The shared values that a component's fields follow unless they are set themselves."""
-    return frozenset(field.metadata["shared"] for field in attrs.fields(cls) if field.metadata.get("shared"))
+        takers = [f"{entry.kind}={entry.name}" for entry in registry.entries() if name in followers(entry.cls).values()]
+        if takers:
+            msg = f"{name}={value} changes nothing: no component of this run follows it; leave it out, or choose one that does"
+            raise ConfigError(f"{msg} ({', '.join(takers)})")
 
 
 def _settings(values: dict[str, Any], registry: Registry) -> Settings:
@@ -148,8 +142,7 @@ def _several(kind: str, group: dict[str, Any], registry: Registry) -> tuple[Any,
 
 def _own(entry: Entry, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields to set: one that follows an unset shared value keeps its component's default."""
-    followers = {field.alias for field in attrs.fields(entry.cls) if field.metadata.get("shared")}
-    return {key: value for key, value in fields.items() if not (key in followers and value is None)}
+    return {key: value for key, value in fields.items() if value is not None or key not in followers(entry.cls)}
 
 
 def canonical(settings: Settings, parts: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,8 +164,8 @@ def canonical(settings: Settings, parts: Mapping[str, Any], chosen: Mapping[str,
 
 def component_values(component: Any) -> dict[str, Any]:
     """Field → plain value of a built component, for records and others to read: without passwords."""
-    fields = attrs.fields(type(component))
-    return {field.alias: masked_values(plain(getattr(component, field.name))) for field in fields if field.init}
+    fields = fields_of(type(component)).items()
+    return {name: masked_values(plain(getattr(component, field.name))) for name, field in fields}
 
 
 def component_from(config: DictConfig, chosen: Mapping[str, Any], kind: str, registry: Registry) -> Any:

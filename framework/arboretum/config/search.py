@@ -25,6 +25,7 @@ from arboretum.config.settings import Settings, read
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import param
 from arboretum.measure.evaluate import HIGHER, direction
+from arboretum.plugin.build import plain
 from arboretum.runs.sweeps import UNSAID
 
 NAME = "arboretum_optuna"
@@ -53,8 +54,7 @@ class Search:
 
 def option() -> dict[str, Any]:
     """The option's node for Hydra's store; it has a name and no ``_target_``: a configuration names no code."""
-    defaults = attrs.asdict(Search())
-    return {"name": NAME, **defaults, "goals": list(defaults["goals"])}
+    return {"name": NAME, **plain(attrs.asdict(Search()))}
 
 
 def search_of(config: DictConfig) -> Search | None:
@@ -101,6 +101,10 @@ class Tried:
     def is_numeric(self) -> bool:
         return not self.values or not isinstance(self.values[0], str)
 
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
     def distribution(self, kinds: Any) -> Any:
         """Optuna's.   kinds : ``optuna.distributions``.   Raises ConfigError."""
         if not self.is_numeric:
@@ -113,17 +117,11 @@ class Tried:
 
     @property
     def ends(self) -> Sequence[Any]:
-        """Values that are composed before anything is run: all choices, or the ends of a range and a value within."""
+        """Values that are composed before anything is run: all choices, or the ends of a range and a value that is not round."""
         if not self.is_numeric:
             return self.values
-        return (self.low, self.high) if self.values or self.is_whole else (self.low, _within(self.low, self.high), self.high)
-
-    @property
-    def is_whole(self) -> bool:
-        return isinstance(self.low, int) and isinstance(self.high, int)
-
-    def override(self, value: Any) -> str:
-        return f"{self.key}={value}"
+        within = () if self.values or self.is_whole else (self.low + (self.high - self.low) / math.pi,)
+        return (self.low, *within, self.high)
 
 
 @attrs.frozen
@@ -155,14 +153,12 @@ class Space:
         for one in self.tried:
             if not one.values:
                 raise ConfigError(f"{one.said}: a grid needs values; say range(…) or choice(…), or take another hydra.sweeper.sampler")
-        return [
-            dict(zip((one.key for one in self.tried), values, strict=True))
-            for values in itertools.product(*(one.values for one in self.tried))
-        ]
+        keys = [one.key for one in self.tried]
+        return [dict(zip(keys, values)) for values in itertools.product(*(one.values for one in self.tried))]
 
     def jobs(self, setting: Mapping[str, Any]) -> list[list[str]]:
         """The overrides of each job of a setting."""
-        chosen = [one.override(setting[one.key]) for one in self.tried]
+        chosen = [f"{one.key}={setting[one.key]}" for one in self.tried]
         return [[*self.fixed, *chosen, *repeat] for repeat in self.repeats]
 
     def samples(self) -> Iterator[list[str]]:
@@ -197,7 +193,6 @@ class Searcher(Sweeper):
         folder = Path(str(self.config.hydra.sweep.dir))
         folder.mkdir(parents=True, exist_ok=True)
         self.study = self._study(optuna, folder / STUDY)
-        OmegaConf.save(self.config, folder / "multirun.yaml")
         trials = self.study.get_trials(deepcopy=False)
         whole = [trial for trial in trials if trial.params.keys() == kinds.keys()]
         left = [trial for trial in whole if not trial.state.is_finished()]
@@ -251,11 +246,6 @@ class Searcher(Sweeper):
         if self.search.sampler == "nsga2":
             return optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
         return (optuna.samplers.TPESampler if self.search.sampler == "tpe" else optuna.samplers.RandomSampler)(seed=seed)
-
-
-def _within(low: float, high: float) -> float:
-    """A value between two that is no round number."""
-    return low + (high - low) / math.pi
 
 
 def _means(returned: Sequence[Any]) -> list[float] | None:

@@ -43,19 +43,18 @@ def concealed(override: str) -> str:
 
 def conceal(config: DictConfig) -> None:
     """The same for every value of a composed configuration (a file of choices may hold addresses), in place."""
+
+    def walk(node: Container) -> None:
+        for key in node if OmegaConf.is_dict(node) else range(len(node)):
+            if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
+                continue
+            if OmegaConf.is_config(node[key]):
+                walk(node[key])
+            elif isinstance(node[key], str) and holds_secret(node[key]):
+                node[key] = _kept(node[key])
+
     with read_write(config):
-        _conceal(config)
-
-
-def _conceal(node: Container) -> None:
-    for key in node if OmegaConf.is_dict(node) else range(len(node)):
-        if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
-            continue
-        value = node[key]
-        if OmegaConf.is_config(value):
-            _conceal(value)
-        elif isinstance(value, str) and holds_secret(value):
-            node[key] = _kept(value)
+        walk(config)
 
 
 def _kept(value: str) -> str:

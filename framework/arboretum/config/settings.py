@@ -63,11 +63,3 @@ def read(cls: type, values: dict[str, Any], prefix: str, more: dict[str, Any]) -
         return cls(**arguments, **more)
     except (ValueError, TypeError) as error:
         raise ConfigError(str(error).removeprefix("run.")) from None
-
-
-def root_defaults() -> dict[str, Any]:
-    """The top-level keys with their defaults, as plain values."""
-    return {
-        name: attrs.asdict(value) if attrs.has(type(value)) else list(value) if isinstance(value, tuple) else value
-        for name, value in ((field.name, getattr(Settings(), field.name)) for field in attrs.fields(Settings))
-    }
