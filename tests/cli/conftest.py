@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -120,8 +121,8 @@ class Result:
     def error(self) -> str:
         """The one line of an error; fails the test when stderr holds anything else."""
         # a slow machine may have said what it was doing before
-        beside = ("checking configuration", "opening tracker", "asking tracker", "starting the user interface", "0 of ")
-        lines = [line for line in self.err.splitlines() if not line.startswith(beside)]
+        beside = ("configurations checked", "opening tracker", "asking tracker", "starting the user interface")
+        lines = [line for line in self.err.splitlines() if not (line.startswith(beside) or re.match(r"\d+ of ", line))]
         assert len(lines) == 1, self.err
         assert "Traceback" not in self.err
         assert lines[0].startswith("arboretum: error: "), lines[0]

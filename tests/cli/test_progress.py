@@ -11,7 +11,7 @@ import pytest
 
 from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, Pace, RunProgress, Standing, Watch, waiting
 from arboretum.cli.terminal import duration
-from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note
+from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note
 
 
 class Terminal(io.StringIO):
@@ -27,7 +27,7 @@ class Clock:
         return self.now
 
 
-def note(job: int, value: float | None = None, status: str = FINISHED, goal: str = "valid_error") -> Note:
+def note(job: int, value: float | None = None, status: str = DONE, goal: str = "valid_error") -> Note:
     return Note(job, status, f"seed={job}", goal=goal, value=value)
 
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.cli import terminal
-from arboretum.cli.goal import DEFAULT, goal_of
-from arboretum.cli.varied import varied_keys
-from arboretum.errors import ConfigError
-from arboretum.measure.evaluate import better
+from arboretum.cli.showing import flatten
+from arboretum.config.settings import Settings
+from arboretum.errors import ConfigError, unknown
+from arboretum.measure.evaluate import HIGHER, better, direction
 from arboretum.measure.pareto import pareto_front
 from arboretum.measure.places import BEST, CONFIDENCE, LEAST_SHARED, TIED, mean_and_error, places
 from arboretum.model.charts import Axis, Chart, DotChart, Line, LineChart, Panels
 from arboretum.model.record import Record
 from arboretum.report.table import csv_table, spell_cell, text_table
 
+DEFAULT = Settings().goal
+STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
+"""Looked for in this order when nobody chose a goal and the runs have no validation rows, or no classes."""
+HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
+ANY_TABLE = ("file", "openml")
+"""Options of ``dataset`` that say where a table comes from, not which it is."""
 ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
 KEPT = "kept_"
@@ -53,16 +58,17 @@ class Setting:
 
     def blocks(self) -> dict[Any, float]:
         """Seed and fold → the goal's value."""
-        found: dict[Any, float] = {}
-        for record in self.records:
-            if self.goal in record.metrics:
-                found[record.seed, (record.config.get("split") or {}).get("fold")] = record.metrics[self.goal]
-        return found
+        judged = [record for record in self.records if self.goal in record.metrics]
+        return {(r.seed, (r.config.get("split") or {}).get("fold")): r.metrics[self.goal] for r in judged}
+
+    def mean(self, metric: str) -> tuple[float, float]:
+        """Mean and standard error of a metric; NaN where there are none."""
+        return mean_and_error(self.values(metric))
 
     def metrics(self) -> dict[str, float]:
         """The means of what all its runs have."""
         shared = [name for name in self.records[0].metrics if all(name in record.metrics for record in self.records)]
-        return {name: mean_and_error(self.values(name))[0] for name in shared}
+        return {name: self.mean(name)[0] for name in shared}
 
     def label(self, without: Iterable[str] = ()) -> str:
         """ "cart max_depth=4"."""
@@ -88,13 +94,9 @@ class Comparison:
         groups: dict[tuple[str, ...], list[Record]] = {}
         for record in records:
             groups.setdefault(tuple(read(record) for read in varied.values()), []).append(record)
-        settings = [
-            Setting(dict(zip(varied, key, strict=True)), tuple(group), _goal(goal, group)) for key, group in sorted(groups.items())
-        ]
-        found: list[Setting] = []
-        for dataset in sorted({setting.dataset for setting in settings}):
-            found += _judged([setting for setting in settings if setting.dataset == dataset])
-        return Comparison(tuple(found), traded)
+        settings = [Setting(dict(zip(varied, key)), tuple(group), _goal(goal, group)) for key, group in sorted(groups.items())]
+        judged = (setting for _, mine in sorted(_by_data_set(settings).items()) for setting in _judged(mine))
+        return Comparison(tuple(judged), traded)
 
     @property
     def best(self) -> list[Setting]:
@@ -125,10 +127,9 @@ class Comparison:
         if not self.traded or not judged:
             return []
         rows = []
-        for dataset in dict.fromkeys(setting.dataset for setting in judged):
-            mine = [setting for setting in judged if setting.dataset == dataset]
+        for mine in _by_data_set(judged).values():
             metrics = (mine[0].goal, *self.traded)
-            points = [[mean_and_error(setting.values(name))[0] for name in metrics] for setting in mine]
+            points = [[setting.mean(name)[0] for name in metrics] for setting in mine]
             for i in pareto_front(np.array(points), tuple(better(name, 1.0, 0.0) for name in metrics)):
                 rows.append({"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))})
         headings = {name: name.replace("_", " ") for name in rows[0]} | {"setting": "no other is better in all"}
@@ -139,10 +140,10 @@ class Comparison:
         if not self.goals or len(self.settings) == len(self.best):
             return []
         lines = [f"best: best mean {_words(self.goals)} of a data set; ±: standard error over seeds and folds"]
-        told = max(len(setting.records) for setting in self.settings) >= LEAST_SHARED
+        enough = max(len(setting.records) for setting in self.settings) >= LEAST_SHARED
         if any(setting.place == TIED for setting in self.settings):
-            lines[0] += "; tied: " + (f"not worse at {CONFIDENCE:.0%} (paired t)" if told else "the same mean")
-        if not told:
+            lines[0] += "; tied: " + (f"not worse at {CONFIDENCE:.0%} (paired t)" if enough else "the same mean")
+        if not enough:
             lines.append(f"(fewer than {LEAST_SHARED} runs per setting do not tell a difference from chance: add seeds or folds)")
         return lines
 
@@ -162,23 +163,14 @@ class Comparison:
         errors = [name for name in dict.fromkeys(missed.values()) if name]
         rows = []
         for setting in settings:
-            goal, goal_error = mean_and_error(setting.values(setting.goal))
-            error, error_error = mean_and_error(setting.values(missed[setting]))
-            rows.append(
-                {
-                    **setting.names,
-                    "place": setting.place,
-                    "goal": goal,
-                    "goal error": goal_error,
-                    "missed": error,
-                    "missed error": error_error,
-                    **{name: _distinct(setting.records, name) for name in chosen},
-                    **{name: mean_and_error(setting.values(name))[0] for name in MEANS},
-                    "ratio": mean_ratio(setting.records, proven),
-                    "runs": len(setting.records),
-                    "time": sum(r.timings.get("fit", math.nan) for r in setting.records) / len(setting.records),
-                }
-            )
+            row: dict[str, Any] = {**setting.names, "place": setting.place, "runs": len(setting.records)}
+            row["goal"], row["goal error"] = setting.mean(setting.goal)
+            row["missed"], row["missed error"] = setting.mean(missed[setting])
+            row |= {name: _distinct(setting.records, name) for name in chosen}
+            row |= {name: setting.mean(name)[0] for name in MEANS}
+            row["ratio"] = mean_ratio(setting.records, proven)
+            row["time"] = sum(r.timings.get("fit", math.nan) for r in setting.records) / len(setting.records)
+            rows.append(row)
         headings = dict(names)
         if any(setting.place != BEST for setting in settings):
             headings["place"] = "best"
@@ -204,11 +196,18 @@ class Comparison:
         swept = _swept(judged)
         if swept:
             lines = [
-                Line(label or self.goals[0], *zip(*sorted((x, *mean_and_error(s.values(s.goal))) for x, s in points), strict=True))
+                Line(label or self.goals[0], *zip(*sorted((x, *s.mean(s.goal)) for x, s in points), strict=True))
                 for label, points in swept[1].items()
             ]
             return LineChart(title, lines, Axis(swept[0].rpartition(".")[2]), axis, "mean ± standard error over seeds and folds")
-        return Panels(title, [_dots(judged, name, axis) for name in dict.fromkeys(s.dataset for s in judged)], columns=1)
+        return Panels(title, [_dots(mine, name, axis) for name, mine in _by_data_set(judged).items()], columns=1)
+
+
+def _by_data_set(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
+    found: dict[str, list[Setting]] = {}
+    for setting in settings:
+        found.setdefault(setting.dataset, []).append(setting)
+    return found
 
 
 def _judged(settings: Sequence[Setting]) -> list[Setting]:
@@ -216,11 +215,10 @@ def _judged(settings: Sequence[Setting]) -> list[Setting]:
     goals = {setting.goal for setting in settings}
     if len(goals) != 1 or not (goal := goals.pop()):
         return list(settings)
-    told = places(goal, [setting.blocks() for setting in settings])
-    placed = [attrs.evolve(setting, place=place) for setting, place in zip(settings, told, strict=True)]
+    found = places(goal, [setting.blocks() for setting in settings])
+    placed = [attrs.evolve(setting, place=place) for setting, place in zip(settings, found, strict=True)]
     sign = 1.0 if better(goal, 0.0, 1.0) else -1.0
-    means = {setting: mean_and_error(setting.values(goal))[0] for setting in placed}
-    return sorted(placed, key=lambda s: (s.place != BEST, math.isnan(means[s]), sign * means[s]))
+    return sorted(placed, key=lambda s: (s.place != BEST, math.isnan(mean := s.mean(goal)[0]), sign * mean))
 
 
 def _goal(goal: str, records: Sequence[Record]) -> str:
@@ -246,33 +244,29 @@ def _with_errors(cells: Sequence[tuple[float, float]]) -> list[str | None]:
 
 def _swept(settings: Sequence[Setting]) -> tuple[str, dict[str, list[tuple[float, Setting]]]] | None:
     """The one numeric parameter that takes three values or more, and per curve its (value, setting); None without one."""
-    several = [key for key in settings[0].names if key != "dataset" and len({s.names[key] for s in settings}) > 2]
-    if len(several) != 1 or not all(map(_is_number, (s.names[several[0]] for s in settings))):
+    seen = {key: {setting.names[key] for setting in settings} for key in settings[0].names}
+    several = [key for key, values in seen.items() if key != "dataset" and len(values) > 2]
+    if len(several) != 1:
         return None
     curves: dict[str, list[tuple[float, Setting]]] = {}
-    alike = {key for key in settings[0].names if len({s.names[key] for s in settings}) == 1}
+    unsaid = {several[0], *(key for key, values in seen.items() if len(values) == 1)}
     for setting in settings:
-        curves.setdefault(setting.label({*alike, several[0]}), []).append((float(setting.names[several[0]]), setting))
+        try:
+            curves.setdefault(setting.label(unsaid), []).append((float(setting.names[several[0]]), setting))
+        except ValueError:  # a word
+            return None
     return several[0], curves
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _dots(settings: Sequence[Setting], dataset: str, axis: Axis) -> DotChart:
-    mine = [setting for setting in settings if setting.dataset == dataset]
+def _dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> DotChart:
     drawn = mine[:MOST_DRAWN]
-    told = [mean_and_error(setting.values(setting.goal)) for setting in drawn]
-    texts = [cell or "" for cell in _with_errors(told)]
+    means = [setting.mean(setting.goal) for setting in drawn]
+    texts = [cell or "" for cell in _with_errors(means)]
     values = [list(setting.blocks().values()) for setting in drawn]
     hints = [[f"seed {seed}" + ("" if fold is None else f", fold {fold}") for seed, fold in s.blocks()] for s in drawn]
     rest = f"the best {len(drawn)} of {len(mine)} settings" if len(drawn) < len(mine) else ""
     rows = [setting.label(("dataset",)) or dataset for setting in drawn]
-    return DotChart(dataset, rows, values, axis, hints, [mean for mean, _ in told], texts, "mean ± standard error", rest)
+    return DotChart(dataset, rows, values, axis, hints, [mean for mean, _ in means], texts, "mean ± standard error", rest)
 
 
 def _distinct(records: Sequence[Record], name: str) -> str | None:
@@ -307,3 +301,63 @@ def mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
         return None
     mean = sum(ratios) / len(ratios)
     return mean if all(one.proven for one in found) else f"≤ {spell_cell(mean)}"
+
+
+def varied_keys(records: Sequence[Record]) -> dict[str, Callable[[Record], str]]:
+    """Column → how to read it: method, data set, and every other choice or parameter that differs, but the seed and folds."""
+    flat = [dict(flatten(record.config)) for record in records]
+    columns: dict[str, Callable[[Record], str]] = {
+        "method": lambda record: _choice(record, "method"),
+        "dataset": data_set_of,
+    }
+    for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
+        name = key.removeprefix("choices.")  # which criterion comes before its parameters
+        group, _, rest = name.partition(".")
+        if name in columns or group in HIDDEN or key == "split.fold" or rest == "name":
+            continue  # a component's own name says no more than the choice
+        if _varies_within(key, flat, records):
+            columns[name] = lambda record, key=key: _spelled(dict(flatten(record.config)).get(key))
+    return columns
+
+
+def _spelled(value: Any) -> str:
+    """A choice or a value: "gain_ratio", "pure+mass", "none"."""
+    if isinstance(value, list | tuple):
+        return "+".join(map(str, value)) or "none"
+    if isinstance(value, float) and float(spell_cell(value)) != value:  # in full: two values never look, and count, as one
+        return repr(value)
+    return spell_cell(value, "none")
+
+
+def data_set_of(record: Record) -> str:
+    """The data set's option, or the table's own name where the option says only where it comes from."""
+    chosen = _choice(record, "dataset")
+    return str(record.data.get("name", chosen)) if chosen in ANY_TABLE else chosen
+
+
+def _choice(record: Record, kind: str) -> str:
+    return str(record.config.get("choices", {}).get(kind, ""))
+
+
+def _varies_within(key: str, flat: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> bool:
+    """Whether one method (for parameters of a data set: one data set) shows several values.
+
+    What differs only because the method, or the data set, differs needs no column.
+    """
+    owners = [data_set_of(record) if key.startswith("dataset.") else _choice(record, "method") for record in records]
+    return len({(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}) > len(set(owners))
+
+
+def goal_of(goal: str, metrics: Mapping[str, float]) -> str:
+    """The metric of this run that the goal means; raises ConfigError when the run has none of that name."""
+    if goal in metrics:
+        return goal
+    if goal == DEFAULT:
+        return next((name for name in STAND_INS if name in metrics), "")
+    hint = " (split=none leaves no rows to judge on)" if goal.startswith(("valid_", "test_")) else ""
+    raise ConfigError(f"goal: this run has no {goal}{hint}; " + unknown("metric", goal, metrics))
+
+
+def worst(goal: str) -> float:
+    """What a failed run returns to an optimiser: worse than anything."""
+    return -math.inf if goal and direction(goal) == HIGHER else math.inf

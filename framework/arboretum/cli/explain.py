@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import typing
 from typing import Any
 
-import attrs
-
 from arboretum.cli import terminal
 from arboretum.cli.example import command, missing_part, runs_anywhere
-from arboretum.cli.layout import fits, paragraph, paragraphs
-from arboretum.cli.plugins import reference
-from arboretum.cli.terminal import Parser
+from arboretum.cli.plugins import installed, reference
+from arboretum.cli.terminal import Parser, paragraph, paragraphs
 from arboretum.engine.search.reasons import KINDS, way_of
 from arboretum.errors import ConfigError, closest
 from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES
-from arboretum.plugin.build import field_types
-from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.build import default_of, field_types, fields_of
 from arboretum.plugin.registry import Entry, Preset, Registry
 
 DESCRIPTION = "One component: paper, meaning, parameters with type, default, unit and bounds, capabilities, owner."
@@ -29,10 +26,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("component", metavar="KIND.NAME", help="as in criterion.reduction; KIND alone lists its options")
     parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help="a one-file plugin, too")
     arguments = parser.parse_args(argv)
-    registry = load_registry(arguments.plugin)
-    for failure in registry.failures:
-        terminal.warn(f"plugin {failure.plugin} is left out: {failure.reason}")
-    terminal.say(explain(arguments.component, registry))
+    terminal.say(explain(arguments.component, installed(arguments.plugin)))
     return 0
 
 
@@ -67,12 +61,12 @@ def _component(entry: Entry, registry: Registry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
     lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
     prefix = "--" if entry.kind == "reproduction" else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
-    rows = [(prefix + row[0], *row[1:]) for row in (_field(f, entry) for f in attrs.fields(entry.cls) if f.init)]
+    rows = [(prefix + row[0], *row[1:]) for row in (_field(f, entry) for f in fields_of(entry.cls).values())]
     lines += [_fields(rows) if rows else "no parameters", ""]
     declared = sorted(c.value for c in entry.capabilities)
     if declared or entry.kind not in STUDIES:
-        told = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
-        lines.append(paragraph("capabilities: " + told, rest="  "))
+        words = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
+        lines.append(paragraph("capabilities: " + words, rest="  "))
     if entry.kind in KINDS:
         lines.append(paragraph(f"growth: {way_of(entry.kind, entry.cls())}", rest="  "))
     needs = getattr(entry.cls, "needs", ())
@@ -86,36 +80,28 @@ HEAD = ("parameter", "type", "default", "bounds", "unit", "meaning")
 
 def _fields(rows: list[tuple[str, ...]]) -> str:
     """A table where it keeps to the width, else one paragraph per parameter."""
-    if fits([HEAD, *rows]):
-        return terminal.columns(rows, HEAD)
+    table = terminal.columns(rows, HEAD)
+    if max(map(len, table.splitlines())) <= terminal.width():
+        return table
     lines = ["parameters"]
     for name, type_, default, bounds, unit, meaning in rows:
-        told = [type_, *([bounds] if bounds not in ("–", type_) else []), *([f"in {unit}"] if unit != "–" else [])]
-        lines.append(paragraph(f"{name}={default}  ({'; '.join(told)})", "  ", "      "))
+        words = [type_, *([bounds] if bounds not in ("–", type_) else []), *([f"in {unit}"] if unit != "–" else [])]
+        lines.append(paragraph(f"{name}={default}  ({'; '.join(words)})", "  ", "      "))
         lines.append(paragraph(meaning, "      "))
     return "\n".join(lines)
 
 
 def _field(field: Any, entry: Entry) -> tuple[str, ...]:
-    meta = field.metadata
-    default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
-    shared = f" (follows {meta['shared']})" if meta.get("shared") else ""
-    shown = getattr(default, "name", default) if not isinstance(default, str) else default or '""'
+    meta, default = field.metadata, default_of(field)
+    follows = f" (follows {meta['shared']})" if meta.get("shared") else ""
+    shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
     bounds = (meta.get("bounds") or "–").replace("one of ", "")
-    return (
-        field.alias,
-        type_text(field_types(entry.cls)[field.alias]),
-        "null" if default is None else str(shown),
-        bounds,
-        meta.get("unit") or "–",
-        meta.get("doc", "") + shared,
-    )
+    kind = type_text(field_types(entry.cls)[field.alias])
+    return field.alias, kind, shown, bounds, meta.get("unit") or "–", meta.get("doc", "") + follows
 
 
 def type_text(wanted: Any) -> str:
     """A field's type for people: "int or null", "list of float", the names of an enumeration."""
-    import enum
-
     origin, arguments = typing.get_origin(wanted), [a for a in typing.get_args(wanted) if a is not ...]
     if wanted is type(None):
         return "null"
@@ -131,8 +117,7 @@ def type_text(wanted: Any) -> str:
 
 
 def _paper(paper: str) -> list[str]:
-    text = reference(paper)
-    return [paragraph(f"paper: {text}", rest="  "), ""] if text else []
+    return [paragraph(f"paper: {text}", rest="  "), ""] if (text := reference(paper)) else []
 
 
 def _foot(owner: Any, item: Entry | Preset, registry: Registry) -> list[str]:

@@ -7,37 +7,33 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from arboretum.cli.plugins import plugin_files
 from arboretum.cli.progress import waiting
 from arboretum.cli.terminal import Parser, warn
 from arboretum.engine.code import version_of
-from arboretum.errors import ConfigError
+from arboretum.errors import ConfigError, StoreError
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry
-from arboretum.runs.load import load_run
+from arboretum.runs.tracking import load_run
 
 OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another store (tracker.uri=sqlite:///FILE)"
 
 
+def run_parser(verb: str, description: str) -> Parser:
+    """A parser for a verb that reads RUN, whose one-file plugin may have moved."""
+    parser = Parser(verb, description)
+    parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
+    add_plugin_option(parser)
+    return parser
+
+
 def add_plugin_option(parser: Parser) -> None:
-    """``--plugin FILE``, for verbs that read a run whose one-file plugin has moved."""
+    """``--plugin FILE``, for verbs that read runs."""
     words = "a one-file plugin that the run used: a run's folder names its plugins, but only what is named here is loaded"
     parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=words)
-
-
-def installed(files: Sequence[str] = ()) -> Registry:
-    """The registry with the given one-file plugins; what could not be loaded is told in a warning each."""
-    registry = load_registry(files)
-    for failure in registry.failures:
-        warn(f"plugin {failure.plugin} is left out: {failure.reason}")
-    return registry
-
-
-def plugin_files(given: Sequence[str]) -> list[str]:
-    """One-file plugins as absolute paths; a file that is named twice is one."""
-    return list(dict.fromkeys(str(Path(file).expanduser().resolve()) for file in given))
 
 
 def require_plugins(record: Record, owners: Iterable[Owner]) -> None:
@@ -65,7 +61,7 @@ def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = (
     more = [word for word in overrides if "=" not in word]
     if more:
         raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
-    registry = load_registry(plugins)
+    registry = load_registry(plugin_files(plugins))
     if Path(run).expanduser().exists() or "/" in run:
         record = load_run(run)
     else:
@@ -74,6 +70,14 @@ def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = (
             record = load_run(run, tracker)
     if plugins:
         _warn_of_changes(record, {version_of(owner) for owner in registry.owners})
+    return record, registry
+
+
+def find_tree(run: str, overrides: Sequence[str], plugins: Sequence[str]) -> tuple[Record, Registry]:
+    """The same for a run that has a tree; raises StoreError where it has none."""
+    record, registry = find_run(run, overrides, plugins)
+    if record.tree is None:
+        raise StoreError(f"run {run} holds no tree")
     return record, registry
 
 
@@ -94,3 +98,14 @@ def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
         raise ConfigError(f"{stray[0]!r} has no place here; {OVERRIDES_HELP}")
     name = choices.get("tracker", DEFAULT_CHOICES["tracker"])
     return None if name in (NONE, None) else build(registry.get("tracker", str(name)), fields.get("tracker", {}))
+
+
+def write_out(file: str, content: str | bytes) -> None:
+    """Write a file that the command line names, whole or not at all.  Raises StoreError."""
+    path = Path(file).expanduser()
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.replace(path)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror})") from error

@@ -13,19 +13,18 @@ import attrs
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from arboretum.cli.goal import goal_of, worst
+from arboretum.cli.comparison import data_set_of, goal_of, worst
 from arboretum.cli.terminal import DEBUG, error_text, fit, tell
-from arboretum.cli.varied import data_set_of
 from arboretum.config.execute import Outcome, Session, session
 from arboretum.config.resolve import Resolved, resolve
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, VerificationError
 from arboretum.runs.folder import ERROR, free_folder, remove_if_empty, write_files
 from arboretum.runs.index import Index
-from arboretum.runs.notes import FAILED, FINISHED, SKIPPED, Note, Notes
+from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note, Notes
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, slots=False)
 class Job:
     """Callable with a configuration.
 
@@ -51,12 +50,7 @@ class Job:
     resolved: Resolved | None = None
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
-        state = {field.name: getattr(self, field.name) for field in attrs.fields(Job)}
-        return {**state, "own": None, "progress": None, "finished": None, "outcome": None, "error": None, "resolved": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+        return {**self.__dict__, **dict.fromkeys(("own", "progress", "finished", "outcome", "error", "resolved"))}
 
     def __call__(self, config: DictConfig) -> float | None:
         hydra = HydraConfig.get()
@@ -67,11 +61,7 @@ class Job:
 
         if self.notes is None:
             return self._alone(resolved, folder)
-        return self._in_sweep(resolved, hydra.job.num, hydra.overrides.task, folder)
-
-    def do(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
-        """Do a job of a sweep.   resolved : gives what it is made of, or raises ConfigError."""
-        return self._in_sweep(resolved, number, overrides, folder)
+        return self.do(resolved, hydra.job.num, hydra.overrides.task, folder)
 
     @property
     def _session(self) -> Session:
@@ -110,7 +100,8 @@ class Job:
             self.error = error  # Hydra would print a remark of its own
         return None
 
-    def _in_sweep(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
+    def do(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
+        """Do a job of a sweep.   resolved : gives what it is made of, or raises ConfigError."""
         task = [text for text in overrides if text.partition("=")[0] not in self.constant]
         label, notes = " ".join(task), Notes(self.notes)
         try:
@@ -125,19 +116,9 @@ class Job:
         except ConfigError as error:
             warnings = (*warnings, str(error))
         value = metrics.get(goal)
-        notes.write(
-            Note(
-                job=number,
-                status=SKIPPED if outcome.skipped else FINISHED,
-                label=label or self.resolved.label,
-                folder=str(outcome.folder),
-                dataset=data_set_of(outcome.record),
-                goal=goal,
-                value=value,
-                tracker_error=outcome.tracker_error,
-                warnings=warnings,
-            )
-        )
+        status, label = SKIPPED if outcome.skipped else DONE, label or self.resolved.label
+        dataset, untracked = data_set_of(outcome.record), outcome.tracker_error
+        notes.write(Note(number, status, label, str(outcome.folder), dataset, goal, value, "", untracked, warnings))
         if self.goals:
             return values
         return worst(goal) if value is None else value
@@ -150,9 +131,7 @@ class Job:
             trouble = self._session.fail(self.resolved, folder, self.sweep_id, text, self.varied)
         warnings = tuple(filter(None, [_explain(folder, text, error)]))
         label = label or (self.resolved.label if self.resolved else f"job {job}")
-        Notes(self.notes).write(
-            Note(job, FAILED, label, str(folder), error=text, tracker_error=trouble, warnings=warnings)
-        )
+        Notes(self.notes).write(Note(job, FAILED, label, str(folder), error=text, tracker_error=trouble, warnings=warnings))
         if self.goals:
             return None
         return worst(self.resolved.settings.goal) if self.resolved else float("inf")
@@ -165,9 +144,9 @@ def unforeseen(error: Exception) -> bool:
 
 def _explain(folder: Path, text: str, error: Exception) -> str:
     """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is not possible, or ""."""
-    told = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
+    steps = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
     try:
-        write_files(folder, {ERROR: "\n".join((text, *told.splitlines())) + "\n"})
+        write_files(folder, {ERROR: "\n".join((text, *steps.splitlines())) + "\n"})
     except StoreError as problem:
         return str(problem)
     return ""

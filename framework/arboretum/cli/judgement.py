@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from arboretum.cli import terminal
-from arboretum.cli.layout import paragraph
+from arboretum.cli.terminal import paragraph
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.runs.verdict import VerdictFacts
 
@@ -16,11 +16,11 @@ MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 
 
-def judgement_text(told: VerdictFacts, *, brief: bool = False) -> str:
+def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
     """The whole text.   brief : of the cells only those that do not pass."""
-    judged, facts = told.judgement, told.facts
-    scaled = "" if facts["fraction"] == 1.0 else f", fraction {facts['fraction']:g}"
-    blocks = [paragraph(f"{facts['name']}: {facts['paper']}{scaled}", "")]
+    judged, summary = facts.judgement, facts.facts
+    scaled = "" if summary["fraction"] == 1.0 else f", fraction {summary['fraction']:g}"
+    blocks = [paragraph(f"{summary['name']}: {summary['paper']}{scaled}", "")]
     for table, cells in groupby(judged.cells, key=lambda cell: cell.table):
         shown = [cell for cell in cells if not brief or cell.verdict is not Verdict.PASS]
         if shown:
@@ -32,15 +32,15 @@ def judgement_text(told: VerdictFacts, *, brief: bool = False) -> str:
         blocks.append("\n".join(["differences and their reasons", *(paragraph(reason, "  ") for reason in reasons)]))
     if judged.notes:
         blocks.append("\n".join(paragraph(note, "") for note in judged.notes))
-    blocks.append("\n".join(paragraph(line, "") for line in summary(judged)))
+    blocks.append("\n".join(paragraph(line, "") for line in counts_and_verdict(judged)))
     return "\n\n".join(blocks)
 
 
-def judgement_note(told: VerdictFacts) -> str:
+def judgement_note(facts: VerdictFacts) -> str:
     """Markdown for a page of its own: the verdict first, then what does not simply pass."""
-    judged = told.judgement
-    *counts, verdict = summary(judged)
-    blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), f"{told.facts['paper']}."]
+    judged = facts.judgement
+    *counts, verdict = counts_and_verdict(judged)
+    blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), f"{facts.facts['paper']}."]
     missed = [cell for cell in judged.cells if cell.verdict is not Verdict.PASS]
     for table, cells in groupby(missed[:MOST_CELLS], key=lambda cell: cell.table):
         blocks.append(f"```\n{cell_table(table, list(cells))}\n```")
@@ -66,7 +66,7 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
     return f"{table}\n" + terminal.columns([row[:shown] for row in rows], HEADER[:shown], right=(2, 3, 4, 5))
 
 
-def summary(judged: Judgement) -> list[str]:
+def counts_and_verdict(judged: Judgement) -> list[str]:
     """Counts, the largest deviation, and the verdict."""
     if not judged.cells and not judged.claims:
         return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]

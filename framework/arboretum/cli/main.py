@@ -5,47 +5,30 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
-
-import attrs
+from collections.abc import Sequence
 
 from arboretum import __version__
-from arboretum.cli.signals import FAILED, ending_like_ctrl_c, status_of, word_of
+from arboretum.cli.signals import FAILED_STATUS, ending_like_ctrl_c, status_of, word_of
 from arboretum.cli.terminal import report_error, say, tell
 from arboretum.errors import ConfigError, closest
 
 
-@attrs.frozen
-class Verb:
-    """One verb: where its ``main(argv) -> status`` is, and one line of meaning.
-
-    light : it only reads declarations; NumPy then starts no threads, which saves a fifth of the half second it may take.
-    """
-
-    module: str
-    summary: str
-    light: bool = False
-
-    def load(self) -> Callable[[list[str]], int]:
-        if self.light:
-            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        return importlib.import_module(self.module).main
-
-
-VERBS: dict[str, Verb] = {
-    "run": Verb("arboretum.cli.run", "grow one tree, or with -m a sweep of them"),
-    "reproduce": Verb("arboretum.cli.reproduce", "a paper's numbers beside ours, with a verdict each"),
-    "plugins": Verb("arboretum.cli.plugins", "what is installed: a bibliography with capabilities and commands", light=True),
-    "explain": Verb("arboretum.cli.explain", "one component: paper, parameters with units and bounds, capabilities", light=True),
-    "show": Verb("arboretum.cli.show", "a finished run: its numbers and its tree"),
-    "why": Verb("arboretum.cli.why", "why this test at that node: every candidate's table, score and terms"),
-    "predict": Verb("arboretum.cli.predict", "rows of a file through the tree of a run"),
-    "export": Verb("arboretum.cli.export", "the tree of a run in another form: text, picture, SQL, scikit-learn"),
-    "new": Verb("arboretum.cli.new", "write a complete plugin that passes its own tests", light=True),
-    "ui": Verb("arboretum.cli.ui", "open the tracker's user interface"),
-    "sync": Verb("arboretum.cli.sync", "send runs to the tracker that never reached it"),
+VERBS: dict[str, str] = {
+    "run": "grow one tree, or with -m a sweep of them",
+    "reproduce": "a paper's numbers beside ours, with a verdict each",
+    "plugins": "what is installed: a bibliography with capabilities and commands",
+    "explain": "one component: paper, parameters with units and bounds, capabilities",
+    "show": "a finished run: its numbers and its tree",
+    "why": "why this test at that node: every candidate's table, score and terms",
+    "predict": "rows of a file through the tree of a run",
+    "export": "the tree of a run in another form: text, picture, SQL, scikit-learn",
+    "new": "write a complete plugin that passes its own tests",
+    "ui": "open the tracker's user interface",
+    "sync": "send runs to the tracker that never reached it",
 }
-"""In the order of a user's day."""
+"""Verb → one line of meaning, in the order of a user's day; ``main(argv) -> status`` of each is in the module of its name."""
+LIGHT = ("plugins", "explain", "new")
+"""They only read declarations; NumPy then starts no threads, which saves a fifth of the half second they may take."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,10 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status_of(error)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; so do we, without a word
-        return FAILED
+        return FAILED_STATUS
     except Exception as error:
         report_error(error)
-        return FAILED
+        return FAILED_STATUS
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -77,7 +60,9 @@ def _dispatch(arguments: list[str]) -> int:
         near = closest(name, VERBS)
         hint = f"did you mean {near!r}? " if near else ""
         raise ConfigError(f"unknown verb {name!r}; {hint}known: {', '.join(VERBS)}")
-    return VERBS[name].load()(rest)
+    if name in LIGHT:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return importlib.import_module(f"arboretum.cli.{name}").main(rest)
 
 
 def usage() -> str:
@@ -88,7 +73,7 @@ def usage() -> str:
         "",
         "usage: arboretum VERB …",
         "",
-        *(f"  {name:<{widest}}  {verb.summary}" for name, verb in VERBS.items()),
+        *(f"  {name:<{widest}}  {summary}" for name, summary in VERBS.items()),
         "",
         "first steps:",
         "  arboretum run dataset=iris method=cart",

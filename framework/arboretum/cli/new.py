@@ -81,8 +81,7 @@ def checked_name(name: str, kind: str) -> str:
         raise ConfigError(f"NAME must not begin with 'arboretum': that is the framework's own name; got {name!r}")
     if find_spec(option) is not None:
         raise ConfigError(f"a Python package {option!r} is installed already; choose another NAME")
-    registry = load_registry()
-    if option in registry.names(kind):
+    if option in load_registry().names(kind):
         raise ConfigError(f"{kind} {option!r} is installed already; choose another NAME")
     return option
 
@@ -90,16 +89,8 @@ def checked_name(name: str, kind: str) -> str:
 def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
     """Path inside the folder → text."""
     cls = "".join(word.capitalize() for word in option.split("_"))
-    words = {
-        "distribution": name.lower().replace("_", "-"),
-        "package": option,
-        "option": option,
-        "module": kind,
-        "kind": kind,
-        "cls": cls,
-        "suite": f"{kind.capitalize()}Suite",
-        "version": __version__,
-    }
+    words = {"package": option, "option": option, "module": kind, "kind": kind, "cls": cls, "version": __version__}
+    words |= {"distribution": name.lower().replace("_", "-"), "suite": f"{kind.capitalize()}Suite"}
     words["example"] = Template(EXAMPLES[kind]).substitute(option=option)
 
     def text(template: str) -> str:
@@ -109,11 +100,10 @@ def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
     written = {name for name in ("component.py", "reference.py", "test.py") if folder.joinpath(kind, f"{name}.txt").is_file()}
     test = f"{kind if 'test.py' in written else 'common'}/test.py.txt"
     twin = {f"{option}/reference.py": text(f"{kind}/reference.py.txt")} if "reference.py" in written else {}
+    readme = text("common/README.md.txt").splitlines(True)
     return {
         "pyproject.toml": text("common/pyproject.toml.txt"),
-        "README.md": "".join(
-            line for line in text("common/README.md.txt").splitlines(True) if twin or "reference.py" not in line
-        ),
+        "README.md": "".join(line for line in readme if twin or "reference.py" not in line),
         f"{option}/__init__.py": text("common/__init__.py.txt"),
         f"{option}/plugin.py": text("common/plugin.py.txt"),
         f"{option}/{kind}.py": text(f"{kind}/component.py.txt"),

@@ -12,8 +12,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.cli.comparison import Comparison, Setting
-from arboretum.cli.goal import DEFAULT
+from arboretum.cli.comparison import DEFAULT, Comparison, Setting
 from arboretum.config.execute import tracker_fields
 from arboretum.errors import StoreError, TrackerError
 from arboretum.model.shown import masked_values

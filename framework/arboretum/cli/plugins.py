@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 from arboretum.cli import terminal
 from arboretum.cli.example import command, runs_anywhere
-from arboretum.cli.layout import paragraph
-from arboretum.cli.terminal import Parser
+from arboretum.cli.terminal import Parser, paragraph
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import EVERY_KIND, STUDIES
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import Entry, Owner, Preset, Registry
+from arboretum.plugin.registry import Entry, Preset, Registry
 
 DESCRIPTION = """\
 What is installed: papers first (year, authors, what they bring, one command each), then every component by kind.
@@ -29,40 +30,45 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     if arguments.kind is not None and arguments.kind not in EVERY_KIND:
         raise ConfigError(unknown("kind", arguments.kind, EVERY_KIND))
-    registry = load_registry(arguments.plugin)
+    registry = installed(arguments.plugin)
     kinds = [arguments.kind] if arguments.kind else list(EVERY_KIND)
     if arguments.names:
         terminal.say("\n".join(f"{kind}.{name}" for kind in kinds for name in registry.names(kind)))
     else:
         terminal.say(bibliography(registry, kinds))
+    return 1 if arguments.strict and registry.failures else 0
+
+
+def installed(files: Sequence[str] = ()) -> Registry:
+    """The registry with the given one-file plugins; what could not be loaded is told in a warning each."""
+    registry = load_registry(plugin_files(files))
     for failure in registry.failures:
         terminal.warn(f"plugin {failure.plugin} is left out: {failure.reason}")
-    return 1 if arguments.strict and registry.failures else 0
+    return registry
+
+
+def plugin_files(given: Sequence[str]) -> list[str]:
+    """One-file plugins as absolute paths; a file that is named twice is one."""
+    return list(dict.fromkeys(str(Path(file).expanduser().resolve()) for file in given))
 
 
 def bibliography(registry: Registry, kinds: list[str]) -> str:
     """The whole text."""
-    blocks = [_owners(registry.owners)]
-    if len(kinds) > 1:
-        papers = _papers(registry)
-        if papers:
-            blocks.append("papers\n" + papers)
-    blocks += [_kind(kind, registry) for kind in kinds if registry.names(kind)]
-    return "\n\n".join(blocks)
-
-
-def _owners(owners: list[Owner]) -> str:
-    words = [f"{owner.plugin} {owner.version}".strip() for owner in owners]
-    return paragraph("plugins: " + ", ".join(words), rest="  ")
+    owners = ", ".join(f"{owner.plugin} {owner.version}".strip() for owner in registry.owners)
+    blocks = [paragraph(f"plugins: {owners}", rest="  ")]
+    if len(kinds) > 1 and (papers := _papers(registry)):
+        blocks.append("papers\n" + papers)
+    return "\n\n".join([*blocks, *(_kind(kind, registry) for kind in kinds if registry.names(kind))])
 
 
 def _papers(registry: Registry) -> str:
     """Year and authors, what of it is installed, and a command that uses it; oldest first."""
     found: dict[tuple[str, str], list[Entry | Preset]] = {}
     for item in (*registry.entries(), *registry.presets()):
-        paper = reference(item.paper)
-        if paper:
-            found.setdefault((year_of(paper) or "–", authors_of(paper)), []).append(item)
+        if paper := reference(item.paper):
+            year = re.search(r"\b(1[89]\d\d|20\d\d)\b", paper)
+            authors = paper[: year.start()] if year else paper
+            found.setdefault((year[1] if year else "–", authors.split(":")[0].strip(" ,(;:")), []).append(item)
     blocks = []
     for (year, authors), items in sorted(found.items()):  # "–" sorts after the digits
         blocks.append(paragraph(authors, f"  {year}  "))
@@ -76,13 +82,9 @@ def _command_of(items: list[Entry | Preset], registry: Registry) -> str:
     runnable = [item for item in items if runs_anywhere(item) and command(item, registry)]
     if not runnable:
         return f"arboretum explain {items[0].kind}.{items[0].name}"
-    best = max(runnable, key=_tells_most)
+    # the whole study, then a recipe; a data set only if need be
+    best = max(runnable, key=lambda i: (i.kind in STUDIES, i.kind != "dataset", isinstance(i, Preset), i.kind == "method"))
     return command(best, registry) or ""
-
-
-def _tells_most(item: Entry | Preset) -> tuple[bool, ...]:
-    """By which of a paper's components its command is chosen: the whole study, then a recipe; a data set only if need be."""
-    return item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"
 
 
 def _brought(items: list[Entry | Preset]) -> str:
@@ -105,18 +107,6 @@ def reference(paper: str) -> str:
     if found:
         return f"{found[1].replace('_', ' & ').title()} {found[2]}"
     return text.replace("_", " & ").title() if re.fullmatch(r"[a-z]+(_[a-z]+)*", text) else text
-
-
-def year_of(paper: str) -> str:
-    """The first year in a reference, "" without one."""
-    found = re.search(r"\b(1[89]\d\d|20\d\d)\b", paper)
-    return found[1] if found else ""
-
-
-def authors_of(paper: str) -> str:
-    """What stands before the year."""
-    year = year_of(paper)
-    return (paper.split(year)[0] if year else paper).split(":")[0].strip(" ,(;:")
 
 
 def _kind(kind: str, registry: Registry) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
-from arboretum.cli.finding import add_plugin_option, find_run, plugin_files
-from arboretum.cli.terminal import Parser, is_terminal, warn
-from arboretum.errors import ConfigError, DataError, StoreError, unknown
+from arboretum.cli.finding import find_tree, run_parser, write_out
+from arboretum.cli.terminal import is_terminal, warn
+from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.model.frame import table_like
 from arboretum.model.record import Record
 from arboretum.model.shown import visible
@@ -22,7 +23,7 @@ from arboretum.model.table import UNSEEN_CODE, ColumnKind, Table
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import split_values
 from arboretum.plugin.build import build
-from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import Registry
 
 DESCRIPTION = """\
 Predict every row of a file: CSV (also .gz; "-" is standard input), Parquet or ARFF, told apart by the ending.  Columns
@@ -40,66 +41,57 @@ OVERRIDES_HELP = (
 
 def main(argv: list[str]) -> int:
     """Write one line per row."""
-    parser = Parser("predict", DESCRIPTION)
-    parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
+    parser = run_parser("predict", DESCRIPTION)
     parser.add_argument("file", metavar="FILE", help="file with a header, or typed columns")
     parser.add_argument("--output", metavar="FILE", help="write here instead of standard output")
     parser.add_argument("--proba", action="store_true", help="also the probability of each class")
     parser.add_argument("--node", action="store_true", help="also the number of the node where the row comes to rest")
-    add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help=OVERRIDES_HELP)
     arguments = parser.parse_intermixed_args(argv)
     of_file = [text for text in arguments.overrides if text.startswith("dataset.")]
     overrides = [text for text in arguments.overrides if text not in of_file]
-    record, _ = find_run(arguments.run, overrides, plugin_files(arguments.plugin))
-    if record.tree is None:
-        raise StoreError(f"run {arguments.run} holds no tree")
-    table = read_table(arguments.file, record, of_file)
-    for name, row, value in unseen_values(record.tree, table):
-        warn(f"column {name!r}: {value} of {table.n_rows} rows hold categories that the tree never saw (first: row {row})")
-    header, lines = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
-    with _output(arguments.output) as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(lines)
+    record, registry = find_tree(arguments.run, overrides, arguments.plugin)
+    table = read_table(arguments.file, record, of_file, registry)
+    _warn_of_unseen_values(record.tree, table)
+    columns = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
+    if arguments.output is not None:
+        write_out(arguments.output, text.getvalue())
+    else:  # a file gets class names as they are, a terminal does not obey them
+        sys.stdout.write(visible(text.getvalue()) if is_terminal() else text.getvalue())
     return 0
 
 
-def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> tuple[list[str], list[list[Any]]]:
-    """Header and one line per row."""
+def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[str, list[Any]]:
+    """Heading → column."""
     answer = tree.predict(table)
-    columns: list[list[Any]] = [[tree.classes[code] for code in answer] if tree.classes else [repr(float(v)) for v in answer]]
-    header = ["prediction"]
+    columns = {"prediction": [tree.classes[code] if tree.classes else repr(float(code)) for code in answer]}
     if proba:
         shares = tree.predict_proba(table)
-        header += [f"p({name})" for name in tree.classes]
-        columns += [[f"{share:.6g}" for share in shares[:, k]] for k in range(len(tree.classes))]
-    if node:
-        header.append("node")
-        columns.append(tree.apply(table).tolist())
-    return header, [list(line) for line in zip(*columns, strict=True)]
+        columns |= {f"p({name})": [f"{share:.6g}" for share in shares[:, k]] for k, name in enumerate(tree.classes)}
+    return {**columns, "node": tree.apply(table).tolist()} if node else columns
 
 
-def unseen_values(tree: Tree, table: Table) -> list[tuple[str, int, int]]:
-    """(column, first row from 1, number of rows) where a column that the tree reads holds unknown categories."""
+def _warn_of_unseen_values(tree: Tree, table: Table) -> None:
+    """Say which columns that the tree reads hold unknown categories."""
     read = {name for rule in tree.rules for name in rule.columns}
-    found = []
     for column in table.columns:
         if column.name in read and column.kind is not ColumnKind.continuous:
             rows = np.flatnonzero(column.values == UNSEEN_CODE)
             if len(rows):
-                found.append((column.name, int(rows[0]) + 1, len(rows)))
-    return found
+                found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
+                warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
 
 
-def read_table(file: str, record: Record, overrides: Sequence[str] = ()) -> Table:
+def read_table(file: str, record: Record, overrides: Sequence[str], registry: Registry) -> Table:
     """The rows of a file as the tree of a run wants them.
 
     Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged rows, a column
     absent that the tree reads, text for a number, infinite values.
     """
     tree = record.tree
-    reader = _reader(record.config, overrides)
+    reader = _reader(record.config, overrides, registry)
     with _path(file) as path:
         try:
             return table_like(tree, reader.rows(path, tree.columns))
@@ -109,19 +101,15 @@ def read_table(file: str, record: Record, overrides: Sequence[str] = ()) -> Tabl
             raise DataError(text if name in text else f"{name}: {text}") from error
 
 
-def _reader(config: Mapping[str, Any], overrides: Sequence[str]) -> Any:
+def _reader(config: Mapping[str, Any], overrides: Sequence[str], registry: Registry) -> Any:
     """The component that reads files, with the options of the run's own file where it came from one."""
-    choices, fields, shared = split_values({}, list(overrides))
-    given = fields.get("dataset", {})
-    stray = next((key for key in (*choices, *shared, *(k for k in fields if k != "dataset"))), None)
-    if stray is not None:
-        raise ConfigError(f"{stray!r} has no place here; {OVERRIDES_HELP}")
-    for key in given:
-        if key not in OPTIONS:
-            raise ConfigError(f"dataset.{key}: {unknown('option', key, OPTIONS)}")
+    given = split_values({}, list(overrides))[1].get("dataset", {})
+    stray = [key for key in given if key not in OPTIONS]
+    if stray:
+        raise ConfigError(f"dataset.{stray[0]}: {unknown('option', stray[0], OPTIONS)}")
     own = config.get("dataset") if (config.get("choices") or {}).get("dataset") == READER else None
     kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
-    return build(load_registry().get("dataset", READER), {**kept, **given})
+    return build(registry.get("dataset", READER), {**kept, **given})
 
 
 @contextmanager
@@ -134,27 +122,3 @@ def _path(file: str) -> Iterator[Path]:
         path = Path(folder) / "rows.csv"
         path.write_bytes(sys.stdin.buffer.read())
         yield path
-
-
-class _Careful:
-    """Standard output for eyes: a file gets class names as they are, a terminal does not obey them."""
-
-    def write(self, text: str) -> None:
-        sys.stdout.write(visible(text))
-
-
-@contextmanager
-def _output(file: str | None) -> Iterator[TextIO]:
-    if file is None:
-        yield _Careful() if is_terminal() else sys.stdout
-        return
-    path = Path(file)
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-        temporary.replace(path)
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror})") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -14,7 +14,8 @@ import attrs
 
 from arboretum.cli.terminal import duration, fit, warn, width
 from arboretum.measure import better
-from arboretum.runs.notes import FAILED, SKIPPED, Note
+from arboretum.runs.sweeps import FAILED, SKIPPED, Note
+from arboretum.runs.worker_pool import seconds_left
 
 QUIET_SECONDS = 2.0
 """A run that is done by then says nothing of its progress."""
@@ -102,8 +103,9 @@ class RunProgress:
             self._kind, self._since = kind, now
         share, worked = done / total if total else 0.0, now - self._since
         self._rest = f" {100 * share:.0f} %" if total else ""
-        if share >= LEAST_SHARE and worked >= QUIET_SECONDS:  # before, an estimate would mean nothing
-            self._rest += f", {duration(worked * (1 - share) / share)} left"
+        left = seconds_left(worked, share, 1 - share)
+        if left is not None and share >= LEAST_SHARE:  # before, an estimate would mean nothing
+            self._rest += f", {duration(left)} left"
         self._message = message
         self.look()
 
@@ -116,6 +118,14 @@ class RunProgress:
     def clear(self) -> None:
         """Take the line away."""
         self._line.clear()
+
+
+def counts(done: int, total: int, left: float | None, failed: int, skipped: int, what: str = "") -> str:
+    """Compose "37 of 120, 2 min left, 1 failed, 3 finished before".   left : seconds, None if not known.   what : after the total."""
+    words = [f"{done} of {max(total, done)}{what}"]
+    words += [f"{duration(left)} left"] if left is not None and done < total else []
+    words += [f"{failed} failed"] if failed else []
+    return ", ".join(words + ([f"{skipped} finished before"] if skipped else []))
 
 
 @attrs.frozen
@@ -146,13 +156,7 @@ class Standing:
 
     def text(self, total: int, left: float | None = None) -> str:
         """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2".   left : seconds, None if not known."""
-        words = [f"{self.done} of {max(total, self.done)}"]
-        if left is not None and self.done < total:
-            words.append(f"{duration(left)} left")
-        if self.failed:
-            words.append(f"{self.failed} failed")
-        if self.skipped:
-            words.append(f"{self.skipped} finished before")
+        words = [counts(self.done, total, left, self.failed, self.skipped)]
         if len(self.best) == 1:
             best = self.best[0]
             words.append(f"best {best.goal} {best.value:.4g} {best.label}")
@@ -177,9 +181,7 @@ class Pace:
         since, before = self._first
         jobs, seconds = worked - before, now - since
         known = jobs >= LEAST_SHARE * (jobs + remaining) or seconds >= LONG_SECONDS
-        if jobs < LEAST_JOBS or seconds < QUIET_SECONDS or not known:
-            return None
-        return seconds / jobs * remaining
+        return seconds_left(seconds, jobs, remaining) if known and jobs >= LEAST_JOBS else None
 
 
 class Watch:
@@ -206,14 +208,16 @@ class Watch:
 
     def look(self) -> None:
         """Show how it stands now."""
-        notes, now = self._read(), self._clock()
+        notes, now, total = self._read(), self._clock(), self._total()
         if not notes:
+            if total and now - self._start >= QUIET_SECONDS:
+                self._line.show(f"configurations checked: {total}")
             return
         untracked = next((note.tracker_error for note in notes if note.tracker_error), "")
         if untracked and not self._warned and now - self._start >= LINE_SECONDS:  # a short sweep says it at its end
             self._warned = True
             self._line.clear()
             warn(f"{untracked}; the sweep goes on, its runs are kept for arboretum sync")
-        standing, total = Standing.of(notes), self._total()
+        standing = Standing.of(notes)
         left = self._pace.left(now, standing.worked, max(total - standing.done, 0))
         self._line.show(standing.text(total, left))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,22 @@ from arboretum.cli import terminal
 from arboretum.cli.finding import tracker_from
 from arboretum.cli.judgement import judgement_note, judgement_text
 from arboretum.cli.plugins import reference
-from arboretum.cli.progress import QUIET_SECONDS, Line
-from arboretum.cli.signals import FAILED, TRACKER_FAILED
+from arboretum.cli.progress import QUIET_SECONDS, Line, counts
+from arboretum.cli.signals import FAILED_STATUS, TRACKER_FAILED
 from arboretum.cli.terminal import Parser, duration
-from arboretum.config.execute import tracker_fields
+from arboretum.config.execute import Session, tracker_fields
 from arboretum.config.resolve import component_values
-from arboretum.errors import ConfigError, TrackerError, unknown
+from arboretum.errors import ConfigError, unknown
 from arboretum.model.judgement import Verdict
-from arboretum.plugin.build import build
+from arboretum.plugin.build import build, default_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Registry
 from arboretum.report.charts import chart_png, chart_svg
-from arboretum.runs.folder import make_ready
+from arboretum.runs.folder import make_ready, write_files
 from arboretum.runs.index import default_root
-from arboretum.runs.worker_pool import Interrupted, Standing, Yield, code_of, default_folder, perform
+from arboretum.runs.worker_pool import Interrupted, Standing, Yield, code_of, perform
 from arboretum.runs.pieces import OUT, Job, Pieces
-from arboretum.runs.tracking import guarded
-from arboretum.runs.verdict import VerdictFacts, track_verdict, write_verdict
+from arboretum.runs.verdict import VerdictFacts, track_verdict
 
 DESCRIPTION = """\
 Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, KNOWN (explained: a
@@ -50,17 +48,15 @@ def main(argv: list[str]) -> int:
     known, _ = parser.parse_known_intermixed_args([word for word in argv if word not in ("-h", "--help")])
     registry = load_registry(known.plugin)
     name = next((word for word in known.words if "=" not in word), None)
-    if name is None:
-        if "-h" in argv or "--help" in argv:
-            parser.parse_args(["--help"])
-        parser.parse_intermixed_args(argv)  # an unknown option is refused in any case
-        terminal.say(listing(registry))
-        return 0
-    entry = find(registry, name)
-    _add_fields(parser, entry)
+    entry = None if name is None else find(registry, name)
+    if entry is not None:
+        _add_fields(parser, entry)
     if "-h" in argv or "--help" in argv:
         parser.parse_args(["--help"])
-    arguments = parser.parse_intermixed_args(argv)
+    arguments = parser.parse_intermixed_args(argv)  # an unknown option is refused in any case
+    if entry is None:
+        terminal.say(listing(registry))
+        return 0
     _check(arguments, name)
     return reproduce(entry, registry, arguments)
 
@@ -92,17 +88,15 @@ def listing(registry: Registry) -> str:
     entries = list(registry.entries("reproduction"))
     if not entries:
         return "no reproduction is installed"
-    blocks = []
-    for entry in entries:
-        blocks.append(f"{entry.name}\n  {reference(entry.paper)}\n  {entry.summary}\n  arboretum reproduce {entry.name}")
-    return "\n\n".join(blocks)
+    said = (f"{e.name}\n  {reference(e.paper)}\n  {e.summary}\n  arboretum reproduce {e.name}" for e in entries)
+    return "\n\n".join(said)
 
 
 def _add_fields(parser: Parser, entry: Entry) -> None:
     """The reproduction's own fields as options."""
     group = parser.add_argument_group(f"options of {entry.name}")
     for field in attrs.fields(entry.cls):
-        words = f"{field.metadata.get('doc', '')} (default {_shown(_default(field))})".replace("%", "%%")
+        words = f"{field.metadata.get('doc', '')} (default {_shown(default_of(field))})".replace("%", "%%")
         try:
             group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
         except argparse.ArgumentError as error:
@@ -120,16 +114,12 @@ def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
     for field in attrs.fields(entry.cls):
         text = getattr(arguments, f"field {field.alias}")
         if text is not None:
-            listed = isinstance(_default(field), tuple | list) and not text.startswith("[")
+            listed = isinstance(default_of(field), tuple | list) and not text.startswith("[")
             try:
                 found[field.alias] = yaml.safe_load(f"[{text}]" if listed else text)
             except yaml.YAMLError:
                 raise ConfigError(f"--{field.alias.replace('_', '-')} cannot be read: {text!r}") from None
     return found
-
-
-def _default(field: Any) -> Any:
-    return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
 
 
 def _check(arguments: argparse.Namespace, name: str) -> None:
@@ -146,21 +136,26 @@ def _check(arguments: argparse.Namespace, name: str) -> None:
 
 def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -> int:
     """Do the work, judge, print, keep, track."""
+    from joblib import cpu_count
+
     fields = _fields(entry, arguments)
     component = build(entry, fields)
     tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
-    folder = Path(arguments.out).expanduser() if arguments.out else default_folder(default_root(), entry.name)
+    folder = Path(arguments.out).expanduser() if arguments.out else default_root() / "reproduce" / entry.name
     make_ready(folder, OUT)
-    trouble = "" if tracker is None else _asked(lambda: guarded(tracker, tracker.prepare))
+    session = Session(registry)
+    trouble = "" if tracker is None else session.ask(tracker, lambda: session.prepare_tracker(tracker))
     plugins = tuple(str(Path(file).expanduser().resolve()) for file in arguments.plugin)
     job = Job(entry.name, arguments.seed, json.dumps(fields), plugins, code_of(registry))
     pieces = list(component.pieces(arguments.fraction))
-    workers = arguments.workers or cores()
-    line = Line()
+    workers, line = arguments.workers or cpu_count(), Line()
+
+    def watch(now: Standing) -> None:
+        if now.seconds >= QUIET_SECONDS:
+            line.show(counts(now.reused + now.done, now.total, now.left, now.failed, now.reused, " pieces"))
+
     try:
-        work = perform(
-            job, pieces, Pieces(folder / "pieces", job), workers=workers, fresh=arguments.fresh, watch=lambda s: _watch(line, s)
-        )
+        work = perform(job, pieces, Pieces(folder / "pieces", job), workers=workers, fresh=arguments.fresh, watch=watch)
     except Interrupted as error:
         line.clear()
         kept = error.standing.reused + error.standing.done - error.standing.failed
@@ -171,22 +166,22 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
         return INTERRUPTED
     line.clear()
     judged = component.judge([(dict(done.key), done.value) for done in work.done])
-    facts = _facts(entry, component, registry, job, arguments.fraction, work, workers)
-    facts["tracker"] = None if tracker is None else tracker.name
-    told = VerdictFacts(facts, judged, {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()})
-    terminal.say(judgement_text(told, brief=arguments.brief))
-    write_verdict(folder, told)
+    pictures = {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()}
+    summary = _summary(entry, component, session, job, arguments.fraction, work, workers)
+    facts = VerdictFacts({**summary, "tracker": None if tracker is None else tracker.name}, judged, pictures)
+    terminal.say(judgement_text(facts, brief=arguments.brief))
+    write_files(folder, facts.files(), OUT)
     for name, picture in judged.pictures.items():  # what is given as SVG stays SVG
         if not isinstance(picture, str):
             chart_png(picture, folder / f"{name}.png")
-    for text in failures_text(work.failures):
-        terminal.tell(f"arboretum: error: {text}")
+    _tell_failures(work.failures)
     terminal.say(_foot(work, workers, folder))
-    trouble = trouble or ("" if tracker is None else _asked(lambda: _track(tracker, told, folder)))
+    if tracker is not None and not trouble:
+        trouble = session.ask(tracker, lambda: _track(tracker, facts, folder))
     if trouble:
         terminal.tell(f"arboretum: error: {trouble}; everything is kept in {folder}, the same command sends it again")
     if work.failures or judged.verdict is Verdict.FAIL:
-        return FAILED
+        return FAILED_STATUS
     return TRACKER_FAILED if trouble else 0
 
 
@@ -195,37 +190,17 @@ def command_of(facts: Mapping[str, Any], folder: Path, registry: Registry) -> st
     words = ["arboretum", "reproduce", str(facts["name"])]
     if facts["name"] in registry.names("reproduction"):
         for field in attrs.fields(registry.get("reproduction", facts["name"]).cls):
-            value = facts["fields"].get(field.alias, _default(field))
-            if _shown(value) != _shown(_default(field)):
+            value = facts["fields"].get(field.alias, default_of(field))
+            if _shown(value) != _shown(default_of(field)):
                 words += [f"--{field.alias.replace('_', '-')}", _shown(value)]
     words += ["--fraction", f"{facts['fraction']:g}"] if facts["fraction"] != 1.0 else []
     words += ["--seed", str(facts["seed"])] if facts["seed"] else []
     return shlex.join([*words, "--out", str(folder)])
 
 
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _watch(line: Line, standing: Standing) -> None:
-    if standing.seconds < QUIET_SECONDS:
-        return
-    words = [f"{standing.reused + standing.done} of {standing.total} pieces"]
-    if standing.left is not None and standing.cost < standing.total_cost:
-        words.append(f"{duration(standing.left)} left")
-    if standing.failed:
-        words.append(f"{standing.failed} failed")
-    if standing.reused:
-        words.append(f"{standing.reused} finished before")
-    line.show(", ".join(words))
-
-
-def _facts(
-    entry: Entry, component: Any, registry: Registry, job: Job, fraction: float, work: Yield, workers: int
+def _summary(
+    entry: Entry, component: Any, session: Session, job: Job, fraction: float, work: Yield, workers: int
 ) -> dict[str, Any]:
-    from arboretum.engine.code import versions
-
     return {
         "name": entry.name,
         "paper": reference(entry.paper),
@@ -240,17 +215,18 @@ def _facts(
         "workers": workers,
         "machine": platform.machine(),
         "code": job.code,
-        "versions": versions(registry.owners),
+        "versions": dict(session.versions),
     }
 
 
-def failures_text(failures: Sequence[tuple[Mapping[str, Any], str]]) -> list[str]:
+def _tell_failures(failures: Sequence[tuple[Mapping[str, Any], str]]) -> None:
     """One line per reason; the pieces that failed for it by the first of them and their number."""
     pieces: dict[str, list[Mapping[str, Any]]] = {}
     for key, text in failures:
         pieces.setdefault(text, []).append(key)
-    more = {text: f" and {len(keys) - 1} more" if len(keys) > 1 else "" for text, keys in pieces.items()}
-    return [f"piece {json.dumps(keys[0])}{more[text]}: {text}" for text, keys in pieces.items()]
+    for text, (first, *others) in pieces.items():
+        more = f" and {len(others)} more" if others else ""
+        terminal.tell(f"arboretum: error: piece {json.dumps(first)}{more}: {text}")
 
 
 def _foot(work: Yield, workers: int, folder: Path) -> str:
@@ -261,18 +237,9 @@ def _foot(work: Yield, workers: int, folder: Path) -> str:
     return f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}"
 
 
-def _asked(action: Callable[[], Any]) -> str:
-    """Ask the tracker for something; what went wrong, or ""."""
-    try:
-        action()
-    except TrackerError as error:
-        return str(error)
-    return ""
-
-
-def _track(tracker: Any, told: VerdictFacts, folder: Path) -> None:
+def _track(tracker: Any, facts: VerdictFacts, folder: Path) -> None:
     """Send the chapters.  Raises TrackerError."""
-    if told.judgement.cells or told.judgement.claims:
-        fields, text = tracker_fields(tracker), judgement_text(told) + "\n"
-        run_id = track_verdict(tracker, told, folder, fields, note=judgement_note(told), text=text)
+    if facts.judgement.cells or facts.judgement.claims:
+        fields, text = tracker_fields(tracker), judgement_text(facts) + "\n"
+        run_id = track_verdict(tracker, facts, folder, fields, note=judgement_note(facts), text=text)
         terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")

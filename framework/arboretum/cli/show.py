@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, find_run, plugin_files
+from arboretum.cli.finding import OVERRIDES_HELP, find_run, run_parser
 from arboretum.cli.showing import flatten, node_list, numbers_of, tree_of
-from arboretum.cli.terminal import Parser
 from arboretum.runs.folder import RECORD
 from arboretum.runs.sweeps import RUNNING, read_sweep, records_of
 
@@ -18,19 +17,17 @@ compares its settings."""
 
 def main(argv: list[str]) -> int:
     """Print the record."""
-    parser = Parser("show", DESCRIPTION)
-    parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
+    parser = run_parser("show", DESCRIPTION)
     parser.add_argument("--max-depth", type=int, metavar="N", help="fold what lies deeper")
     parser.add_argument("--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree")
     parser.add_argument("--numbers", action="store_true", help="list the nodes with their numbers, for arboretum why")
     parser.add_argument("--config", action="store_true", help="print the configuration, too")
-    add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if not (folder / RECORD).exists() and any(folder.glob(f"*/{RECORD}")):
         return _show_sweep(folder)
-    record, _ = find_run(arguments.run, arguments.overrides, plugin_files(arguments.plugin))
+    record, _ = find_run(arguments.run, arguments.overrides, arguments.plugin)
     terminal.say(numbers_of(record))
     if arguments.config:
         terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")
@@ -44,8 +41,7 @@ def main(argv: list[str]) -> int:
 
 
 def _show_sweep(folder: Path) -> int:
-    from arboretum.cli.comparison import Comparison
-    from arboretum.cli.goal import DEFAULT
+    from arboretum.cli.comparison import DEFAULT, Comparison
 
     sweep = read_sweep(folder)
     if sweep is not None:

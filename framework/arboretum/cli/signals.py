@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FAILED, TRACKER_FAILED = 1, 3
+FAILED_STATUS, TRACKER_FAILED = 1, 3
 """Exit statuses; 0: done, 130 and 143: see :func:`status_of`."""
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -43,7 +43,7 @@ def ending_like_ctrl_c() -> Iterator[None]:
 
     def end(number: int, frame: Any) -> None:
         for each in before:
-            signal.signal(each, _wait_for_it)
+            signal.signal(each, lambda number, frame: None)  # the command is ending already
         raise Ended(number)
 
     before = {number: signal.getsignal(number) for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
@@ -54,7 +54,3 @@ def ending_like_ctrl_c() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _wait_for_it(number: int, frame: Any) -> None:
-    """The command is ending already."""

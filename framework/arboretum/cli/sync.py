@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison
-from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, plugin_files, tracker_from
+from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, tracker_from
 from arboretum.cli.parent import Parent, close_dead
+from arboretum.cli.plugins import plugin_files
 from arboretum.cli.reproduce import command_of
 from arboretum.cli.terminal import Parser
-from arboretum.config.execute import tracker_fields
+from arboretum.config.execute import Session, tracker_fields
 from arboretum.config.secrets import found_again
 from arboretum.errors import ArboretumError, StoreError, TrackerError
 from arboretum.plugin.build import build
@@ -21,7 +21,7 @@ from arboretum.plugin.registry import NONE, Registry
 from arboretum.runs.folder import TRACKED, read_run, run_folders
 from arboretum.runs.names import run_name
 from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, records_of
-from arboretum.runs.tracking import guarded, track_folder
+from arboretum.runs.tracking import track_folder
 from arboretum.runs.verdict import unsent
 
 DESCRIPTION = """\
@@ -47,16 +47,20 @@ def main(argv: list[str]) -> int:
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in _roots(named) for folder in run_folders(root)]
     waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
+    session, parents = Session(registry), {}
+
+    def tracker_of(folder: Path) -> Any:
+        component = chosen or recorded_tracker(folder, registry)
+        return None if component is None else session.prepare_tracker(component)
+
     sent, failures, alone = 0, 0, 0
-    office = Office(registry, chosen)
     for folder in waiting:
         try:
-            tracker = office.tracker(folder)
+            tracker = tracker_of(folder)
             if tracker is None:
                 alone += 1
                 continue
-            parent = office.parent(folder.parent, tracker)
-            sweep = parent.sweep if parent else Sweep()
+            sweep = _sweep(folder.parent, tracker, parents)
             name = run_name(read_run(folder).config, registry, sweep.varied)
             sent += bool(track_folder(tracker, folder, tracker_fields(tracker), sweep.id, name=name))
         except TrackerError as error:  # the store itself is in trouble: the next run would meet the same
@@ -67,7 +71,13 @@ def main(argv: list[str]) -> int:
             terminal.report_error(error)
             failures += 1
     try:
-        office.close({folder.parent: folder for folder in found})
+        for parent in parents.values():
+            _close(parent)
+        for home, folder in {folder.parent: folder for folder in found}.items():
+            sweep = read_sweep(home)
+            killed = sweep is not None and sweep.id and sweep.status == RUNNING and is_dead(sweep.owner)
+            if killed and (tracker := tracker_of(folder)) is not None:
+                close_dead(tracker)
     except ArboretumError as error:
         terminal.report_error(error)
         failures += 1
@@ -79,43 +89,19 @@ def main(argv: list[str]) -> int:
     return 1 if failures else 0
 
 
-class Office:
-    """Trackers made ready, and the parents of the sweeps whose runs are sent.   chosen : the tracker for all, or None."""
+def _sweep(home: Path, tracker: Any, parents: dict[Any, Parent]) -> Sweep:
+    """The sweep in a folder, its parent open in the tracker; an empty one where it is no sweep's.  Raises TrackerError, StoreError."""
+    sweep = read_sweep(home)
+    if (home, tracker) not in parents and sweep is not None:
+        at_work = sweep.is_running and sweep.is_of(tracker_fields(tracker))  # its own command closes it
+        parents[home, tracker] = Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
+    return parents[home, tracker].sweep if (home, tracker) in parents else Sweep()
 
-    def __init__(self, registry: Registry, chosen: Any) -> None:
-        self.registry, self.chosen = registry, chosen
-        self._ready: dict[Any, Any] = {}
-        self._parents: dict[Any, Parent] = {}
 
-    def tracker(self, folder: Path) -> Any:
-        """The tracker for the run of a folder, None where it asked for none.  Raises ArboretumError."""
-        component = self.chosen or recorded_tracker(folder, self.registry)
-        if component is not None and component not in self._ready:
-            guarded(component, component.prepare)
-            self._ready[component] = component
-        return None if component is None else self._ready[component]
-
-    def parent(self, home: Path, tracker: Any) -> Parent | None:
-        """The parent of the sweep in a folder, None where it is no sweep's.  Raises TrackerError, StoreError."""
-        sweep = read_sweep(home)
-        if (home, tracker) not in self._parents and sweep is not None:
-            at_work = sweep.is_running and sweep.is_of(tracker_fields(tracker))  # its own command closes it
-            self._parents[home, tracker] = Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
-        return self._parents.get((home, tracker))
-
-    def close(self, homes: Mapping[Path, Path]) -> None:
-        """Close the parents, and those that a killed sweep left open.   homes : sweep folder → one of its run folders."""
-        for parent in self._parents.values():
-            sweep = parent.sweep
-            if sweep.owner == owner():
-                told = Comparison.of(records_of(parent.folder), sweep.goal)
-                parent.close(told, KILLED if sweep.status == RUNNING else sweep.status)
-        for home, folder in homes.items():
-            sweep = read_sweep(home)
-            if sweep is not None and sweep.id and sweep.status == RUNNING and is_dead(sweep.owner):
-                tracker = self.tracker(folder)
-                if tracker is not None:
-                    close_dead(tracker)
+def _close(parent: Parent) -> None:
+    sweep = parent.sweep
+    if sweep.owner == owner():
+        parent.close(Comparison.of(records_of(parent.folder), sweep.goal), KILLED if sweep.status == RUNNING else sweep.status)
 
 
 def _roots(named: list[str]) -> list[Path]:

@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+import textwrap
 import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -46,19 +47,15 @@ def report_error(error: BaseException) -> None:
 
 def error_text(error: BaseException) -> str:
     """An error in one line, with its notes; what is not one of ours is named with its type, its place and the component."""
-    return "; ".join((_error_text(error), *getattr(error, "__notes__", ())))
-
-
-def _error_text(error: BaseException) -> str:
-    text = fit(" ".join(str(error).split()))
-    if isinstance(error, ArboretumError):
-        return text or type(error).__name__
+    text = fit(" ".join(str(error).split())) or type(error).__name__
     if isinstance(error, MemoryError):
-        return "out of memory; a smaller table or budget.memory_mb helps"
-    if isinstance(error, OSError):
+        text = "out of memory; a smaller table or budget.memory_mb helps"
+    elif isinstance(error, OSError):
         where = f" {str(error.filename)!r}" if error.filename else ""
-        return f"{error.strerror or text}{where} ({type(error).__name__})"
-    return account(error) or f"unexpected {said(error)}{place(error)}"
+        text = f"{error.strerror or text}{where} ({type(error).__name__})"
+    elif not isinstance(error, ArboretumError):
+        text = account(error) or f"unexpected {said(error)}{place(error)}"
+    return "; ".join((text, *getattr(error, "__notes__", ())))
 
 
 def width() -> int:
@@ -91,9 +88,23 @@ def columns(rows: Sequence[Sequence[Any]], header: Sequence[str] = (), right: Se
     return "\n".join(lines)
 
 
-def number(value: float) -> str:
-    """A metric for people: whole numbers whole, others with four significant digits."""
-    return f"{value:.0f}" if value == int(value or 0) and abs(value) < 1e15 else f"{value:.4g}" if value == value else "–"
+def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
+    """Wrapped text.   first, rest : what the first line and the others begin with (``rest``: by default as wide in spaces)."""
+    rest = " " * len(first) if rest is None else rest
+    lines = textwrap.wrap(
+        text, width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
+    )
+    return "\n".join(lines) or first.rstrip()
+
+
+def paragraphs(text: str, indent: str = "") -> str:
+    """Paragraphs, wrapped one by one; lists and indented lines stay as they are where they fit."""
+    blocks = []
+    for block in text.split("\n\n"):
+        lines = block.splitlines()
+        plain = not any(line.startswith((" ", "*", "-")) for line in lines)
+        blocks.append(paragraph(" ".join(lines), indent, indent) if plain else textwrap.indent(block, indent))
+    return "\n\n".join(blocks)
 
 
 def duration(seconds: float) -> str:

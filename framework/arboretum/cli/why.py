@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, find_run, plugin_files, require_plugins
+from arboretum.cli.finding import OVERRIDES_HELP, find_tree, require_plugins, run_parser
 from arboretum.cli.showing import step_text
-from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, StoreError
 from arboretum.model.record import Record
 from arboretum.model.table import Task
@@ -25,18 +23,14 @@ others are numbered in depth-first order (arboretum show RUN --numbers)."""
 
 def main(argv: list[str]) -> int:
     """Print the node and its candidates."""
-    parser = Parser("why", DESCRIPTION)
-    parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
+    parser = run_parser("why", DESCRIPTION)
     parser.add_argument("node", metavar="NODE", help="number of a node")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="how many candidates to list (0: all; default 10)")
-    add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
     arguments = parser.parse_intermixed_args(argv)
     if not arguments.node.lstrip("-").isdecimal():
         raise ConfigError(f"NODE must be a whole number; got {arguments.node!r}")
-    record, registry = find_run(arguments.run, arguments.overrides, plugin_files(arguments.plugin))
-    if record.tree is None:
-        raise StoreError(f"run {arguments.run} holds no tree")
+    record, registry = find_tree(arguments.run, arguments.overrides, arguments.plugin)
     terminal.say(explain(record, int(arguments.node), arguments.top, registry))
     return 0
 
@@ -51,7 +45,8 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     tree = record.tree
     problem, changes = problem_of(record, registry)
     found = reasons(problem, tree, node, record.seed)
-    lines = [_heading(tree, node), _standing(tree, found), *changes]
+    steps = " and ".join(step_text(tree.rule(above), outcome) for above, outcome in tree.path(node))
+    lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
     most = len(found.candidates) if top <= 0 else top
     rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if rank <= most or one.chosen]
     if rows:
@@ -79,24 +74,14 @@ def problem_of(record: Record, registry: Registry) -> tuple[Any, list[str]]:
     _, resolved = compose_and_resolve(nobody, registry, start=start_from(record, nobody, registry))
     prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
     if prepared.sha256 != record.data["sha256"]:
-        msg = f"the data set {record.data['name']} is not what it was (checksum {prepared.sha256[:12]}…); why needs the same"
-        raise StoreError(msg)
-    changes = differences(record, Session(registry).code(resolved.parts))
-    return engine.fit(resolved.parts, prepared.table, record.seed).problem, changes
-
-
-def differences(record: Record, code: Mapping[str, str]) -> list[str]:
-    """In what today's code differs from that of the run, in a line; no line where it is the same.   code : as in a record."""
+        data = f"the data set {record.data['name']} is not what it was (checksum {prepared.sha256[:12]}…)"
+        raise StoreError(f"{data}; why needs the same")
+    code, known = Session(registry).code(resolved.parts), set(record.code.values())
+    changed = [name for name, checksum in code.items() if checksum not in known]  # a plugin file may have another name today
+    notes = [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"] if changed else []
     if not record.code:
-        return ["explained with today's code: whether it is that of the run cannot be told, its record keeps no checksums"]
-    known = set(record.code.values())  # a plugin file may have another name today
-    changed = [name for name, checksum in code.items() if checksum not in known]
-    return [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"] if changed else []
-
-
-def _heading(tree: Tree, node: int) -> str:
-    steps = [step_text(tree.rule(above), outcome) for above, outcome in tree.path(node)]
-    return f"node {node}: " + (" and ".join(steps) if steps else "all rows")
+        notes = ["explained with today's code: whether it is that of the run cannot be told, its record keeps no checksums"]
+    return engine.fit(resolved.parts, prepared.table, record.seed).problem, notes
 
 
 def _standing(tree: Tree, found: Any) -> str:
@@ -121,13 +106,12 @@ def _taken(found: Any) -> str:
 def _row(tree: Tree, rank: int, one: Any) -> dict[str, Any]:
     outcomes = [weights for weights, counts in zip(one.weights, one.counts) if counts.sum() > 0]
     brackets = " ".join("[" + " ".join(spell_cell(w) for w in weights) + "]" for weights in outcomes)
-    score = one.score if math.isfinite(one.score) else "−inf"
     return {
         "": "▸" if one.chosen else "",
         "rank": rank,
         "test": one.rule.describe(),
         "by outcome" if tree.task is Task.classification else "Σw Σwy Σwy² by outcome": brackets,
         "price": one.price,
-        "score": score,
+        "score": one.score if math.isfinite(one.score) else "−inf",
         **one.terms,
     }
