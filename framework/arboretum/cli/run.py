@@ -138,8 +138,9 @@ def _parse(words: Sequence[str]) -> Any:
 
 
 def _misused(message: str) -> NoReturn:
-    message = message.removeprefix("argument ").replace(": expected one argument", " needs a value")
-    raise ConfigError(f"{message}; arboretum run --help says how")
+    for option in ("--plugin", "--from"):
+        message = message.replace(f"{option}: expected one argument", f"{option} needs a value")
+    raise ConfigError(f"{message.removeprefix('argument ')}; arboretum run --help says how")
 
 
 def _show(hydra: Any, arguments: Any) -> int:

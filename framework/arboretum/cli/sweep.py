@@ -67,8 +67,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         sweep_id=post.parent.sweep.id if post.parent else "",
         progress=lambda done, total, message: line.show(message, now=True) if "compil" in message else None,
     )
-    ended: KeyboardInterrupt | None = None
-    broken: Exception | None = None
+    ended = broken = None
     try:
         with Watch(line, notes.read, lambda: loader.n_checked).watching():
             multirun(hydra, job, app.arguments.overrides)
@@ -81,8 +80,7 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
         broken = error
     finally:
         notes.close()
-    done = notes.read()
-    records = records_of(folder)
+    done, records = notes.read(), records_of(folder)
     compared = Comparison.of(records, post.sweep.goal, post.sweep.traded)
     if not ended:
         done = post.hand_in(done, line)

@@ -183,8 +183,8 @@ class Session:
         """
         from arboretum.engine import run as engine
 
-        request, prepared, tracker = self._request(resolved), None, resolved.parts.tracker
-        tell = progress or (lambda done, total, message: None)
+        request, prepared, tracker, trouble = self._request(resolved), None, resolved.parts.tracker, ""
+        tell = progress or (lambda *what: None)
         if folder is not None:
             make_ready(folder)
             if is_taken(folder):  # whether by this very run is known once the data is loaded
@@ -192,7 +192,6 @@ class Session:
                 if sweep is None:
                     refuse_taken(folder, prepared.fingerprint)
                 folder = free_folder(folder, prepared.fingerprint)
-        trouble = ""
         if tracker is not None:  # started early, so that it loads while the run works
             tell(0, None, f"opening tracker {tracker.name}")
             trouble = self._given_up.get(tracker, "")
@@ -202,8 +201,8 @@ class Session:
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
-                info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, sweep_id=sweep_id)
-                return self._reuse(found, folder, resolved, info, sweep)
+                name = run_name(resolved.config, self.registry, varied)
+                return self._reuse(found, folder, resolved, RunInfo(name, resolved.config, sweep_id=sweep_id), sweep)
         record = engine.run(request, progress, prepared)
         files = artifacts(record) if folder is not None or tracker is not None else {}
         warnings = list(filter(None, [engine.kernel_trouble()]))
@@ -218,8 +217,8 @@ class Session:
             tell(0, None, f"giving the run to tracker {tracker.name}")
             name, tracker = run_name(resolved.config, self.registry, varied), self._prepared[tracker]
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
-            ask = self.ask_beside if beside else self.ask
-            trouble = ask(tracker, lambda: track(tracker, info, record, files, tracker_fields(tracker)))
+            send = functools.partial(track, tracker, info, record, files, tracker_fields(tracker))
+            trouble = self.ask_beside(tracker, send) if beside else self.ask(tracker, send)
         return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
 
     def _request(self, resolved: Resolved) -> Any:
