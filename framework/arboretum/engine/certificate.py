@@ -78,8 +78,8 @@ def certify(
     bounds = _together(bounds, kept, found, tree, problem, rule)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
-    told = {"name": certifier.name, **attrs.asdict(certifier, filter=lambda field, _: field.init, value_serializer=_plain)}
-    return Certificate(told, attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
+    told = {field.alias: _plain(getattr(certifier, field.name)) for field in attrs.fields(type(certifier)) if field.init}
+    return Certificate({"name": certifier.name, **told}, attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
 
 
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
@@ -310,11 +310,13 @@ def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answe
     return tuple(notes)
 
 
-def _plain(component: Any, field: Any, value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """In words of JSON."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     if isinstance(value, enum.Enum):
         return value.name
-    return value if value is None or isinstance(value, str | int | float | list | tuple) else str(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _slack(objects: Encoded, tree: Tree) -> float:

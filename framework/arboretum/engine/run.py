@@ -9,7 +9,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from arboretum.blame import blaming
 from arboretum.engine import check, select
+from arboretum.engine.heartbeat import Progress, repeated
 from arboretum.engine.seal import Seal
 from arboretum.errors import ArboretumError, BudgetError, DataError
 from arboretum.interfaces.capability import Capability
@@ -28,8 +29,6 @@ from arboretum.model.record import Record
 from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Table, Task
-
-Progress = Callable[[float, float | None, str], None]
 
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
 """Configuration keys that do not change a finished result, and so are no part of its fingerprint."""
@@ -231,7 +230,6 @@ def _certify(
     if not request.certify:
         return None, ()
     from arboretum.engine.certificate import certify
-    from arboretum.engine.heartbeat import repeated
 
     subject = f"certifying with {request.certifier.name}" if request.certifier else "certifying"
     with compiling(timings, progress, "certify"), clock(timings, "certify"), repeated(progress, subject) as listener:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from arboretum.engine.anytime import Curve
 from arboretum.engine.check import returned
+from arboretum.engine.heartbeat import Progress
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.selection import Selection
 from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
-
-Progress = Callable[[float, float | None, str], None]
 
 TUNABLE = (
     "predicate", "impurity", "coverage", "criterion", "stopping", "complexity", "objective", "solver", "method",

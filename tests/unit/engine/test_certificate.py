@@ -80,6 +80,7 @@ class BruteForce:
     fails: str = param("", "what is raised instead")
     counts_objects: bool = param(False, "knows leaf rules that count objects")
     limits: tuple = param((), "limits that it obeys")
+    kind_: str = param("any", "which trees it tries", alias="kind")
 
     def solve(self, problem, context):
         complexity = problem.parts.complexity or AverageDepth()
@@ -159,7 +160,8 @@ def test_a_greedy_tree_stands_beside_the_minimum_of_each_complexity():
         assert one.proven
         assert one.ratio == one.value / one.minimum > 1
     assert record.timings["certify"] > 0
-    assert record.certificate.certifier["name"] == "brute_force"
+    told = {"trees": True, "slack": 0.0, "gap": 0.0, "fails": "", "counts_objects": False, "limits": [], "kind": "any"}
+    assert record.certificate.certifier == {"name": "brute_force", **told}
     assert record.certificate.leaf_rule == {"min_split": 2, "theta": 0.0, "delta": None, "min_objects": 0}
 
 
