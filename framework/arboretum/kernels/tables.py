@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.function_pointers import batch_at, make_node
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode
 
 NOTHING = -1
@@ -98,7 +98,7 @@ def equal_from(best, ties):
     return best - slack(best, ties) if best > -np.inf else best
 
 
-@jit(inline=True)
+@merged
 def add_moments(sums, v, w, y):
     """Add an object of weight w and target y to row v of a table of moments."""
     sums[v, 0] += w

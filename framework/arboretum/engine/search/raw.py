@@ -108,6 +108,7 @@ class PresortedEngine(RawColumns):
         super().__init__(workspace)
         self._values = frozen_array(workspace.objects.raw.T)
         n, stats = self._values.shape[1], workspace.statistics
+        self._flat = (self._values.reshape(-1), 1, n)  # by columns, which are read one at a time
         arity = max((feature.n_bins for feature in workspace.objects.features), default=2)
         self._owner = np.empty(n, np.uint8 if arity <= 256 else np.uint32)
         self._shift = int(n - 1).bit_length()
