@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from arboretum.model.rules import TestRule, Threshold
-from arboretum.model.table import Table, Task, frozen_array
+from arboretum.model.table import Table, Task, array_field, frozen_array
 
 
 class Family(enum.Enum):
@@ -77,11 +77,6 @@ class RawFeature:
         return Threshold(self.column, float(threshold), self.unit)
 
 
-def _array(dtype: type) -> Any:
-    """A field that holds a read-only array of the type, or None."""
-    return attrs.field(converter=attrs.converters.optional(lambda values: frozen_array(values, dtype)))
-
-
 @attrs.frozen(eq=False)
 class Encoded:
     """Training objects, ready for search.
@@ -100,11 +95,11 @@ class Encoded:
     codes: np.ndarray
     raw_features: tuple[RawFeature, ...]
     raw: np.ndarray
-    label: np.ndarray | None = _array(np.int32)
-    y: np.ndarray | None = _array(np.float64)
-    weight: np.ndarray = _array(np.float64)
-    count: np.ndarray = _array(np.int64)
-    object_of_row: np.ndarray = _array(np.int64)
+    label: np.ndarray | None = array_field(np.int32)
+    y: np.ndarray | None = array_field(np.float64)
+    weight: np.ndarray = array_field(np.float64)
+    count: np.ndarray = array_field(np.int64)
+    object_of_row: np.ndarray = array_field(np.int64)
     notes: tuple[str, ...] = ()
 
     @property

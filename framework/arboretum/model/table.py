@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -42,6 +43,12 @@ def frozen_array(values, dtype=None) -> np.ndarray:
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+def array_field(dtype: type, **options: Any) -> Any:
+    """A field of an attrs class that holds a read-only array of the type, or None."""
+    converter = attrs.converters.optional(lambda values: frozen_array(values, dtype))
+    return attrs.field(converter=converter, metadata={"dtype": dtype}, **options)
 
 
 def recoded(codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN_CODE) -> np.ndarray:

@@ -20,7 +20,7 @@ from arboretum.model import cutting, walk
 from arboretum.model.invariants import check_numbers, check_tree
 from arboretum.model.reading import brief, document, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
-from arboretum.model.table import Column, ColumnKind, Table, Task, frozen_array
+from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
 from arboretum.model.walk import Places
 
 LEAF = -1
@@ -103,25 +103,21 @@ class Tree:
     columns: tuple[ColumnSpec, ...]
     classes: tuple[str, ...]
     rules: tuple[TestRule, ...]
-    test: np.ndarray
-    child_offset: np.ndarray
-    child: np.ndarray
-    missing_child: np.ndarray
-    weights: np.ndarray
-    counts: np.ndarray
-    label: np.ndarray
-    value: np.ndarray
-    price: np.ndarray
-    impurity: np.ndarray
-    score: np.ndarray
+    test: np.ndarray = array_field(np.int32)
+    child_offset: np.ndarray = array_field(np.int64)
+    child: np.ndarray = array_field(np.int32)
+    missing_child: np.ndarray = array_field(np.int32)
+    weights: np.ndarray = array_field(np.float64)
+    counts: np.ndarray = array_field(np.float64)
+    label: np.ndarray = array_field(np.int32)
+    value: np.ndarray = array_field(np.float64)
+    price: np.ndarray = array_field(np.float64)
+    impurity: np.ndarray = array_field(np.float64)
+    score: np.ndarray = array_field(np.float64)
     surrogates: tuple[Surrogate, ...] = ()
-    branch_price: np.ndarray | None = None
+    branch_price: np.ndarray | None = array_field(np.float64, default=None)
 
     def __attrs_post_init__(self) -> None:
-        for name, dtype in _ARRAYS.items():
-            object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
-        if self.branch_price is not None:
-            object.__setattr__(self, "branch_price", frozen_array(self.branch_price, np.float64))
         check_tree(self)
 
     def __eq__(self, other: object) -> bool:
@@ -390,21 +386,8 @@ class Tree:
 
 
 _VALUES = ("task", "columns", "classes", "rules", "surrogates")
-_ARRAYS: dict[str, type] = {
-    "test": np.int32,
-    "child_offset": np.int64,
-    "child": np.int32,
-    "missing_child": np.int32,
-    "weights": np.float64,
-    "counts": np.float64,
-    "label": np.int32,
-    "value": np.float64,
-    "price": np.float64,
-    "impurity": np.float64,
-    "score": np.float64,
-}
-
-
+_ARRAYS = {field.name: field.metadata["dtype"] for field in attrs.fields(Tree) if field.metadata and field.default is attrs.NOTHING}
+"""Array that every tree has → type of its numbers."""
 _OPEN = ("value", "impurity", "score")
 """Arrays in which null stands for NaN, and "inf", "-inf" for an infinity."""
 
