@@ -24,10 +24,10 @@ def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[N
     except (ArboretumError, KeyboardInterrupt, MemoryError, *but):
         raise
     except BaseException as error:
-        told = account(error, what)
-        if told is None and isinstance(error, Exception):
+        blamed = account(error, what)
+        if blamed is None and isinstance(error, Exception):
             raise
-        raise ContractError(told or f"unexpected {said(error)}{place(error)}") from error
+        raise ContractError(blamed or f"unexpected {said(error)}{place(error)}") from error
 
 
 def account(error: BaseException, what: str = "") -> str | None:
