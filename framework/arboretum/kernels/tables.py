@@ -16,9 +16,6 @@ from arboretum.kernels.kernel_decorators import KernelNode
 NOTHING = -1
 """In place of a position: no test is admissible."""
 
-NAN_SCORE = -2
-"""In place of a side: the criterion returned NaN."""
-
 NO_SIDE = -1
 """No row lacks a value, so that none needs to be sent anywhere."""
 
