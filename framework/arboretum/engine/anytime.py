@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import attrs
 
-from arboretum.errors import VerificationError
+from arboretum.engine.mismatch import fail
 from arboretum.interfaces.method import Context
 from arboretum.model.solution import Solution
 
@@ -51,10 +51,7 @@ class Curve:
         _, low, best = self._points[-1] if self._points else (0.0, -math.inf, math.inf)
         slack = SLACK * max(1.0, abs(solution.value))
         if low > solution.value + slack or best < solution.lower_bound - slack:
-            msg = (
-                f"verification failed: solver {solver} told a bound of {low:g} and a value of {best:g} on its way, and returned "
-                f"{solution.lower_bound:g} and {solution.value:g}; please report this run"
-            )
-            raise VerificationError(msg)
+            told = f"told a bound of {low:g} and a value of {best:g} on its way"
+            fail(f"solver {solver} {told}, and returned {solution.lower_bound:g} and {solution.value:g}")
         self.proven(solution.lower_bound, solution.value)
         return attrs.evolve(solution, curve=tuple(self._points))

@@ -35,11 +35,8 @@ class Seal:
             now = _sums(value)
             changed = [name for name in sums if now.get(name) != sums[name]]
             if changed:
-                msg = (
-                    f"verification failed: {', '.join(changed[:3])} changed while {who} had them, so its result is not that of the "
-                    "data loaded; a component must copy what it changes"
-                )
-                raise VerificationError(msg)
+                what = f"{', '.join(changed[:3])} changed while {who} had them, so its result is not that of the data loaded"
+                raise VerificationError(f"verification failed: {what}; a component must copy what it changes")
 
 
 def _sums(value: Any) -> dict[str, int]:
@@ -52,8 +49,7 @@ def _arrays(value: Any) -> Iterator[tuple[str, np.ndarray | None]]:
         yield from ((f"column {column.name!r}", column.values) for column in value.columns)
         yield from (("target codes", value.target.codes), ("target values", value.target.values))
         yield from (("row weights", value.weights), ("groups", value.groups))
-    elif isinstance(value, Encoded):
-        names = ("codes", "raw", "label", "y", "weight", "count", "object_of_row")
-        yield from ((f"objects.{name}", getattr(value, name)) for name in names)
     else:
-        yield from (("prices.tests", value.tests), ("prices.raw", value.raw), ("prices.outcomes", value.outcomes))
+        room = "objects" if isinstance(value, Encoded) else "prices"
+        fields = [(field.name, getattr(value, field.name)) for field in attrs.fields(type(value))]
+        yield from ((f"{room}.{name}", array) for name, array in fields if isinstance(array, np.ndarray))
