@@ -15,6 +15,7 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Encoded,
+    Equals,
     Family,
     Feature,
     Limits,
@@ -52,6 +53,14 @@ class CodeFeature(Feature):
 
     def rule(self, index: int) -> OrdinalThreshold:
         return OrdinalThreshold(self.column, tuple(map(str, range(self.n_bins))), index)
+
+
+@attrs.frozen
+class AskedCode(Feature):
+    """Codes asked one by one."""
+
+    def rule(self, index: int) -> Equals:
+        return Equals(self.column, str(index))
 
 
 def two_ands(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -116,6 +125,20 @@ def coded_problem(x: np.ndarray, y: np.ndarray, bins: int, criterion: Any, impur
     columns = tuple(Column(f"x{j}", ColumnKind.ordinal, np.zeros(0), names) for j in range(x.shape[1]))
     features = tuple(CodeFeature(f"x{j}", j, Family.thresholds, bins) for j in range(x.shape[1]))
     return _problem(columns, y, features, x, (), np.zeros((len(y), 0)), criterion, impurity, depth)
+
+
+def mixed_problem(x: np.ndarray, codes: np.ndarray, y: np.ndarray, criterion: Any, impurity: Any, depth: int) -> Problem:
+    """Exact thresholds on the columns of x; in turn with them, codes that are asked one by one."""
+    columns, features, raw_features = [], [], []
+    for j in range(x.shape[1]):
+        bins = int(codes[:, j].max()) + 1
+        columns += [
+            Column(f"x{j}", ColumnKind.continuous, x[:, j]),
+            Column(f"c{j}", ColumnKind.categorical, codes[:, j].astype(np.int32), tuple(map(str, range(bins)))),
+        ]
+        raw_features.append(RawFeature(f"x{j}", 2 * j))
+        features.append(AskedCode(f"c{j}", 2 * j + 1, Family.equals, bins))
+    return _problem(tuple(columns), y, tuple(features), codes, tuple(raw_features), x, criterion, impurity, depth)
 
 
 def _problem(columns, y, features, codes, raw_features, raw, criterion, impurity, depth) -> Problem:

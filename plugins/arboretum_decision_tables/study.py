@@ -77,18 +77,15 @@ class Study:
         from arboretum.kernels.forest import SOUND, check_forest
         from arboretum_decision_tables.kernels_witness import optimal_trees
 
-        start, nodes, layout = self._start, self._nodes, self.layout
+        start, nodes = self._start, self._nodes
         _, same, _, other = self.minima.small
         ids, node, _, best, deep = self.minima.large[:5]
         used = optimal_trees(codes, minima, same, other, ids, node, best, deep, start, nodes)
         if used < 0:
             raise VerificationError(f"verification failed: the minima {minima.tolist()} are not those of the solved table ({used})")
         measures, wrong, verdict = np.empty((5, len(bulk.MEASURES))), np.empty(5), np.empty(5, np.int64)
-        check_forest(
-            codes.reshape(-1), codes.shape[1], 1, layout.column, layout.family, layout.offset, layout.has_missing,
-            layout.price_offset, layout.prices, layout.owner, label, np.ones(len(label)), False, start,
-            *nodes[:, :used], self.n_classes, measures, wrong, verdict,
-        )  # fmt: skip
+        features = self.layout.features(codes, *bulk.NO_RUNS)
+        check_forest(features, label, np.ones(len(label)), False, start, nodes[:, :used], self.n_classes, measures, wrong, verdict)
         reached = measures[range(5), [bulk.MEASURES.index(name) for name in MINIMA]]
         if (verdict != SOUND).any() or wrong.any() or (reached != minima).any():
             raise VerificationError(f"verification failed: trees that should cost {minima.tolist()} cost {reached.tolist()}")

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.function_pointers import batch_at, make_node
+from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, ask_of, bar_of, mass_of, score_block
 
-MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
-NO_SIDE = -1
+MULTIWAY, THRESHOLDS, EQUALS, SORTED = 0, 1, 2, 3
+"""Families of features; a sorted one is a raw column with a test at every cut."""
 
-NOTHING = -1
-"""In place of a position: no test is admissible."""
 NAN_SCORE = -2
 """In place of a position: the criterion returned NaN."""
 
-BLOCK = 128
-"""Tables scored per call of a criterion; 128 of 2 × 3 stay in the first-level cache."""
+
+class Counted(NamedTuple):
+    """Features of a node, counted: weights float64[bins, width], counts int64[bins, count width], extra float64[bins, k].
+
+    family, offset, has_missing, price_offset, free : by feature; the price of test t of feature f is ``prices[price_offset[f] + t]``, or 0
+    where ``free`` (its column has been paid for).
+    """
+
+    weights: np.ndarray
+    counts: np.ndarray
+    extra: np.ndarray
+    family: np.ndarray
+    offset: np.ndarray
+    has_missing: np.ndarray
+    prices: np.ndarray
+    price_offset: np.ndarray
+    free: np.ndarray
 
 
 @jit
-def list_tests(
-    weights, counts, moments, family, offset, has_missing, usable, prices, price_offset, min_leaf, min_weight, used,
-    allow_constant, feature, index, side,
-):
+def list_tests(counted, least, used, allow_constant, feature, index, side):
     """List the tests that may compete, in the order of features and indices; return their number.
 
-    weights : float64[bins, classes].   counts : int64[bins, classes].   family, offset, has_missing, usable : per feature.
-    prices, price_offset : price of test t of feature f is ``prices[price_offset[f] + t]``.
     used : int64[:], tests asked before on the path, as positions in ``prices``; they matter with ``allow_constant`` only.
     feature, index : int32[room].   side : int32[room], where missing rows go (−1: there are none).
     A test competes if at least two outcomes receive rows with a known value (or ``allow_constant``) and every outcome
-    that receives rows receives ``min_leaf`` rows and ``min_weight`` (0: no such rule).  Room: twice the number of tests.
-    """  # fmt: skip
+    that receives rows has what it must have (``least``).  Room: twice the number of tests.
+    """
+    weights, counts, _, family, offset, has_missing, prices, price_offset, _ = counted
+    moments, min_leaf, min_weight = counts.shape[1] != weights.shape[1], least.rows, least.weight
     n = 0
     for f in range(len(family)):
-        if not usable[f]:
-            continue
         start, stop = offset[f], offset[f + 1]
         missing = np.int64(0)
         if has_missing[f]:
@@ -58,8 +68,8 @@ def list_tests(
         heavy = known_mass = lost_mass = 0.0  # weights: left of the cut, of known and of missing values
         if min_weight > 0.0:
             for b in range(start, stop):
-                known_mass += _mass(weights, b, moments)
-            lost_mass = _mass(weights, stop, moments) if missing > 0 else 0.0
+                known_mass += mass_of(weights, b, moments)
+            lost_mass = mass_of(weights, stop, moments) if missing > 0 else 0.0
         left = np.int64(0)
         last = stop - 1 if family[f] == THRESHOLDS else stop
         for b in range(start, last):
@@ -68,7 +78,7 @@ def list_tests(
                 here += counts[b, k]
             left = left + here if family[f] == THRESHOLDS else here
             if min_weight > 0.0:
-                mass = _mass(weights, b, moments)
+                mass = mass_of(weights, b, moments)
                 heavy = heavy + mass if family[f] == THRESHOLDS else mass
             at = price_offset[f] + b - start
             if allow_constant:
@@ -100,16 +110,6 @@ def _contains(values, value):
     return False
 
 
-@jit(inline=True)
-def _mass(weights, b, moments):
-    """Weight of a bin."""
-    mass = weights[b, 0]
-    if not moments:
-        for k in range(1, weights.shape[1]):
-            mass += weights[b, k]
-    return mass
-
-
 @jit
 def _multiway(weights, counts, moments, start, stop, missing, min_leaf, min_weight, allow_constant):
     """The heaviest outcome of a multiway test, which receives the missing rows, or −1 if it must not compete."""
@@ -132,24 +132,22 @@ def _multiway(weights, counts, moments, start, stop, missing, min_leaf, min_weig
         if 0 < here < min_leaf:
             return -1
         if here > 0 and min_weight > 0.0:
-            mass = _mass(weights, b, moments)
+            mass = mass_of(weights, b, moments)
             if b - start == at and missing > 0:
-                mass += _mass(weights, stop, moments)
+                mass += mass_of(weights, stop, moments)
             if mass < min_weight:
                 return -1
     return at
 
 
 @jit
-def fill_tables(
-    weights, counts, extra, family, offset, has_missing, price_offset, prices, free, feature, index, side,
-    out_weights, out_counts, out_extra, out_price,
-):
+def fill_tables(counted, feature, index, side, out_weights, out_counts, out_extra, out_price):
     """Write the contingency tables of the listed tests (``feature``, ``index``, ``side``: one entry per table).
 
     out_weights : float64[tests, outcomes, classes], outcomes ≥ the largest arity; out_counts, out_extra alike.
-    out_price : float64[tests].   free : bool per feature, its column has been paid for.
-    """  # fmt: skip
+    out_price : float64[tests].
+    """
+    weights, counts, extra, family, offset, has_missing, prices, price_offset, free = counted
     n_outcomes, n_classes = out_weights.shape[1], weights.shape[1]
     n_counts, n_extra = counts.shape[1], extra.shape[1]
     by_class = n_counts == n_classes
@@ -262,18 +260,10 @@ def _clear_outcomes(weights, counts, extra, t, first):
 
 
 @jit
-def best_test(
-    weights, counts, extra, family, offset, has_missing, price_offset, prices, free, feature, index, side, arity,
-    batch, scalars, params, impurity, relative, floor,
-):
-    """Score the listed tests through a function pointer; return (position of the best, its score).
-
-    arity : int32[tests].   batch, impurity : addresses.   scalars, params : see ``make_node``.
-    Ties: a test replaces the best so far only if it beats it by more than ``max(relative × |best|, floor)``.
-    """  # fmt: skip
-    node = make_node(scalars, params, impurity)
-    score_block = batch_at(batch)
-    n_classes, n_counts, n_extra = weights.shape[1], counts.shape[1], extra.shape[1]
+def best_test(counted, feature, index, side, arity, scorer):
+    """Score the listed tests through a function pointer; return (position of the best, its score).   arity : int32[tests]."""
+    ask = ask_of(scorer)
+    n_classes, n_counts, n_extra = counted.weights.shape[1], counted.counts.shape[1], counted.extra.shape[1]
     n = len(feature)
     best, best_score = NOTHING, -np.inf
     room = 2 * BLOCK
@@ -295,16 +285,13 @@ def best_test(
         w = block_w[: m * a * n_classes].reshape(m, a, n_classes)
         c = block_c[: m * a * n_counts].reshape(m, a, n_counts)
         e = block_e[: m * a * n_extra].reshape(m, a, n_extra)
-        fill_tables(
-            weights, counts, extra, family, offset, has_missing, price_offset, prices, free,
-            feature[t:stop], index[t:stop], side[t:stop], w, c, e, block_p,
-        )  # fmt: skip
-        score_block(w, c, block_p[:m], e, node, scores[:m])
+        fill_tables(counted, feature[t:stop], index[t:stop], side[t:stop], w, c, e, block_p)
+        score_block(m, w, c, block_p, e, ask, scores)
         for j in range(m):
             s = scores[j]
-            if np.isnan(s):
+            if s != s:
                 return NAN_SCORE, np.float64(t + j)
-            if s > best_score and (best < 0 or s > best_score + max(relative * abs(best_score), floor)):
+            if s > bar_of(best_score, ask.ties):
                 best, best_score = t + j, s
         t = stop
     return best, best_score

@@ -1,16 +1,18 @@
 """Many trees over one set of coded objects: grown, measured and checked without a turn through Python per tree.
 
 The trees lie one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, numbered from 0 within the tree,
-the root first.  Arrays of nodes are those of :mod:`arboretum.kernels.coded_tree`.
+the root first.  Arrays of nodes are those of :class:`arboretum.kernels.subtree.Nodes`.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from arboretum.kernels.coded import MULTIWAY, THRESHOLDS
-from arboretum.kernels.coded_tree import grow_coded, scratch_for
 from arboretum.kernels.jit import jit
+from arboretum.kernels.subtree import Nodes, Scorer, grow_subtree, scratch_for
 
 DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED_COST, MAX_COST = range(8)
 """Columns of the measures of a tree."""
@@ -20,55 +22,62 @@ SOUND, BROKEN_TREE, UNREACHED = 0, 1, 2
 node is reached by no row."""
 
 
-@jit
-def grow_forest(
-    codes, row_stride, column_stride, column, family, offset, has_missing, price_offset, prices, owner,
-    depth, used, paid, label, y, weight, count, unit, n_rows, rules, levels, batch, params, impurity_address,
-    column_address, relative, start, integers, floats, weights, counts, tallies, measures,
-):
-    """Grow one tree per scorer over all the objects and measure it; return the number of judges served.
+class Trees(NamedTuple):
+    """Nodes of all trees: integers int32[6, room] and floats float64[3, room] are the first nine of ``Nodes``, tallies its ``n_rows``."""
 
-    That is all of them, or ``start`` holds FOUND_NAN or NO_ROOM behind the last one.  Groups of arguments are those of
-    :mod:`arboretum.kernels.coded_tree`, written out: calls from Python are fastest with plain arrays.
-    batch, impurity_address, column_address : int64[judges]; all have a column of their own or none has.   params :
-    float64[judges, most].
-    Written: start int64[judges + 1]; integers int32[5, room] (feature, index, side, parent, branch) and floats float64[3,
-    room] (price, score, impurity), weights and counts, tallies (rows; int64[0] without n_rows), with room for all trees; measures
-    float64[judges, 8].
-    """  # fmt: skip
-    features = (
-        codes, row_stride, column_stride, column, family, offset, has_missing, price_offset, prices, owner,
-    )  # fmt: skip
-    objects = (label, y, weight, count, unit, n_rows)
-    rows = np.empty(len(codes) // max(1, row_stride), np.int32)
-    scratch = scratch_for(
-        features, len(rows), integers.shape[1], weights.shape[1], counts.shape[1], unit, len(label) > 0,
-        1 if len(column_address) > 0 and column_address[0] != 0 else 0,
-    )  # fmt: skip
+    integers: np.ndarray
+    floats: np.ndarray
+    weights: np.ndarray
+    counts: np.ndarray
+    tallies: np.ndarray
+
+
+@jit
+def grow_one(features, above, objects, rules, scorer, most_work, nodes, rows):
+    """Grow one subtree; return what :func:`arboretum.kernels.subtree.grow_subtree` does.   rows : int32[m], 0 … m − 1; divided in place."""
+    width, count_width = nodes.weights.shape[1], nodes.counts.shape[1]
+    by_units = objects.unit and len(objects.label) > 0
+    scratch = scratch_for(features, len(rows), width, count_width, by_units, 1 if scorer.column != 0 else 0)
+    return grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes, scratch)
+
+
+@jit
+def grow_forest(features, above, objects, rules, judges, start, trees, measures):
+    """Grow one tree per judge over all the objects and measure it; return the number of judges served.
+
+    That is all of them, or the criterion of the next one broke its contract.
+    judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges], params float64[judges, most].
+    Written: start int64[judges + 1]; trees; measures float64[judges, 8].
+    """
+    width, count_width = trees.weights.shape[1], trees.counts.shape[1]
+    rows, room = np.empty(len(features.codes) // max(1, features.row_stride), np.int32), trees.integers.shape[1]
+    own = 1 if len(judges.column) > 0 and judges.column[0] != 0 else 0
+    scratch = scratch_for(features, len(rows), width, count_width, objects.unit and len(objects.label) > 0, own)
+    segment, stack = np.empty((2 * len(rows), 5), np.int64), np.empty(2 * len(rows), np.int32)
     at = np.int64(0)
     start[0] = 0
-    for k in range(len(batch)):
+    for k in range(len(judges.batch)):
         for i in range(len(rows)):
             rows[i] = i
-        nodes = (
-            integers[0, at:], integers[1, at:], integers[2, at:], integers[3, at:], integers[4, at:], floats[0, at:],
-            floats[1, at:], floats[2, at:], weights[at:], counts[at:], tallies[at:],
+        whole, parts = trees.integers, trees.floats
+        nodes = Nodes(
+            whole[0, at:], whole[1, at:], whole[2, at:], whole[3, at:], whole[4, at:], whole[5, at:], parts[0, at:], parts[1, at:],
+            parts[2, at:], trees.weights[at:], trees.counts[at:], trees.tallies[at:], segment, stack,
         )  # fmt: skip
-        scorer = (batch[k], params[k], impurity_address[k], relative, column_address[k])
-        n = grow_coded(features, rows, depth, (used, paid), objects, rules, levels, scorer, nodes, scratch)
+        scorer = Scorer(judges.batch[k], judges.params[k], judges.impurity[k], judges.column[k], judges.relative)
+        n, _ = grow_subtree(features, rows, room * 1000000, above, objects, rules, scorer, nodes, scratch)
         if n < 0:
-            start[k + 1] = n
             return k
-        measure(n, nodes, len(label) == 0, levels[4], measures[k])
+        measure(n, nodes, len(objects.label) == 0, rules.total, measures[k])
         at += n
         start[k + 1] = at
-    return len(batch)
+    return len(judges.batch)
 
 
 @jit
 def measure(n, nodes, moments, total, out):
     """Complexities of a tree of n nodes from the weights of its nodes; see ``arboretum.measure.complexities``."""
-    feature, parent, price, weights = nodes[0], nodes[3], nodes[5], nodes[8]
+    feature, parent, price, weights = nodes.feature, nodes.parent, nodes.price, nodes.weights
     depth, paid = np.empty(n, np.int64), np.empty(n)
     out[:] = 0.0
     for v in range(n):
@@ -91,15 +100,14 @@ def measure(n, nodes, moments, total, out):
 
 
 @jit
-def check_forest(
-    codes, row_stride, column_stride, column, family, offset, has_missing, price_offset, prices, owner,
-    label, weight, once, start, feature, index, side, parent, branch, n_classes, measures, wrong, verdict,
-):
+def check_forest(features, label, weight, once, start, integers, n_classes, measures, wrong, verdict):
     """Walk every object through every tree and recompute its measures from nothing but tests, edges and price list.
 
     measures : float64[trees, 8], wrong : float64[trees] (weight outside the heaviest class of its leaf) and verdict :
     int64[trees] are written.
-    """  # fmt: skip
+    """
+    family, offset, prices, owner = features.family, features.offset, features.prices, features.owner
+    feature, index, side, parent, branch = integers[0], integers[1], integers[2], integers[3], integers[4]
     most = np.int64(0)
     for k in range(len(start) - 1):
         most = max(most, start[k + 1] - start[k])
@@ -126,9 +134,9 @@ def check_forest(
             while v >= 0 and feature[low + v] >= 0:
                 reached[v] = True
                 f, number = feature[low + v], index[low + v]
-                code = np.int64(codes[i * row_stride + column[f] * column_stride])
-                o = outcome(code, family[f], number, offset[f + 1] - offset[f] - has_missing[f], side[low + v])
-                paid = prices[price_offset[f] + number]
+                code = np.int64(features.codes[i * features.row_stride + features.column[f] * features.column_stride])
+                o = outcome(code, family[f], number, offset[f + 1] - offset[f] - features.has_missing[f], side[low + v])
+                paid = prices[features.price_offset[f] + number]
                 for a in range(asked):
                     if once and owner[path[a]] == owner[f]:
                         paid = 0.0

@@ -1,105 +1,349 @@
-"""Sorted runs: the columns of a subtree, sorted once and divided from node to node.  See ``subtree``."""
+"""Sorted runs: raw columns sorted once per subtree, divided from node to node, and scored cut by cut.
+
+An *entry* of a run is one word, ``rank << 42 | class << 22 | object``, so that a scan gathers nothing from elsewhere and serves values of
+any type: the rank of a value among the distinct ones of its column, the class of the object (0 for numbers), and the object.  An object
+without a value has the rank :data:`MISSING`; such entries come last.  A *cut* at position j of a run has its first j + 1 entries on the left.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from arboretum.kernels.block import ARITY, USED, flush, named, score
 from arboretum.kernels.jit import jit
+from arboretum.kernels.presort import BUCKETS, ordered_keys, spread
 from arboretum.kernels.sorting import sort_run
+from arboretum.kernels.tables import BLOCK, NO_SIDE
+
+OBJECT_BITS = 22
+TO_CLASS, TO_RANK = np.uint64(OBJECT_BITS), np.uint64(42)
+OBJECT = np.uint64((1 << OBJECT_BITS) - 1)
+CLASS = np.uint64((1 << 20) - 1)
+MISSING = np.uint64((1 << 22) - 1)
+
+FEW = 256
+"""Values up to which a comparison sort is faster than counters for every digit."""
+
+PROBED, MOST_CLASSES = 256, 3
+"""Runs from this length on are scored in pieces, where there are at most so many classes (a piece has 2ⁿ − 1 corners)."""
 
 
 @jit
-def sort_columns(values, row_stride, column_stride, rows, keys, owners, spare, listed):
-    """Fill ``keys`` and ``owners``; list the columns that are not constant, and return their number."""
-    m, n = len(rows), 0
-    for f in range(len(keys)):
-        start = np.uintp(f) * np.uintp(column_stride)
-        key, owner = keys[f], owners[f]
-        known, last = 0, m
-        lowest, highest = np.inf, -np.inf
+def rank_columns(values, bits, label, gap, order, distinct, reach, found):
+    """Sort every column: fill ``order`` with its entries and ``distinct`` with its values, ascending.
+
+    values : float32/64[columns, n], NaN = missing.   bits : the same memory as uint32/64.   label : int32[n], or empty.
+    gap : neighbours not further apart are not separated.   order : uint64[columns, n].   distinct : like values.
+    reach : int32[columns, n], by rank the lowest rank that is separated from it; filled where it is not always the next.
+    found : int64[columns, 2], receives the number of distinct values, and whether ``reach`` is filled.
+    """
+    n = values.shape[1]
+    keys, other_keys = np.empty(n, bits.dtype), np.empty(n, bits.dtype)
+    rows, other_rows = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    passes = 3 if bits.itemsize == 4 else 6
+    counts = np.empty((passes, BUCKETS), np.uint32)
+    for f in range(len(values)):
+        ordered_keys(values[f], bits[f], keys, rows, counts)
+        if n <= FEW:
+            sort_run(keys, rows, 0, n)
+        else:
+            for p in range(passes):
+                if spread(keys, rows, other_keys, other_rows, counts[p], p):
+                    keys, other_keys = other_keys, keys
+                    rows, other_rows = other_rows, rows
+        column, entries, own = values[f], order[f], distinct[f]
+        rank, close = np.int64(-1), False
+        for j in range(n):
+            i = rows[j]
+            v = column[i]
+            if rank < 0 or v > own[rank]:
+                if v == v:
+                    rank += 1
+                    own[rank] = v
+                    close |= rank > 0 and not v > own[rank - 1] + gap
+            entry = np.uint64(i) | (np.uint64(rank) if v == v else MISSING) << TO_RANK
+            if len(label) > 0:
+                entry |= np.uint64(label[i]) << TO_CLASS
+            entries[j] = entry
+        found[f, 0], found[f, 1] = rank + 1, close
+        if close:
+            to = np.int64(0)
+            for r in range(rank + 1):
+                while to <= rank and not own[to] > own[r] + gap:
+                    to += 1
+                reach[f, r] = to
+
+
+@jit(inline=True, borrow=True)
+def separated(entry, after, reach, close):
+    """Whether there is room for a threshold between two neighbouring entries."""
+    low, high = entry >> TO_RANK, after >> TO_RANK
+    return high != low and (not close or np.int64(high) >= reach[low])
+
+
+@jit(inline=True, borrow=True)
+def piece_of(m):
+    """Entries per piece of a run of that length."""
+    return np.int64(16 if m < 1024 else 32 if m < 8192 else 64)
+
+
+@jit(borrow=True)
+def probe(r, features, low, high, price, min_leaf, runs, block, ask):
+    """Bound the scores of a run of unit objects piece by piece, without looking into the pieces; return the best cut found between them.
+
+    Class counts left of a cut inside a piece lie in the box between those before the piece and those after it, and the criterion is
+    quasi-convex, so that its highest score over the box is at a corner.  ``runs.before[r]`` receives the counts before each piece,
+    ``runs.bound[r]`` the bound; the first one is NaN where the run has missing entries and is not to be looked at in pieces.
+    """
+    run, before, bound = features.order[r, low:high], runs.before[r], runs.bound[r]
+    reach, close = features.reach[r], features.close[r]
+    m, best = high - low, -np.inf
+    bound[0] = np.nan
+    if run[m - 1] >> TO_RANK == MISSING:
+        return best
+    all_c, tally = runs.all_c, runs.left_c
+    width = len(all_c)
+    piece, corners = piece_of(m), (1 << width) - 1
+    for k in range(width):
+        tally[k] = 0
+    first, used, edge = np.int64(0), np.int64(0), -np.inf
+    n = (m - 1 + piece - 1) // piece
+    for q in range(n):
+        start, stop = q * piece, min((q + 1) * piece, m - 1)
+        for k in range(width):
+            before[q, k] = tally[k]
+        if width == 2:
+            ones = np.uint64(0)
+            for entry in run[start:stop]:
+                ones += entry >> TO_CLASS & np.uint64(1)
+            tally[1] += np.int64(ones)
+            tally[0] += stop - start - np.int64(ones)
+        else:
+            for entry in run[start:stop]:
+                tally[entry >> TO_CLASS & CLASS] += 1
+        for mask in range(1, corners + 1):
+            at = 2 * used * width
+            for k in range(width):
+                c = tally[k] if mask >> k & 1 else np.int64(before[q, k])
+                block.counts[at + k], block.counts[at + width + k] = c, all_c[k] - c
+                block.weights[at + k], block.weights[at + width + k] = c, all_c[k] - c
+            block.price[used] = price
+            used += 1
+        if used + corners <= BLOCK and q + 1 < n:
+            continue
+        score(used, 2, block, ask)
+        t = 0
+        for p in range(first, q + 1):
+            top = edge
+            for _ in range(corners):
+                s = block.scores[t]
+                top = s if not s <= top else top
+                t += 1
+            edge = block.scores[t - 1]
+            bound[p] = np.inf if p == 0 or top != top else top
+            stop = min((p + 1) * piece, m - 1)
+            if edge > best and stop >= min_leaf and m - stop >= min_leaf and separated(run[stop - 1], run[stop], reach, close):
+                best = edge
+        first, used = q + 1, np.int64(0)
+    bound[0] = np.inf
+    return best
+
+
+@jit(borrow=True)
+def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, block, ask):
+    """Put the tables of all cuts of a run into the block; with missing entries, each cut with them left, then right.
+
+    whole : the node's table.   floor : where the run was probed, pieces that cannot exceed it are left out; NaN: not probed.
+    Returns whether the run has two values.
+    """
+    r = features.column[f]
+    run, reach, close = features.order[r, low:high], features.reach[r], features.close[r]
+    known, total = high - low, np.int64(0)
+    if run[0] >> TO_RANK == run[known - 1] >> TO_RANK:
+        return False
+    all_w, all_c = whole
+    left_w, left_c, lost_w, lost_c = runs.left_w, runs.left_c, runs.lost_w, runs.lost_c
+    moments, unit = len(objects.y) > 0, objects.unit
+    min_leaf, min_weight = rules.min_leaf, rules.min_weight
+    for k in range(len(all_w)):
+        left_w[k], lost_w[k] = 0.0, 0.0
+    for k in range(len(all_c)):
+        left_c[k], lost_c[k] = 0, 0
+        total += all_c[k]
+    while run[known - 1] >> TO_RANK == MISSING:
+        known -= 1
+        add(run[known], objects, moments, lost_w, lost_c)
+    if run[0] >> TO_RANK == run[known - 1] >> TO_RANK:
+        return False
+    missing = np.int64(0)
+    for k in range(len(lost_c)):
+        missing += lost_c[k]
+    inner = rules.corners and min_weight == 0.0 and not moments and not close
+    plain = unit and not moments and missing == 0 and len(all_c) == 2
+    pieces, piece = np.int64(1), known - 1
+    if floor == floor and runs.bound[r, 0] > 0.0:
+        piece = piece_of(known)
+        pieces = (known - 1 + piece - 1) // piece
+    if block.state[ARITY] != 2:
+        flush(block, ask)
+        block.state[ARITY] = 2
+    left = np.int64(0)
+    for q in range(pieces):
+        start, stop = q * piece, min((q + 1) * piece, known - 1)
+        if pieces > 1:
+            top = runs.bound[r, q]
+            if top < floor or top <= block.best[0]:
+                continue
+            left = np.int64(0)
+            for k in range(len(all_c)):
+                left_c[k] = runs.before[r, q, k]
+                left += left_c[k]
+        if plain:
+            scan_units(f, run, (start, stop, known), (left_c, all_c), inner, min_leaf, reach, close, price, block, ask)
+            continue
+        for j in range(start, stop):
+            entry, after = run[j], run[j + 1]
+            left += add(entry, objects, moments, left_w, left_c)
+            if not separated(entry, after, reach, close):
+                continue
+            if inner and entry >> TO_CLASS & CLASS == after >> TO_CLASS & CLASS and alone(run, j, known):
+                here = 1 if unit else objects.count[entry & OBJECT]
+                then = 1 if unit else objects.count[after & OBJECT]
+                if left - here >= min_leaf and total - missing - left - then >= min_leaf:
+                    continue
+            for s in range(2 if missing > 0 else 1):
+                a = left + missing if s == 0 else left
+                if a < min_leaf or total - a < min_leaf:
+                    continue
+                if min_weight > 0.0:
+                    mass, rest = np.float64(a), np.float64(total - a)
+                    if not unit or moments:
+                        mass, rest = 0.0, 0.0
+                        for k in range(1 if moments else len(all_w)):
+                            mass += left_w[k] + (lost_w[k] if s == 0 else 0.0)
+                            rest += all_w[k]
+                        rest -= mass
+                    if mass < min_weight or rest < min_weight:
+                        continue
+                if block.state[USED] == BLOCK:
+                    flush(block, ask)
+                put(s == 0, all_w, all_c, left_w, left_c, lost_w, lost_c, unit and not moments, moments, block)
+                named(f, j, s if missing > 0 else NO_SIDE, price, block)
+    return True
+
+
+@jit(inline=True, borrow=True)
+def add(entry, objects, moments, w, c):
+    """Add the object of an entry to a row of a table; return its number of rows."""
+    i = entry & OBJECT
+    if moments:
+        weight, y = objects.weight[i], objects.y[i]
+        w[0] += weight
+        w[1] += weight * y
+        w[2] += weight * y * y
+        c[0] += objects.count[i]
+        return objects.count[i]
+    k = entry >> TO_CLASS & CLASS
+    if objects.unit:
+        c[k] += 1
+        return np.int64(1)
+    w[k] += objects.weight[i]
+    c[k] += objects.count[i]
+    return objects.count[i]
+
+
+@jit(inline=True, borrow=True)
+def alone(run, j, known):
+    """Whether the entries j and j + 1 have values that no other entry has; between such of one class no cut is best: a criterion that is
+    convex along rows of one class scores one of its neighbours no less."""
+    return (
+        j + 2 < known and (j == 0 or run[j - 1] >> TO_RANK != run[j] >> TO_RANK) and run[j + 2] >> TO_RANK != run[j + 1] >> TO_RANK
+    )
+
+
+@jit(inline=True, borrow=True)
+def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, ask):
+    """The commonest case of a scan with all sums in registers: two classes, every object of weight 1 with a value."""
+    (start, stop, known), (left_c, all_c) = span, sums
+    zeros, ones = left_c[0], left_c[1]
+    total = all_c[0] + all_c[1]
+    nobody = np.uint64(0) - np.uint64(1)  # no entry has this rank
+    before = run[np.uintp(start - 1)] >> TO_RANK if start > 0 else nobody
+    after = run[np.uintp(start)]
+    for at in range(np.uintp(start) + np.uintp(1), np.uintp(stop) + np.uintp(1)):  # unsigned: no test for negative positions
+        entry, after = after, run[at]
+        own, rank, then = entry >> TO_CLASS & np.uint64(1), entry >> TO_RANK, after >> TO_RANK
+        ones += np.int64(own)
+        zeros += 1 - np.int64(own)
+        alone, before = before != rank, rank
+        if not (then != rank and (not close or np.int64(then) >= reach[rank])):
+            continue
+        left = np.int64(at)
+        if inner and alone and own == after >> TO_CLASS & np.uint64(1) and left + 1 < known and left > min_leaf and total - left > min_leaf:
+            if run[at + np.uintp(1)] >> TO_RANK != then:
+                continue
+        if left < min_leaf or total - left < min_leaf:
+            continue
+        if block.state[USED] == BLOCK:
+            flush(block, ask)
+        t = np.uintp(block.state[USED])
+        c, w, a, b, t = block.counts, block.weights, all_c[0] - zeros, all_c[1] - ones, np.uintp(4) * t
+        c[t], c[t + np.uintp(1)], c[t + np.uintp(2)], c[t + np.uintp(3)] = zeros, ones, a, b
+        w[t], w[t + np.uintp(1)], w[t + np.uintp(2)], w[t + np.uintp(3)] = zeros, ones, a, b
+        named(f, left - 1, NO_SIDE, price, block)
+
+
+@jit(inline=True, borrow=True)
+def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moments, block):
+    """Write the table of a cut.   counted : weights are counts."""
+    t, width, count_width = block.state[USED], len(all_w), len(all_c)
+    w, c = 2 * t * width, 2 * t * count_width
+    for k in range(count_width):
+        here = left_c[k] + (lost_c[k] if lost_left else 0)
+        block.counts[c + k], block.counts[c + count_width + k] = here, all_c[k] - here
+    for k in range(width):
+        if counted:
+            block.weights[w + k], block.weights[w + width + k] = block.counts[c + k], block.counts[c + width + k]
+            continue
+        here = left_w[k] + (lost_w[k] if lost_left else 0.0)
+        # where no row of a class is left its weight is 0 and not 1e-17
+        gone = not moments and block.counts[c + width + k] == 0
+        block.weights[w + k], block.weights[w + width + k] = here, 0.0 if gone else all_w[k] - here
+
+
+@jit(borrow=True)
+def divide_run(run, goes, start, wanted, spare):
+    """Divide a run stably by outcome.   start : of the outcomes.   wanted : of two outcomes, 1 only the left part is needed, 2 only the
+    right, 3 both."""
+    m = len(run)
+    if len(start) > 3:
         for j in range(m):
-            v = values[start + np.uintp(rows[j]) * np.uintp(row_stride)]
-            if v == v:
-                key[known], owner[known] = v, j
-                known += 1
-                lowest, highest = min(lowest, v), max(highest, v)
-            else:
-                last -= 1
-                owner[last] = j
-        for j in range(known, m):
-            key[j] = np.nan
-        if not lowest < highest:
-            continue
-        listed[n] = f
-        n += 1
-        between = False
-        for j in range(known):
-            between |= (key[j] != lowest) & (key[j] != highest)
-        if between:
-            sort_run(key, owner, 0, known)
-            continue
-        left, right = 0, 0
-        for j in range(known):  # two values: no need to sort
-            if key[j] == lowest:
-                owner[left] = owner[j]
-                left += 1
-            else:
-                spare[right] = owner[j]
-                right += 1
-        for j in range(known):
-            key[j] = lowest if j < left else highest
-            if j >= left:
-                owner[j] = spare[j - left]
-    return n
-
-
-@jit(inline=True)
-def varies(key):
-    """Whether a sorted run has two different values."""
-    last = len(key) - 1
-    while last > 0 and key[last] != key[last]:
-        last -= 1
-    return key[0] < key[last]
-
-
-@jit
-def divide(members, goes, spare):
-    """Divide positions stably by outcome, in place; return how many go left."""
-    left, right = 0, 0
-    for j in range(len(members)):
-        i = members[j]
-        g = np.int64(goes[i])
-        spare[right] = i
-        members[left] = i
-        right += g
-        left += 1 - g
-    for j in range(right):
-        members[left + j] = spare[j]
-    return left
-
-
-@jit
-def divide_run(key, owner, goes, wanted, spare_key, spare):
-    """Divide a sorted run stably by outcome.   wanted : 1 only the left part is needed, 2 only the right, 3 both."""
-    m = len(owner)
+            o = goes[run[j] & OBJECT]
+            spare[start[o]] = run[j]
+            start[o] += 1
+        for o in range(len(start) - 1, 0, -1):
+            start[o] = start[o - 1]
+        start[0] = 0
+        for j in range(m):
+            run[j] = spare[j]
+        return
     if wanted == 2:
         at = m - 1
         for j in range(m - 1, -1, -1):
-            i = owner[j]
-            key[at], owner[at] = key[j], i
-            at -= np.int64(goes[i])
+            entry = run[j]
+            run[at] = entry
+            at -= np.int64(goes[entry & OBJECT])
             if at < 0:
                 break
         return
-    left, right = 0, 0
+    left, right = np.uintp(0), np.uintp(0)
     for j in range(m):
-        i, k = owner[j], key[j]
-        g = np.int64(goes[i])
-        if wanted == 3:
-            spare[right], spare_key[right] = i, k
-            right += g
-        owner[left], key[left] = i, k
-        left += 1 - g
+        entry = run[j]
+        g = np.uintp(goes[entry & OBJECT])
+        spare[right] = entry
+        run[left] = entry
+        right += g
+        left += np.uintp(1) - g
     if wanted == 3:
         for j in range(right):
-            owner[left + j], key[left + j] = spare[j], spare_key[j]
+            run[left + np.uintp(j)] = spare[j]

@@ -1,8 +1,9 @@
-"""The whole subtree of a node in one call, for raw columns and a criterion in kernel form.
+"""The whole subtree of a node in one call: for coded features, raw columns and both, and a criterion in kernel form.
 
-Every column of the node is sorted once; below, the sorted runs are divided, and a column that is constant at a node is not
-looked at again further down.  Positions: the objects of the node are 0 … m − 1 in the order they are given; ``keys`` and
-``owners`` hold, column by column, their values and those positions, sorted, missing values last.
+It finds what the loop finds: the same tests compete in the same order, by the same rules of ties, prices and missing values.  Coded
+features, and raw columns of few values, are counted anew at every node (:mod:`arboretum.kernels.bins`); other raw columns are sorted once,
+and their runs divided from node to node (:mod:`arboretum.kernels.runs`).  A feature that is constant at a node is not looked at
+again further down.  Nothing is allocated per node.
 """
 
 from __future__ import annotations
@@ -11,369 +12,405 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.coded import BLOCK
+from arboretum.kernels.bins import Bins, count_bins, count_column, scan_binary, scan_multiway
+from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, Block, block_for, flush
+from arboretum.kernels.coded import EQUALS, MULTIWAY, SORTED
+from arboretum.kernels.function_pointers import impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
-from arboretum.kernels.function_pointers import batch_at, impurity_at, make_node
-from arboretum.kernels.runs import divide, divide_run, sort_columns, varies
+from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run
+from arboretum.kernels.tables import NO_SIDE, Ask, Ties, add_moments, mass_of, slack
 
 FOUND_NAN = -1
-"""The criterion returned NaN somewhere."""
+"""The criterion returned NaN or +inf somewhere, or its own column a value that is not finite."""
 
 NODE_WORK = 50
-"""What a node costs per column besides its values, in values."""
+"""What a node costs per feature besides its objects, in objects."""
 
-USED, FEATURE, AT, SIDE, BROKEN = range(5)
-"""What is known while a node's tests are scored: tables in the block, the best test, whether a score was NaN."""
+LEVELS = 64
+"""Lists of features that are not constant which a path may need, each shorter than the one above; without room for another, a node goes
+by the list of its parent."""
 
 
-class Values(NamedTuple):
-    """What is sorted.   memory : flat float[n, columns].   rows : int32[m], the objects of the node."""
+class Features(NamedTuple):
+    """What may be asked, in the order in which ties are broken.
 
-    memory: np.ndarray
+    codes : uint16[·], flat, with strides in elements.   column : int64[F], a feature's place in ``codes``, or in ``order``.   family :
+    int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   price_offset : int64[F], where the prices of a feature's tests
+    begin in prices float64[·]; a sorted column has one.   owner : int64[F], number of the raw column.   order : uint64[columns, n],
+    reach : int32[columns, n], close : bool[columns], of the sorted columns (:func:`arboretum.kernels.runs.rank_columns`).
+    """
+
+    codes: np.ndarray
     row_stride: int
     column_stride: int
-    rows: np.ndarray
+    column: np.ndarray
+    family: np.ndarray
+    offset: np.ndarray
+    has_missing: np.ndarray
+    price_offset: np.ndarray
+    prices: np.ndarray
+    owner: np.ndarray
+    order: np.ndarray
+    reach: np.ndarray
+    close: np.ndarray
 
 
-class Objects(NamedTuple):
-    """What is added up, by object; label or y is empty.   unit : all weigh 1 and count once."""
+class Members(NamedTuple):
+    """What is added up, by object; label or y is empty.   unit : all weigh 1 and count once.   n_rows : int64[n], rows that each object
+    stands for, where ``count`` is something else; else empty."""
 
     label: np.ndarray
     y: np.ndarray
     weight: np.ndarray
     count: np.ndarray
     unit: bool
-
-
-class Charges(NamedTuple):
-    """price : float64[columns].   owner : int64[columns], number of the raw column.   once : asked ones are free further down."""
-
-    price: np.ndarray
-    owner: np.ndarray
-    once: bool
+    n_rows: np.ndarray
 
 
 class Rules(NamedTuple):
     """Which nodes and branches are allowed.
 
-    max_depth : −1 without one.   min_weight : of a branch, 0 without such a rule.   min_split : rows a node needs to be divided.
-    bounded : a score must be above ``least``.   gap : neighbours not further apart are not separated.
-    corners : scores are convex along rows of one class, so that a cut between two of them scores no more than one of its
-    neighbours and need not be looked at.
+    max_depth : −1 without one.   min_leaf, min_weight : rows and weight of a branch.   min_split, min_objects : rows and objects that a node
+    needs to be divided.   light, mixed : weight, and impurity, at or below which a node is a leaf.   bounded : a score must be above
+    ``least``.   allow_constant : tests with one outcome compete.   once : asked columns are free further down.   total : weight of
+    the root.   corners : the criterion is quasi-convex in the class weights of an outcome.
     """
 
     max_depth: int
     min_leaf: int
     min_weight: float
     min_split: int
+    min_objects: int
+    light: float
+    mixed: float
     bounded: bool
     least: float
-    gap: float
+    allow_constant: bool
+    once: bool
+    total: float
     corners: bool
 
 
-class Criterion(NamedTuple):
-    """batch, impurity : addresses.   params : float64[k].   relative : tolerance of ties.   width, total_mass : of the root's table."""
+class Above(NamedTuple):
+    """The path to the given node.   used : int64[·], tests asked, as positions in ``prices`` (they matter with allow_constant only).
+    paid : bool[F], whether a feature's column was asked."""
+
+    depth: int
+    used: np.ndarray
+    paid: np.ndarray
+
+
+class Scorer(NamedTuple):
+    """batch, impurity, column : addresses, 0 without a column of the criterion's own.   relative : tolerance of ties."""
 
     batch: int
     params: np.ndarray
     impurity: int
+    column: int
     relative: float
-    width: int
-    total_mass: float
 
 
 class Nodes(NamedTuple):
-    """Written, one entry per node, the given node first.
+    """Written, one entry per node, the given node first; children have consecutive numbers.
 
-    feature : int32, −1 at a leaf.   child : int32[., 2].   side : int32.   edges : float[., 2], the values on both sides of the
-    threshold.   score, paid, impurity : float64.   weights : float64[., width].   counts : int64[., count width].
-    segment : int64[., 5], where the node's objects lie in ``members``, its depth, and its columns worth looking at.
-    stack : int32[.], the nodes that are open.
+    feature : −1 at a leaf.   index : of the test; for a raw column the rank below the cut, and in ``beyond`` the rank (or code) above it.
+    branch : outcome of the parent's test.   rows : int64[·], empty without ``n_rows``.   segment : int64[·, 5], where the node's objects
+    lie in ``rows``, its depth, and its features worth looking at.   stack : int32[·], the nodes that are open.
     """
 
     feature: np.ndarray
-    child: np.ndarray
+    index: np.ndarray
     side: np.ndarray
-    edges: np.ndarray
+    parent: np.ndarray
+    branch: np.ndarray
+    beyond: np.ndarray
+    price: np.ndarray
     score: np.ndarray
-    paid: np.ndarray
+    impurity: np.ndarray
     weights: np.ndarray
     counts: np.ndarray
-    impurity: np.ndarray
+    n_rows: np.ndarray
     segment: np.ndarray
     stack: np.ndarray
 
 
-class Ask(NamedTuple):
-    """How the tests of one node are scored.   floor : absolute tolerance of ties."""
+class Runs(NamedTuple):
+    """Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts, bounds of pieces and counts before them."""
 
-    node: KernelNode
-    batch: int
-    relative: float
-    floor: float
+    left_w: np.ndarray
+    left_c: np.ndarray
+    lost_w: np.ndarray
+    lost_c: np.ndarray
+    all_c: np.ndarray
+    bound: np.ndarray
+    before: np.ndarray
+    spare: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Memory for :func:`grow_subtree`.   lists : features worth looking at: a node's lie in lists[first : stop]."""
+
+    bins: Bins
+    block: Block
+    runs: Runs
+    lists: np.ndarray
+    free: np.ndarray
+    spare: np.ndarray
+    goes: np.ndarray
+    start: np.ndarray
 
 
 @jit
-def grow_subtree(table, objects, charges, rules, criterion, members, depth, most_work, nodes):
+def scratch_for(features, n_rows, width, count_width, by_units, own):
+    """Memory for subtrees over at most ``n_rows`` objects.   by_units : weights are counts.   own : columns of the criterion's own, 0 or 1."""
+    n_features, n_columns = len(features.family), len(features.order)
+    bins = features.offset[n_features]
+    arity = np.int64(2)
+    for f in range(n_features):
+        if features.family[f] == MULTIWAY:
+            arity = max(arity, features.offset[f + 1] - features.offset[f])
+    counted = Bins(
+        np.empty((0 if by_units else bins, width)), np.empty((bins, count_width), np.int64), np.empty(bins * own),
+        np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64),
+        np.empty(n_rows * own, np.int32), np.empty(n_rows * own),
+    )  # fmt: skip
+    pieces = n_rows // 16 + 1
+    runs = Runs(
+        np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64), np.empty(count_width, np.int64),
+        np.empty((n_columns, pieces)), np.empty((n_columns, pieces, count_width), np.int32), np.empty(n_rows * (n_columns > 0), np.uint64),
+    )  # fmt: skip
+    lists = np.empty(min(n_features * (n_features + 3) // 2, LEVELS * n_features) + 1, np.int32)
+    return Scratch(
+        counted, block_for(arity, width, count_width, own), runs, lists, np.zeros(n_features, np.bool_), np.empty(n_rows, np.int32),
+        np.empty(n_rows, np.uint16), np.empty(arity + 1, np.int64),
+    )  # fmt: skip
+
+
+@jit(borrow=True)
+def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes, scratch):
     """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, and how many are left open.
 
-    members : int32[m], 0 … m − 1; divided in place.   depth : of the given node.
-    most_work : values looked at, roughly, after which the open nodes are left (at least one node is divided); they stand
-    in ``nodes.stack``.
+    rows : int32[m], the objects of the given node; divided in place.   most_work : values looked at, roughly, after which the open nodes are
+    left, as they are where there is no room for more (at least one node is divided); they stand in ``nodes.stack``.
     """
-    price, n_counts, n_classes = charges.price, nodes.counts.shape[1], nodes.weights.shape[1]
-    feature, weights, counts, impurities, segment, stack = (
-        nodes.feature, nodes.weights, nodes.counts, nodes.impurity, nodes.segment, nodes.stack,
-    )  # fmt: skip
-    impurity = criterion.impurity
-    m, n_columns = len(members), len(price)
-    keys, owners = np.empty((n_columns, m), table.memory.dtype), np.empty((n_columns, m), np.int32)
-    goes, spare_key, spare = np.empty(m, np.uint8), np.empty(m, table.memory.dtype), np.empty(m, np.int32)
-    lists = np.empty(2 * n_columns + 1, np.int32)  # columns worth looking at: a node's lie in lists[first : stop]
-    some = sort_columns(table.memory, table.row_stride, table.column_stride, table.rows, keys, owners, spare, lists)
-    block = (
-        np.empty((BLOCK, 2, n_classes)), np.empty((BLOCK, 2, n_counts), np.int64), np.empty((BLOCK, 2, 0)),
-        np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32),
-    )  # fmt: skip
-    room = len(feature)
-    parent = np.empty(room, np.int32)
-    state, best = np.zeros(5, np.int64), np.empty(1)
-    sums = (np.empty(n_classes), np.empty(n_counts, np.int64), np.empty(n_classes), np.empty(n_counts, np.int64))
-    here_price, scalars = price.copy(), np.zeros(6)
-    scalars[5] = criterion.width
-    segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = 0, m, depth, 0, some
-    parent[0] = -1
-    measure(0, 0, m, members, objects, weights, counts, impurity, impurities)
-    feature[0] = -1
-    n, waiting, work = 1, 1, np.int64(0)
-    stack[0] = 0
+    family, segment, lists, block = features.family, nodes.segment, scratch.lists, scratch.block
+    state, bins, runs, free = block.state, scratch.bins, scratch.runs, scratch.free
+    by_class, n_runs = len(objects.label) > 0, len(features.order)
+    width = nodes.weights.shape[1]
+    impurity_of = impurity_at(scorer.impurity)
+    nodes.parent[0], nodes.branch[0] = -1, 0
+    for f in range(len(family)):
+        lists[f] = f
+    segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = 0, len(rows), above.depth, 0, len(family)
+    n, work = np.int64(1), np.int64(0)
+    waiting = describe(n - 1, n, rows, n - 1, objects, rules, scorer.impurity, nodes)
     while waiting > 0 and (n == 1 or work < most_work):
         waiting -= 1
-        v = stack[waiting]
+        v = np.int64(nodes.stack[waiting])
         low, high, first, stop = segment[v, 0], segment[v, 1], segment[v, 3], segment[v, 4]
         work += (high - low + NODE_WORK) * (stop - first)
-        if len(lists) < stop + n_columns:
-            more = np.empty(2 * len(lists) + n_columns, np.int32)
-            for at in range(stop):
-                more[at] = lists[at]
-            lists = more
-        if charges.once:
-            here_price[:] = price
-            up = parent[v]
-            while up >= 0:
-                asked = charges.owner[feature[up]]
-                for f in range(n_columns):
-                    if charges.owner[f] == asked:
-                        here_price[f] = 0.0
-                up = parent[up]
-        mass = mass_of(weights[v], n_counts < n_classes)
-        scalars[0], scalars[1], scalars[2], scalars[3] = mass, criterion.total_mass, impurities[v], segment[v, 2]
-        floor = criterion.relative * abs(impurities[v]) if np.isfinite(impurities[v]) else 0.0
-        ask = Ask(make_node(scalars, criterion.params, impurity), criterion.batch, criterion.relative, floor)
+        count_bins(features, lists[first:stop], rows[low:high], objects, bins)
+        if rules.once:
+            mark_paid(v, features.owner, nodes, above.paid, free)
+        mass = mass_of(nodes.weights, v, not by_class)
+        node = KernelNode(mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of)
+        if scorer.column != 0 and not count_column(features, rows[low:high], objects, scorer.column, node, bins):
+            return np.int64(FOUND_NAN), np.int64(0)
+        floor = scorer.relative * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
+        ask = Ask(node, scorer.batch, Ties(scorer.relative, floor))
         state[:] = 0
-        state[FEATURE] = -1
-        best[0] = -np.inf
-        kept = 0
+        state[FEATURE], block.best[0] = -1, -np.inf
+        bar = np.nan
+        if n_runs > 0 and rules.corners and high - low >= PROBED and objects.unit and by_class and width <= MOST_CLASSES and rules.min_weight == 0.0:
+            bar = -np.inf
+            for k in range(width):
+                runs.all_c[k] = nodes.counts[v, k]
+            for at in range(first, stop):
+                f = lists[at]
+                if family[f] == SORTED:
+                    price = 0.0 if free[f] else features.prices[features.price_offset[f]]
+                    bar = max(bar, probe(features.column[f], features, low, high, price, rules.min_leaf, runs, block, ask))
+            bar -= 8.0 * slack(bar, ask.ties) if bar > -np.inf else 0.0
+        kept, room = np.int64(0), 2 * stop - first <= len(lists)
         for at in range(first, stop):
             f = lists[at]
-            key = keys[f, low:high]
-            if varies(key):
+            if family[f] == MULTIWAY:
+                alive = scan_multiway(v, f, features, bins, rules, above.used, free, nodes, block, ask)
+            elif family[f] == SORTED:
+                price = 0.0 if free[f] else features.prices[features.price_offset[f]]
+                whole = (nodes.weights[v], nodes.counts[v])
+                alive = scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
+            else:
+                alive = scan_binary(v, f, features, bins, rules, above.used, free, nodes, block, ask)
+            if alive and room:
                 lists[stop + kept] = f
                 kept += 1
-                whole = (weights[v], counts[v])
-                scan(f, key, owners[f, low:high], objects, whole, sums, rules, here_price[f], block, ask, state, best)
-        flush(block, ask, state, best)
-        if state[BROKEN] > 0:
-            return FOUND_NAN, 0
-        if state[FEATURE] < 0 or (rules.bounded and not best[0] > rules.least):
+        flush(block, ask)
+        if state[BROKEN] or block.best[0] == np.inf:
+            return np.int64(FOUND_NAN), np.int64(0)
+        if state[FEATURE] < 0 or (rules.bounded and not block.best[0] > rules.least + floor):
             continue
-        if kept < stop - first:
+        f = state[FEATURE]
+        outcomes = features.offset[f + 1] - features.offset[f] - features.has_missing[f] if family[f] == MULTIWAY else 2
+        start = scratch.start[: outcomes + 1]
+        beyond = divide(features, f, state[INDEX], state[SIDE], rows, low, high, start, scratch)
+        born = n
+        for o in range(outcomes):
+            n += start[o] < start[o + 1]
+        if n > len(nodes.feature):
+            n = born
+            nodes.stack[waiting] = v
+            waiting += 1
+            break
+        nodes.feature[v], nodes.side[v], nodes.score[v], nodes.beyond[v] = f, state[SIDE], block.best[0], beyond
+        nodes.index[v], test = state[INDEX], state[INDEX]
+        if family[f] == SORTED:
+            nodes.index[v], test = features.order[features.column[f], low + state[INDEX]] >> TO_RANK, 0
+        nodes.price[v] = 0.0 if free[f] else features.prices[features.price_offset[f] + test]
+        if room and kept < stop - first:
             first, stop = stop, stop + kept
-        f, cut = state[FEATURE], low + state[AT]
-        feature[v], nodes.side[v], nodes.score[v], nodes.paid[v] = f, state[SIDE], best[0], here_price[f]
-        nodes.edges[v, 0], nodes.edges[v, 1] = keys[f, cut], keys[f, cut + 1]
-        for j in range(low, high):
-            k = keys[f, j]
-            goes[owners[f, j]] = (j > cut) if k == k else state[SIDE]
-        middle = low + divide(members[low:high], goes, spare)
+        c = born
+        for o in range(outcomes):
+            if start[o] < start[o + 1]:
+                nodes.parent[c], nodes.branch[c] = v, o
+                segment[c, 0], segment[c, 1], segment[c, 2], segment[c, 3], segment[c, 4] = (
+                    low + start[o], low + start[o + 1], segment[v, 2] + 1, first, stop,
+                )  # fmt: skip
+                c += 1
+        before = waiting
+        waiting = describe(born, n, rows, waiting, objects, rules, scorer.impurity, nodes)
         wanted = 0
-        for outcome in range(2):
-            c = n + outcome
-            a, b = (low, middle) if outcome == 0 else (middle, high)
-            segment[c, 0], segment[c, 1], segment[c, 2], segment[c, 3], segment[c, 4] = a, b, segment[v, 2] + 1, first, stop
-            parent[c], nodes.child[v, outcome], feature[c] = v, c, -1
-            rows_here = measure(c, a, b, members, objects, weights, counts, impurity, impurities)
-            small = rows_here < 2 * rules.min_leaf or rows_here < rules.min_split or segment[c, 2] == rules.max_depth
-            light = rules.min_weight > 0.0 and mass_of(weights[c], n_counts < n_classes) < 2.0 * rules.min_weight
-            if not (small or light or is_pure(counts[c], objects.y, members[a:b])):
-                wanted += 1 + outcome
-        if wanted > 0:
+        for at in range(before, waiting):
+            wanted |= 1 << nodes.branch[nodes.stack[at]] if outcomes == 2 else 4
+        if n_runs > 0 and wanted > 0:
             for at in range(first, stop):
-                g = lists[at]
-                divide_run(keys[g, low:high], owners[g, low:high], goes, wanted, spare_key, spare)
-        if wanted >= 2:
-            stack[waiting] = n + 1
-            waiting += 1
-        if wanted % 2 == 1:
-            stack[waiting] = n
-            waiting += 1
-        n += 2
+                if family[lists[at]] == SORTED:
+                    divide_run(features.order[features.column[lists[at]], low:high], scratch.goes, start, wanted, runs.spare)
     return n, waiting
 
 
-@jit(inline=True)
-def mass_of(weights, moments):
-    """Weight of a table's row."""
-    mass = weights[0]
-    if not moments:
-        for k in range(1, len(weights)):
-            mass += weights[k]
-    return mass
+@jit(borrow=True)
+def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes):
+    """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the
+    stack, and return its height."""
+    label, y, weight, count, unit, rows_each = objects
+    weights, counts = nodes.weights, nodes.counts
+    by_class = len(label) > 0
+    width, count_width = weights.shape[1], counts.shape[1]
+    impurity_of = impurity_at(impurity_address)
+    for v in range(first, stop):
+        low, high, depth = nodes.segment[v, 0], nodes.segment[v, 1], nodes.segment[v, 2]
+        nodes.feature[v], nodes.index[v], nodes.side[v], nodes.price[v], nodes.score[v] = -1, 0, NO_SIDE, 0.0, np.nan
+        for k in range(width):
+            weights[v, k] = 0.0
+        for k in range(count_width):
+            counts[v, k] = 0
+        for j in range(low, high):
+            i = np.uintp(rows[j])
+            if not by_class:
+                add_moments(weights, v, weight[i], y[i])
+                counts[v, 0] += count[i]
+            elif unit:
+                counts[v, np.uintp(label[i])] += 1
+            else:
+                weights[v, np.uintp(label[i])] += weight[i]
+                counts[v, np.uintp(label[i])] += count[i]
+        n_rows, classes = np.int64(0), 0
+        for k in range(count_width):
+            n_rows += counts[v, k]
+            classes += counts[v, k] > 0
+            if unit and by_class:
+                weights[v, k] = counts[v, k]
+        if len(rows_each) > 0:
+            n_rows = 0
+            for j in range(low, high):
+                n_rows += rows_each[rows[j]]
+            nodes.n_rows[v] = n_rows
+        mass = mass_of(weights, v, not by_class)
+        nodes.impurity[v] = impurity_of(weights[v])
+        pure = classes <= 1
+        if not by_class:
+            for j in range(low + 1, high):
+                if y[rows[j]] != y[rows[low]]:
+                    pure = False
+                    break
+        if not (
+            pure or depth == rules.max_depth or n_rows < 2 * rules.min_leaf or n_rows < rules.min_split
+            or mass < 2.0 * rules.min_weight or mass <= rules.light or nodes.impurity[v] <= rules.mixed
+            or high - low < rules.min_objects
+        ):  # fmt: skip
+            nodes.stack[waiting] = v
+            waiting += 1
+    return waiting
 
 
-@jit
-def is_pure(counts, y, members):
-    """One class, or one value of the target."""
-    if len(y) == 0:
-        classes = 0
-        for c in counts:
-            classes += c > 0
-        return classes <= 1
-    for i in members:
-        if y[i] != y[members[0]]:
-            return False
-    return True
+@jit(borrow=True)
+def mark_paid(v, owner, nodes, paid, free):
+    """Say of each feature whether its column was asked on the path to node v."""
+    for f in range(len(free)):
+        free[f] = paid[f]
+    up = nodes.parent[v]
+    while up >= 0:
+        column = owner[nodes.feature[up]]
+        for f in range(len(owner)):
+            free[f] |= owner[f] == column
+        up = nodes.parent[up]
 
 
-@jit
-def measure(v, low, high, members, objects, weights, counts, impurity, impurities):
-    """Add up a node's objects; return its number of rows."""
-    label, y, weight, count, unit = objects
-    w, c = weights[v], counts[v]
-    w[:] = 0.0
-    c[:] = 0
+@jit(inline=True, borrow=True)
+def divide(features, f, index, side, rows, low, high, start, scratch):
+    """Sort a node's rows stably by the outcome of a test, in place; ``start[o]`` receives the first place of outcome o, from ``low``, and
+    ``scratch.goes`` the outcome by object.  Return the lowest rank, or code, above a cut."""
+    goes, spare, column, family = scratch.goes, scratch.spare, features.column[f], features.family[f]
+    outcomes, beyond = len(start) - 1, np.int64(1 << 30)
+    for o in range(outcomes + 1):
+        start[o] = 0
+    if family == SORTED:
+        run = features.order[column, low:high]
+        beyond = np.int64(run[index + 1] >> TO_RANK)
+        for j in range(high - low):
+            goes[run[j] & OBJECT] = j > index if run[j] >> TO_RANK != MISSING else side
+    else:
+        known = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
+        base, down = np.uintp(column) * np.uintp(features.column_stride), np.uintp(features.row_stride)
+        for j in range(low, high):
+            i = np.uintp(rows[j])
+            code = np.int64(features.codes[base + i * down])
+            if code >= known:
+                o = np.int64(side)
+            elif family == MULTIWAY:
+                o = code
+            elif family == EQUALS:
+                o = np.int64(code != index)
+            else:
+                o = np.int64(code > index)
+                beyond = min(beyond, code if o == 1 else beyond)
+            goes[i] = o
+    if outcomes == 2:
+        left, right = np.uintp(low), np.uintp(0)
+        for j in range(low, high):
+            i = rows[j]
+            g = np.uintp(goes[i])
+            spare[right] = i
+            rows[left] = i
+            right += g
+            left += np.uintp(1) - g
+        for j in range(right):
+            rows[left + np.uintp(j)] = spare[j]
+        start[1], start[2] = np.int64(left) - low, high - low
+        return beyond
     for j in range(low, high):
-        i = members[j]
-        if len(y) > 0:
-            w[0] += weight[i]
-            w[1] += weight[i] * y[i]
-            w[2] += weight[i] * y[i] * y[i]
-            c[0] += count[i]
-        elif unit:
-            c[np.uintp(label[i])] += 1
-        else:
-            w[np.uintp(label[i])] += weight[i]
-            c[np.uintp(label[i])] += count[i]
-    if unit and len(y) == 0:
-        for k in range(len(c)):
-            w[k] = c[k]
-    impurities[v] = impurity_at(impurity)(w)
-    return c.sum()
-
-
-@jit
-def scan(f, key, owner, objects, whole, sums, rules, price, block, ask, state, best):
-    """Put the tables of all cuts of a column into the block; with missing rows, each cut with them left, then right."""
-    label, y, weight, count, unit = objects
-    all_w, all_c = whole
-    min_leaf, min_weight, gap = rules.min_leaf, rules.min_weight, rules.gap
-    left_w, left_c, lost_w, lost_c = sums
-    block_w, block_c, _, block_p, _, place = block
-    moments = len(y) > 0
-    known = len(key)
-    for k in range(len(all_w)):
-        left_w[k], lost_w[k] = 0.0, 0.0
-    for k in range(len(all_c)):
-        left_c[k], lost_c[k] = 0, 0
-    while key[known - 1] != key[known - 1]:
-        known -= 1
-        i = owner[known]
-        if moments:
-            lost_w[0] += weight[i]
-            lost_w[1] += weight[i] * y[i]
-            lost_w[2] += weight[i] * y[i] * y[i]
-            lost_c[0] += count[i]
-        else:
-            lost_w[np.uintp(label[i])] += weight[i]
-            lost_c[np.uintp(label[i])] += count[i]
-    missing = lost_c.sum()
-    total, left = all_c.sum(), np.int64(0)
-    before, whole = np.int64(0), False  # rows left of the present value; whether they are of one class
-    inner = rules.corners and min_weight == 0.0
-    for j in range(known - 1):
-        i = np.uintp(owner[j])
-        if inner:
-            if j == 0 or key[j] > key[j - 1] + gap:
-                before, whole = left, True
-            elif label[i] != label[np.uintp(owner[j - 1])]:
-                whole = False
-        if moments:
-            left_w[0] += weight[i]
-            left_w[1] += weight[i] * y[i]
-            left_w[2] += weight[i] * y[i] * y[i]
-            left_c[0] += count[i]
-            left += count[i]
-        elif unit:
-            left_c[np.uintp(label[i])] += 1
-            left += 1
-        else:
-            left_w[np.uintp(label[i])] += weight[i]
-            left_c[np.uintp(label[i])] += count[i]
-            left += count[i]
-        if not key[j + 1] > key[j] + gap:
-            continue
-        if inner and whole and before >= min_leaf and j + 2 < known and key[j + 2] > key[j + 1] + gap:
-            # one class on both sides, and cuts that are allowed before and after this one
-            after = np.uintp(owner[j + 1])
-            if label[i] == label[after] and total - missing - left - (1 if unit else count[after]) >= min_leaf:
-                continue
-        for s in range(2 if missing > 0 else 1):
-            a = left + missing if s == 0 else left
-            if a < min_leaf or total - a < min_leaf:
-                continue
-            if min_weight > 0.0:
-                mass, rest = np.float64(a), np.float64(total - a)
-                if not unit or moments:
-                    mass = mass_of(left_w, moments) + (mass_of(lost_w, moments) if s == 0 else 0.0)
-                    rest = mass_of(all_w, moments) - mass
-                if mass < min_weight or rest < min_weight:
-                    continue
-            if state[USED] == BLOCK:
-                flush(block, ask, state, best)
-            t = state[USED]
-            for k in range(len(all_c)):
-                c = left_c[k] + (lost_c[k] if s == 0 else 0)
-                block_c[t, 0, k], block_c[t, 1, k] = c, all_c[k] - c
-            for k in range(len(all_w)):
-                if unit and not moments:
-                    block_w[t, 0, k], block_w[t, 1, k] = block_c[t, 0, k], block_c[t, 1, k]
-                    continue
-                w = left_w[k] + (lost_w[k] if s == 0 else 0.0)
-                # where no row of a class is left its weight is 0 and not 1e-17
-                gone = not moments and block_c[t, 1, k] == 0
-                block_w[t, 0, k], block_w[t, 1, k] = w, 0.0 if gone else all_w[k] - w
-            block_p[t] = price
-            place[t, 0], place[t, 1], place[t, 2] = f, j, s if missing > 0 else -1
-            state[USED] = t + 1
-
-
-@jit
-def flush(block, ask, state, best):
-    """Score the tables of the block and empty it.  Ties: see :func:`arboretum.kernels.coded.best_test`."""
-    block_w, block_c, block_e, block_p, scores, place = block
-    n = state[USED]
-    state[USED] = 0
-    if n == 0:
-        return
-    batch_at(ask.batch)(block_w[:n], block_c[:n], block_p[:n], block_e[:n], ask.node, scores[:n])
-    top = best[0]
-    for t in range(n):
-        s = scores[t]
-        if s != s:
-            state[BROKEN] = 1
-        if s > top and (state[FEATURE] < 0 or s > top + max(ask.relative * abs(top), ask.floor)):
-            top = s
-            state[FEATURE], state[AT], state[SIDE] = place[t, 0], place[t, 1], place[t, 2]
-    best[0] = top
+        start[np.int64(goes[rows[j]]) + 1] += 1
+    for o in range(outcomes):
+        start[o + 1] += start[o]
+    for j in range(low, high):
+        o = goes[rows[j]]
+        spare[start[o]] = rows[j]
+        start[o] += 1
+    for o in range(outcomes, 0, -1):  # each has moved on to the next one's first place
+        start[o] = start[o - 1]
+    start[0] = 0
+    for j in range(high - low):
+        rows[low + j] = spare[j]
+    return beyond

@@ -103,7 +103,7 @@ def add_moments(sums, v, w, y):
     sums[v, 2] += w * y * y
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def mass_of(table, v, moments):
     """Weight of row v of a table."""
     mass = table[v, 0]

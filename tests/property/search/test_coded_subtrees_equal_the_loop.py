@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from pathlib import Path
 
@@ -13,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import Context, ContractError, Encoded, Family, LeafRule, Limits, Node, Prices, Task, grow
-from arboretum.engine.search import coded_subtree
+from arboretum.engine.search import subtree
 from arboretum.kernels import criterion_kernel
-from arboretum.kernels.coded import list_tests
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, examples, problem_of  # noqa: E402
+from problems import encode, encodeds, examples, problem_of  # noqa: E402
 
 EXAMPLES = examples(60)
 ENTRIES = st.sampled_from([4, 10, 30, 1 << 22])
@@ -106,8 +104,8 @@ class PerPrice:
 
 def both(problem, entries, order="depth", constant=False):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coded_subtree, "MOST_ENTRIES", entries)
-        patch.setattr(coded_subtree, "NODE_COST", 1e12)
+        patch.setattr(subtree, "MOST_ENTRIES", entries)
+        patch.setattr(subtree, "NODE_COST", 1e12)
         fast = grow(problem, Context(), order=order, allow_constant=constant)
     return fast, grow(problem, Context(), order=order, allow_constant=constant, compiled=False)
 
@@ -160,7 +158,7 @@ def test_prices_are_paid_as_in_the_loop_also_by_tests_that_divide_nothing(object
 
 @EXAMPLES
 @given(
-    objects=coded(), entries=ENTRIES, min_split=st.integers(0, 6), theta=st.sampled_from([0.0, 0.1, 0.3]),
+    objects=st.one_of(coded(), encodeds(max_rows=40)), entries=ENTRIES, min_split=st.integers(0, 6), theta=st.sampled_from([0.0, 0.1, 0.3]),
     delta=st.sampled_from([None, 0.0, 0.4, 0.5]),
 )  # fmt: skip
 def test_leaf_rules_about_objects_hold_inside_the_kernel(objects, entries, min_split, theta, delta):
@@ -170,12 +168,8 @@ def test_leaf_rules_about_objects_hold_inside_the_kernel(objects, entries, min_s
     assert_same(*both(problem, entries), exactly=unit(objects))
 
 
-@pytest.mark.skipif(
-    "min_weight" not in inspect.signature(list_tests.py_func).parameters,
-    reason="the loop does not limit weights of branches",
-)
 @EXAMPLES
-@given(objects=coded(), entries=ENTRIES, share=st.sampled_from([0.05, 0.101, 0.2]))
+@given(objects=st.one_of(coded(), encodeds(max_rows=40)), entries=ENTRIES, share=st.sampled_from([0.05, 0.101, 0.2]))
 def test_a_least_weight_of_branches_holds_inside_the_kernel(objects, entries, share):
     problem = problem_of(objects, Reduction(), Gini())
     rule = ByObjects(least=Limits(min_mass=share))

@@ -13,8 +13,6 @@ import pytest
 
 from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search.growth import Growth
-from arboretum.engine.search.subtree import Subtrees
-from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
 
@@ -56,19 +54,14 @@ def after(asked, paid):
 
 
 REASONS = {
-    "multiway tests beside thresholds": (problem_of(mixed(Family.multiway), Reduction(), Gini()), "multiway tests compete"),
-    "prices of thresholds": (
-        problem_of(mixed(Family.thresholds), Reduction(), Gini(), Prices(np.arange(4.0), np.ones(2))), "the thresholds of column 'c0' differ",
-    ),
     "a criterion in NumPy": (problem_of(raw(), NumpyOnly(), Gini()), "criterion NumpyOnly has no kernel"),
     "values of a node": (problem_of(raw(RAW[:, 0], task=Task.regression), Reduction(), AbsoluteError()), "computed from the values"),
     "prices of paths": (problem_of(raw(), Reduction(), Gini(), Prices(np.zeros(0), np.ones(2), after=after)), "prices depend on the path or on the outcome"),
     "a budget of leaves": (problem_of(raw(), Reduction(), Gini(), max_leaves=4), "max_leaves"),
     "a leaf rule of its own": (problem_of(coded(), Reduction(), Gini()), "stopping rule strange has no leaf_rule"),
-    "a leaf rule of weights": (problem_of(raw(), Reduction(), Gini()), "looks at more than the number of rows"),
     "many codes": (problem_of(coded(5000), Reduction(), Gini()), "more than 4096 codes"),
 }
-RULES = {"a leaf rule of its own": Strange(), "a leaf rule of weights": MassAtMost(0.1)}
+RULES = {"a leaf rule of its own": Strange()}
 
 
 @pytest.mark.parametrize("case", list(REASONS))
@@ -78,18 +71,21 @@ def test_a_growth_node_by_node_says_why_in_a_note(case):
         problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(*problem.parts.stopping, RULES[case])))
     growth = Growth.of(problem, Context(), False)
     growth.use_subtrees()
-    assert growth.subtrees is None and growth.plan.kernel == ""
+    assert growth.subtrees is None and not growth.plan.kernel
     assert any(reason in line for line in growth.plan.lines)
     notes = grow(problem, Context()).notes
     assert any(note.startswith("grown node by node") and reason in note for note in notes)
 
 
-@pytest.mark.parametrize("objects", [raw(), coded(), mixed(), raw(RAW[:, 0], task=Task.regression)], ids=["raw", "coded", "mixed", "numbers"])
+@pytest.mark.parametrize(
+    "objects", [raw(), coded(), mixed(), mixed(Family.multiway), raw(RAW[:, 0], task=Task.regression)],
+    ids=["raw", "coded", "mixed", "mixed multiway", "numbers"],
+)  # fmt: skip
 def test_where_kernels_grow_there_is_nothing_to_note(objects):
     problem = problem_of(objects, Reduction(), Variance() if objects.label is None else Gini())
     growth = Growth.of(problem, Context(deadline=math.inf), False)
     growth.use_subtrees()
-    assert growth.subtrees is not None and isinstance(growth.subtrees, Subtrees) == bool(objects.raw_features)
+    assert growth.subtrees is not None
     assert grow(problem, Context()).notes == ()
     assert "kernels grow subtrees" in growth.plan.lines[0]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import attrs
 import numpy as np
 
@@ -11,9 +14,76 @@ from arboretum.model.rules import TestRule
 from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Surrogate, Tree
 
 
+@attrs.frozen(eq=False, slots=False)
+class Subtree:
+    """Nodes that a kernel grew, as arrays; a node's parent comes before it, and children come in the order of outcomes.
+
+    feature : −1 at a leaf.   number : what tells the tests of a feature apart.   side : outcome of missing values, −1: there were none.
+    parent, branch : the node above, and the outcome of its test.   count : rows.
+    shift : what to add to the mean, NaN for classes.   rule_of : (feature, number) → test.
+    """
+
+    feature: np.ndarray
+    number: np.ndarray
+    side: np.ndarray
+    parent: np.ndarray
+    branch: np.ndarray
+    price: np.ndarray
+    score: np.ndarray
+    impurity: np.ndarray
+    weights: np.ndarray
+    count: np.ndarray
+    shift: float
+    rule_of: Callable[[int, float], TestRule]
+
+    @cached_property
+    def follows(self) -> np.ndarray:
+        """int64[nodes]: the outcome of missing values; where there were none that of the heaviest branch."""
+        mass = self.weights[:, 0] if self.shift == self.shift else self.weights.sum(axis=1)
+        found = np.where(self.feature >= 0, self.side, MISSING_STOPS).astype(np.int64)
+        by = np.lexsort((self.branch, -mass, self.parent))[1:]
+        above = self.parent[by]
+        heaviest = np.flatnonzero(np.diff(above, prepend=-1))
+        up = above[heaviest]
+        found[up] = np.where(self.side[up] >= 0, self.side[up], self.branch[by[heaviest]])
+        return found
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """float64[nodes], the number predicted."""
+        return self.weights[:, 1] / self.weights[:, 0] + self.shift
+
+    def kinds(self, known: dict[TestRule, int]) -> list[int]:
+        """Each node's test by its number in ``known``, which new ones join; −1 at a leaf."""
+        seen: dict[tuple[int, float], int] = {}
+        found = []
+        for f, x in zip(self.feature.tolist(), self.number.tolist(), strict=True):
+            kind = LEAF if f < 0 else seen.get((f, x), LEAF)
+            if f >= 0 and kind < 0:
+                kind = seen[f, x] = known.setdefault(self.rule_of(f, x), len(known))
+            found.append(kind)
+        return found
+
+    def grafted(self, at: int, below: Subtree) -> Subtree:
+        """This one with another in place of its leaf ``at``."""
+        both = {}
+        for name in ARRAYS:
+            above, more = getattr(self, name), getattr(below, name)
+            if name == "parent":
+                more = np.where(more > 0, more + len(above) - 1, at)
+            elif name in ("feature", "number", "side", "price", "score"):
+                above = above.copy()
+                above[at] = more[0]
+            both[name] = np.concatenate([above, more[1:]])
+        return attrs.evolve(self, **both)
+
+
+ARRAYS = tuple(field.name for field in attrs.fields(Subtree) if field.name not in ("shift", "rule_of"))
+
+
 @attrs.define(eq=False)
 class Grown:
-    """A node while the tree grows.   children : one per outcome, None where no object went."""
+    """A node while the tree grows.   children : one per outcome, None where no object went.   below : what a kernel grew, this node first."""
 
     weights: np.ndarray
     count: float
@@ -26,41 +96,92 @@ class Grown:
     branch_price: list[float] = attrs.field(factory=list)
     surrogates: list[tuple[TestRule, tuple[int, ...]]] = attrs.field(factory=list)
     score: float = float("nan")
+    below: Subtree | None = None
 
 
 def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     """Number the nodes in preorder and freeze them."""
-    nodes: list[Grown] = []
-    stack = [root]
+    nodes, parent, branch, stack = [], [], [], [(root, -1, 0)]
     while stack:
-        node = stack.pop()
+        node, up, outcome = stack.pop()
+        stack += [(child, len(nodes), o) for o, child in reversed(list(enumerate(node.children))) if child is not None]
         nodes.append(node)
-        stack.extend(child for child in reversed(node.children) if child is not None)
-    number = {id(node): i for i, node in enumerate(nodes)}
-    rules: dict[TestRule, int] = {}
-    for node in nodes:
-        if node.rule is not None:
-            rules.setdefault(node.rule, len(rules))
-        for rule, _ in node.surrogates:
-            rules.setdefault(rule, len(rules))
-    weights = np.array([statistics.plain_moments(node.weights) for node in nodes])
+        parent.append(up)
+        branch.append(outcome)
+    tops = [v for v, node in enumerate(nodes) if node.below is not None]
+    below = [nodes[v].below for v in tops]
+    first = np.cumsum([len(nodes), *(len(each.feature) - 1 for each in below)])
+
+    def joined(own: list, name: str, dtype: type = np.float64) -> np.ndarray:
+        """An array over all nodes: those of the loop, then those of the kernels; a kernel's first node is one of the loop's."""
+        found = np.array(own, dtype)
+        if name in ("price", "score", "follows"):
+            found[tops] = [getattr(each, name)[0] for each in below]
+        return np.concatenate([found, *(getattr(each, name)[1:] for each in below)])
+
+    above = [np.where(each.parent[1:] > 0, each.parent[1:] + start - 1, v) for each, start, v in zip(below, first, tops, strict=False)]
+    up = np.concatenate([np.array(parent, np.int64), *above])
+    at = preorder(up)
+    order = np.argsort(at)
+    rules, test, number = _tests(nodes, tops, order)
+    offset = np.concatenate([[0], np.cumsum([rules[k].arity if k >= 0 else 0 for k in test])])
+    child = np.full(offset[-1], NO_CHILD)
+    child[offset[at[up[1:]]] + joined(branch, "branch", np.int64)[1:]] = at[1:]
+    weights = np.concatenate([np.array([node.weights for node in nodes]), *(each.weights[1:] for each in below)])[order]
     classes = not statistics.moments
     return Tree(
         task=objects.task,
         columns=tuple(ColumnSpec.of(c) for c in objects.table.columns),
         classes=objects.table.target.classes,
-        rules=tuple(rules),
-        test=[LEAF if node.rule is None else rules[node.rule] for node in nodes],
-        child_offset=np.cumsum([0, *(len(node.children) for node in nodes)]),
-        child=[NO_CHILD if child is None else number[id(child)] for node in nodes for child in node.children],
-        missing_child=[node.missing_child for node in nodes],
-        weights=weights,
-        counts=[node.count for node in nodes],
-        label=weights.argmax(axis=1) if classes else np.zeros(len(nodes)),
-        value=[np.nan if classes else node.value for node in nodes],
-        price=[node.price for node in nodes],
-        impurity=[node.impurity for node in nodes],
-        score=[node.score for node in nodes],
-        surrogates=tuple(Surrogate(i, rules[rule], to) for i, node in enumerate(nodes) for rule, to in node.surrogates),
+        rules=rules,
+        test=test,
+        child_offset=offset,
+        child=child,
+        missing_child=joined([node.missing_child for node in nodes], "follows", np.int64)[order],
+        weights=statistics.plain_moments(weights),
+        counts=joined([node.count for node in nodes], "count")[order],
+        label=weights.argmax(axis=1) if classes else np.zeros(len(order)),
+        value=np.full(len(order), np.nan) if classes else joined([node.value for node in nodes], "value")[order],
+        price=joined([node.price for node in nodes], "price")[order],
+        impurity=joined([node.impurity for node in nodes], "impurity")[order],
+        score=joined([node.score for node in nodes], "score")[order],
+        surrogates=tuple(Surrogate(int(at[v]), number[rule], to) for v, node in enumerate(nodes) for rule, to in node.surrogates),
         branch_price=[p for node in nodes for p in node.branch_price] if any(set(node.branch_price) - {node.price} for node in nodes) else None,
-    )
+    )  # fmt: skip
+
+
+def _tests(nodes: list[Grown], tops: list[int], order: np.ndarray) -> tuple[tuple[TestRule, ...], list[int], dict[TestRule, int]]:
+    """The distinct tests as they come in preorder, that of each node, and their numbers.
+
+    nodes : of the loop; ``tops`` have more below, in their order.   order : of all nodes, by preorder.
+    """
+    known: dict[TestRule, int] = {}
+    kind = [LEAF if node.rule is None else known.setdefault(node.rule, len(known)) for node in nodes]
+    for v in tops:
+        own = nodes[v].below.kinds(known)
+        kind[v] = own[0]
+        kind += own[1:]
+    sequence: list[int] = []
+    for v in order.tolist():
+        sequence.append(kind[v])
+        if v < len(nodes):
+            sequence += [known.setdefault(rule, len(known)) for rule, _ in nodes[v].surrogates]
+    place = {k: i for i, k in enumerate(k for k in dict.fromkeys(sequence) if k >= 0)}
+    found = list(known)
+    rules = tuple(found[k] for k in place)
+    return rules, [place.get(kind[v], LEAF) for v in order.tolist()], {rule: place[k] for rule, k in known.items()}
+
+
+def preorder(parent: np.ndarray) -> np.ndarray:
+    """The place of every node in depth-first preorder.   parent : before its children, which come in their order."""
+    above = parent.tolist()
+    size, place = [1] * len(above), [0] * len(above)
+    for v in range(len(above) - 1, 0, -1):
+        size[above[v]] += size[v]
+    after = [1] * len(above)  # where the next child of a node goes
+    for v in range(1, len(above)):
+        up = above[v]
+        place[v] = after[up]
+        after[up] += size[v]
+        after[v] = place[v] + 1
+    return np.array(place, np.int64)

@@ -14,15 +14,16 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.engine.search.assemble import to_tree
+from arboretum.engine.search.assemble import Grown, Subtree, to_tree
 from arboretum.engine.search.coded import FAMILY
-from arboretum.engine.search.coded_subtree import NO_NUMBERS, Layout, attach, rules_and_levels
 from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
+from arboretum.engine.search.subtree import NO_NUMBERS, NO_RUNS, Layout, rules_of
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.stopping import LeafRule, Limits
-from arboretum.kernels.forest import SOUND, check_forest, grow_forest
+from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
+from arboretum.kernels.subtree import Above, Features, Members, Scorer
 from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
@@ -107,6 +108,11 @@ class Objects:
     count: np.ndarray | None = attrs.field(default=None, converter=lambda c: c if c is None else np.array(c, np.int64))
     once: bool = False
 
+    @property
+    def kernel_features(self) -> Features:
+        """As the kernels take them."""
+        return self.layout.features(self.codes, *NO_RUNS)
+
     @staticmethod
     def of(objects: Encoded, prices: Prices) -> Objects:
         """Read them off encoded objects.  Raises CapabilityError when there is more than coded features and classes."""
@@ -173,13 +179,13 @@ class Forest:
 
     def tree(self, k: int, objects: Encoded, layout: Layout) -> Tree:
         """Tree k in full, as a run would return it."""
-        low, high = self.start[k], self.start[k + 1]
-        stats = Statistics.of(objects)
-        root, _ = attach(
-            None, self.integers[:, low:high], self.floats[:, low:high], self.weights[low:high], self.n_rows[low:high],
-            stats, objects.features, layout, {},
-        )  # fmt: skip
-        return to_tree(root, objects, stats)
+        some = slice(self.start[k], self.start[k + 1])
+        (feature, index, side, parent, branch), weights, count = self.integers[:, some], self.weights[some], self.n_rows[some]
+        here = np.where(feature >= 0, layout.column[feature], -1)
+        rule_of = lambda f, number: objects.features[f].rule(int(number))  # noqa: E731
+        below = Subtree(here, index, side, parent, branch, *self.floats[:, some], weights, count, math.nan, rule_of)
+        root = Grown(weights[0], int(count[0]), math.nan, float(below.impurity[0]), below=below)
+        return to_tree(root, objects, Statistics.of(objects))
 
 
 def grow_many(
@@ -212,25 +218,23 @@ def grow_many(
         msg = f"these criteria count objects, so min_leaf={limits.min_leaf} (rows) cannot be held; use min_mass"
         raise CapabilityError(msg)
     total = float(n) if objects.weight is None else float(weight.sum())
-    rules, levels = rules_and_levels(limits, rule, limits.min_mass * total, total, False, objects.once)
     room = 2 * n * n_trees
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
-    integers, floats = np.empty((5, room), np.int32), np.empty((3, room))
-    weights, counts, tallies = np.empty((room, width)), np.empty((room, width), np.int64), NO_ROWS
-    if len(n_rows):
-        tallies = np.empty(room, np.int64)
-    layout = objects.layout
+    tallies = np.empty(room, np.int64) if len(n_rows) else NO_ROWS
+    trees = Trees(np.empty((6, room), np.int32), np.empty((3, room)), np.empty((room, width)), np.empty((room, width), np.int64), tallies)
     done = grow_forest(
-        objects.codes.reshape(-1), objects.codes.shape[1], 1, *layout.arguments, 0, _NONE,
-        np.zeros(len(layout.column), np.bool_), label, NO_NUMBERS, weight, count, objects.weight is None, n_rows, rules,
-        levels, judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE,
-        start, integers, floats, weights, counts, tallies, measures,
+        objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_)),
+        Members(label, NO_NUMBERS, weight, count, objects.weight is None, n_rows),
+        rules_of(limits, rule, limits.min_mass * total, total, objects.once),
+        Scorer(judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE), start, trees, measures,
     )  # fmt: skip
     if done < n_trees:
         msg = f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test"
         raise ContractError(msg)
     used = int(start[-1])
-    return Forest(start, integers[:, :used], floats[:, :used], weights[:used], counts[:used], measures, tallies[:used])
+    return Forest(
+        start, trees.integers[:5, :used], trees.floats[:, :used], trees.weights[:used], trees.counts[:used], measures, tallies[:used]
+    )
 
 
 _NONE = np.zeros(0, np.int64)
@@ -256,11 +260,9 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
     n_trees, n = len(forest), len(objects.label)
     weight = np.ones(n) if objects.weight is None else objects.weight
     found, wrong, verdict = np.empty((n_trees, len(MEASURES))), np.empty(n_trees), np.empty(n_trees, np.int64)
-    layout, f = objects.layout, forest.integers
     check_forest(
-        objects.codes.reshape(-1), objects.codes.shape[1], 1, *layout.arguments, objects.label, weight, objects.once, forest.start,
-        f[0], f[1], f[2], f[3], f[4], objects.n_classes, found, wrong, verdict,
-    )  # fmt: skip
+        objects.kernel_features, objects.label, weight, objects.once, forest.start, forest.integers, objects.n_classes, found, wrong, verdict
+    )
     slack = 4 * n * 2.0**-52
     good = np.abs(found - forest.measures) <= slack * np.maximum(1.0, np.abs(found))
     if not good.all() or (verdict != SOUND).any():

@@ -34,41 +34,27 @@ class View:
     codes_of : for a wide feature the codes that occur (bin → code), else None.
     """
 
-    weights: np.ndarray
-    counts: np.ndarray
-    extra: np.ndarray
-    family: np.ndarray
-    offset: np.ndarray
-    has_missing: np.ndarray
-    usable: np.ndarray
-    prices: np.ndarray
-    price_offset: np.ndarray
-    free: np.ndarray
+    counted: kernels.Counted
     used: np.ndarray
     feature_id: np.ndarray
     codes_of: np.ndarray | None = None
 
     def listed(self, workspace: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """feature, index, side : int32[tests] of the tests that compete, by the view's own numbers."""
-        room = 2 * int(np.diff(self.offset).sum())
-        feature, index, side = (np.empty(room, np.int32) for _ in range(3))
-        n = kernels.list_tests(
-            self.weights, self.counts, workspace.statistics.moments, self.family, self.offset, self.has_missing,
-            self.usable, self.prices, self.price_offset, workspace.min_leaf, workspace.min_weight,
-            self.used, workspace.allow_constant, feature, index, side,
-        )  # fmt: skip
+        feature, index, side = np.empty((3, 2 * int(self.counted.offset[-1])), np.int32)
+        n = kernels.list_tests(self.counted, workspace.least, self.used, workspace.allow_constant, feature, index, side)
         return feature[:n], index[:n], side[:n]
 
     def arity(self) -> np.ndarray:
         """int32[features]."""
-        bins = np.diff(self.offset) - self.has_missing
-        return np.where(self.family == kernels.MULTIWAY, bins, 2).astype(np.int32)
+        bins = np.diff(self.counted.offset) - self.counted.has_missing
+        return np.where(self.counted.family == kernels.MULTIWAY, bins, 2).astype(np.int32)
 
     def outside(self, feature: np.ndarray, index: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, ...]:
         """The same tests by the engine's numbers: feature, index, side."""
         if self.codes_of is None:
             return self.feature_id[feature], index, side
-        multiway = self.family[0] == kernels.MULTIWAY
+        multiway = self.counted.family[0] == kernels.MULTIWAY
         side = np.where((side >= 0) & multiway, self.codes_of[side], side)
         return self.feature_id[feature], index if multiway else self.codes_of[index], side
 
@@ -96,11 +82,7 @@ class TableEngine:
             feature, index, side = view.listed(self._space)
             if len(feature) == 0:
                 continue
-            at, score = kernels.best_test(
-                view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing, view.price_offset,
-                view.prices, view.free, feature, index, side, view.arity()[feature],
-                scorer.batch, scorer.scalars(node), scorer.params, scorer.impurity_at, TIE_TOLERANCE, scorer.tie_floor(node),
-            )  # fmt: skip
+            at, score = kernels.best_test(view.counted, feature, index, side, view.arity()[feature], scorer.at(node))
             if at == kernels.NOTHING:
                 continue
             if at == kernels.NAN_SCORE:
@@ -113,23 +95,20 @@ class TableEngine:
 
     def _candidate(self, view: View, feature: int, index: int, outer: tuple[np.ndarray, ...], score: float) -> Candidate:
         f, i, side = (int(a[0]) for a in outer)
-        price = 0.0 if view.free[feature] else float(view.prices[view.price_offset[feature] + index])
+        counted = view.counted
+        price = 0.0 if counted.free[feature] else float(counted.prices[counted.price_offset[feature] + index])
         return Candidate(self, f, i, side, price, float(score), (self.position(f), self.rank, f, i))
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         for view in self._views(cell):
-            feature, index, side = view.listed(self._space)
+            (feature, index, side), counted = view.listed(self._space), view.counted
             arity = view.arity()[feature] if len(feature) else np.zeros(0, np.int32)
-            for some in _batches(arity, view.weights.shape[1]):
+            for some in _batches(arity, counted.weights.shape[1]):
                 shape = (len(some), int(arity[some].max()))
-                weights = np.empty((*shape, view.weights.shape[1]))
-                counts = np.empty((*shape, view.counts.shape[1]), np.int64)
-                extra, price = np.empty((*shape, view.extra.shape[1])), np.empty(len(some))
-                kernels.fill_tables(
-                    view.weights, view.counts, view.extra, view.family, view.offset, view.has_missing,
-                    view.price_offset, view.prices, view.free, feature[some], index[some], side[some],
-                    weights, counts, extra, price,
-                )  # fmt: skip
+                weights = np.empty((*shape, counted.weights.shape[1]))
+                counts = np.empty((*shape, counted.counts.shape[1]), np.int64)
+                extra, price = np.empty((*shape, counted.extra.shape[1])), np.empty(len(some))
+                kernels.fill_tables(counted, feature[some], index[some], side[some], weights, counts, extra, price)
                 outer = view.outside(feature[some], index[some], side[some])
                 yield Block(self, scorer.tables(weights, counts, price, extra, first + some), *outer)
             first += len(feature)
@@ -201,11 +180,11 @@ class CodedEngine(TableEngine):
         used = np.array(cell.used, np.int64)
         if len(self._narrow):
             weights, counts = self._histograms.tables(cell)
-            yield View(
-                weights, counts, self._extra(cell), self._family, self._offset, self._missing,
-                np.ones(len(self._narrow), np.bool_), self._prices_at(cell), self._price_offset, free[self._narrow], used,
-                self._narrow,
+            counted = kernels.Counted(
+                weights, counts, self._extra(cell), self._family, self._offset, self._missing, self._prices_at(cell),
+                self._price_offset, free[self._narrow],
             )  # fmt: skip
+            yield View(counted, used, self._narrow)
         for feature in self._wide:
             yield self._wide_view(cell, feature, free, used)
 
@@ -247,11 +226,11 @@ class CodedEngine(TableEngine):
         tests = occurring[:known] if not multiway else np.zeros(1, np.int64)
         prices = frozen_array(self._prices_at(cell)[first + np.minimum(tests, spec.n_tests - 1)])
         local = np.flatnonzero(np.isin(first + tests, used)).astype(np.int64)
-        return View(
-            weights, counts, extra, np.array([FAMILY[spec.family]]), np.array([0, bins]),
-            np.array([missing]), np.ones(1, np.bool_), prices, np.zeros(1, np.int64), free[feature : feature + 1], local,
-            np.array([feature]), occurring,
+        counted = kernels.Counted(
+            weights, counts, extra, np.array([FAMILY[spec.family]]), np.array([0, bins]), np.array([missing]), prices,
+            np.zeros(1, np.int64), free[feature : feature + 1],
         )  # fmt: skip
+        return View(counted, local, np.array([feature]), occurring)
 
 
 def better(best: Candidate, other: Candidate, floor: float) -> Candidate:

@@ -15,7 +15,6 @@ from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.bounded import BoundedEngine
 from arboretum.engine.search.choose import choose
 from arboretum.engine.search.coded import CodedEngine
-from arboretum.engine.search.coded_subtree import CodedSubtrees
 from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
@@ -55,7 +54,7 @@ class Growth:
     plan: Plan
     limits: Any
     total_mass: float
-    subtrees: Subtrees | CodedSubtrees | None = None
+    subtrees: Subtrees | None = None
     expanded: int = 0
     leaves: int = 1
     stopped: bool = False
@@ -80,8 +79,7 @@ class Growth:
     def use_subtrees(self) -> None:
         """Grow small nodes by a kernel, where the plan has one."""
         if self.plan.kernel:
-            kind = Subtrees if self.plan.kernel == "raw" else CodedSubtrees
-            self.subtrees = kind.of(self.problem, self.space, self.scorer, self.context.deadline is not None)
+            self.subtrees = Subtrees.of(self.problem, self.space, self.scorer, self.context.deadline is not None)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:

@@ -17,7 +17,7 @@ from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import CapabilityError, ContractError
 from arboretum.kernels import counting
-from arboretum.kernels.coded import MULTIWAY, THRESHOLDS
+from arboretum.kernels.coded import MULTIWAY, THRESHOLDS, Counted
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
@@ -111,11 +111,11 @@ class MadeEngine(TableEngine):
             if extra.shape[1]:
                 counting.count_extra(*where, here, space.extra[rows], extra)
             prices = np.array([self._price(rule, paid) for rule in some], np.float64)
-            yield View(
-                weights, counts, extra, np.where(arity == 2, THRESHOLDS, MULTIWAY), offset, missing, np.ones(len(some), np.bool_),
-                frozen_array(prices), np.arange(len(some)), np.zeros(len(some), np.bool_), np.zeros(0, np.int64),
-                np.arange(first, first + len(some)),
+            counted = Counted(
+                weights, counts, extra, np.where(arity == 2, THRESHOLDS, MULTIWAY), offset, missing, frozen_array(prices),
+                np.arange(len(some)), np.zeros(len(some), np.bool_),
             )  # fmt: skip
+            yield View(counted, np.zeros(0, np.int64), np.arange(first, first + len(some)))
 
     def _price(self, rule: TestRule, paid: dict[str, float]) -> float:
         unpriced = [name for name in rule.columns if name not in paid]

@@ -10,7 +10,6 @@ from arboretum.engine.search.made import OUTCOMES_AT_ONCE
 from arboretum.engine.search.plan import BINNED, MADE, SHARED, Plan
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
-from arboretum.model.encoded import Family
 
 OPEN_NODES = 16
 """Nodes that wait with their histograms, unless these are so large that fewer are kept."""
@@ -60,9 +59,9 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
         else:
             need += n * columns * (4 + size) + n * (4 + 8)  # sorted columns; owners, and what sorting one returns
         if compiled and plan.kernel:
-            columns += sum(f.n_bins if f.family is Family.equals else 1 for f in objects.features)
+            columns += len(objects.features)
             entries = min(n * columns, subtree.MOST_ENTRIES)
-            need += entries * (size + 4 + (size if objects.features else 0)) + 2 * min(n, entries // columns) * (110 + entry + 2 * size)
+            need += entries * (2 * size + 24) + 2 * min(n, entries // columns) * (200 + entry)
     if scorer.listing:
         need += min(raw.BLOCK_ENTRIES, 2 * max(1, objects.n_tests, n) * stats.width) * 16
     return int(need)

@@ -15,7 +15,6 @@ from arboretum.engine.search.reasons import objects_alone, reasons_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule
-from arboretum.model.encoded import Family
 
 MOST_BINS = 1 << 16
 """Bins of all features beyond which their tables are too many to be cleared at every node."""
@@ -31,12 +30,12 @@ CODED, BINNED, SORTED, MADE, SHARED = (
 class Plan:
     """How trees of a problem are grown.
 
-    engines : of the nodes that the loop looks at.   kernel : grows subtrees: "raw" where there are raw columns, else "coded"; "" without one.
+    engines : of the nodes that the loop looks at.   kernel : whether one grows subtrees.
     no_kernel : why there is none.   no_bins : why raw columns are sorted.
     """
 
     engines: tuple[str, ...]
-    kernel: str
+    kernel: bool
     no_kernel: tuple[str, ...]
     no_bins: tuple[str, ...]
 
@@ -45,14 +44,14 @@ class Plan:
         """Decide.   timed : there is a deadline."""
         objects, parts = problem.objects, problem.parts
         if parts.by_shares:
-            return Plan((SHARED,), "", tuple(reasons_of("missing", parts.missing)), ())
+            return Plan((SHARED,), False, tuple(reasons_of("missing", parts.missing)), ())
         if parts.predicate is not None:
-            return Plan((MADE,), "", tuple(reasons_of("predicate", parts.predicate)), ())
+            return Plan((MADE,), False, tuple(reasons_of("predicate", parts.predicate)), ())
         no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         engines = ([CODED] if objects.features else []) + raw
         no_kernel = tuple(_no_kernel(problem, space, scorer, order, timed))
-        return Plan(tuple(engines), "" if no_kernel else "raw" if objects.raw_features else "coded", no_kernel, no_bins)
+        return Plan(tuple(engines), not no_kernel, no_kernel, no_bins)
 
     @property
     def note(self) -> str:
@@ -94,14 +93,6 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
             yield f"{criterion} counts objects"
         if space.allow_constant:
             yield "method.allow_constant"
-        if rule is not None and rule != LeafRule(min_split=rule.min_split):
-            yield "a leaf rule looks at more than the number of rows"
-        if any(f.family is Family.multiway for f in objects.features):
-            yield "multiway tests compete with thresholds (encoder=onehot or multiway has one kind)"
-        first = objects.test_offset
-        for f, feature in enumerate(objects.features):
-            if feature.family is Family.thresholds and len(set(space.prices.tests[first[f] : first[f + 1]].tolist())) > 1:
-                yield f"the thresholds of column {feature.column!r} differ in price"
     if objects.features:
         if max(f.n_bins for f in objects.features) > WIDE:
             yield f"a column has more than {WIDE} codes"

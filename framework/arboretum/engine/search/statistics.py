@@ -123,8 +123,8 @@ class Statistics:
         return bool(y.min() == y.max())
 
     def plain_moments(self, weights: np.ndarray) -> np.ndarray:
-        """Undo ``shift``: moments about 0 from moments about the mean."""
+        """Undo ``shift``: moments about 0 from moments about the mean.   weights : float64[nodes, width]."""
         if not self.moments:
             return weights
-        w, wy, wyy = weights
-        return np.array([w, wy + self.shift * w, wyy + 2 * self.shift * wy + self.shift**2 * w])
+        w, wy, wyy = weights.T
+        return np.stack([w, wy + self.shift * w, wyy + 2 * self.shift * wy + self.shift**2 * w], axis=1)

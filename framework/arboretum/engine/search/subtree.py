@@ -1,7 +1,7 @@
-"""Small nodes, where there are raw columns: their whole subtree in one compiled call, instead of a turn of the loop per node.
+"""Small nodes: their whole subtree in one compiled call, instead of a turn of the loop per node.
 
-The loop costs some 200 µs per node whatever its size; a subtree costs a sort of its columns and then a few µs per node.
-Both give the same tree; the loop remains for everything that the plan refuses.
+The loop costs some 100 to 200 µs per node whatever its size; a subtree costs a sort of its raw columns and then a few µs per node.
+Both give the same tree; the loop remains for what the plan refuses, and for coded nodes so large that its histograms are worth their price.
 """
 
 from __future__ import annotations
@@ -13,91 +13,180 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.engine.search.assemble import Grown
-from arboretum.engine.search.contract import Cell
-from arboretum.engine.search.histograms import flat_memory
+from arboretum.engine.search.assemble import Grown, Subtree
+from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
+from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.raw import gap_of, midpoints
+from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.stopping import Limits
+from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.kernels import runs
 from arboretum.kernels import subtree as kernels
-from arboretum.model.encoded import Encoded, Family, Node, Prices
+from arboretum.kernels.coded import SORTED, THRESHOLDS
+from arboretum.kernels.forest import grow_one
+from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule
-from arboretum.model.table import frozen_array
 
 MOST_ENTRIES = 1 << 22
-"""Values of a node beyond which it is left to the loop: the kernel copies them, eight to twelve bytes each."""
+"""Values of a node from which on it is left to the loop: the kernel copies them, 8 to 24 bytes each."""
 
 MOST_ENTRIES_IN_TIME = 1 << 17
 """The same when there is a deadline, which is not looked at inside the kernel: some 10 ms to sort them."""
 
 MOST_WORK, MOST_WORK_IN_TIME = 1 << 62, 1 << 21
-"""Values that one call of the kernel looks at, without and with a deadline.  A value costs 10 … 40 ns, so that
+"""Values that one call of the kernel looks at, without and with a deadline.  A value costs 5 … 40 ns, so that
 the deadline is passed by 0.1 s at most; a chain of 11,565 nodes took 38 s in one call."""
 
-NODE_COST, COLUMN_COST, SORT_COST, DIVIDE_COST = 200e3, 1e3, 3.0, 8.0
-"""Nanoseconds: the loop per node, and per node and column; the kernel per value and doubling of the node, and per value
-and level.  They decide which way is taken, never what is found."""
+RAW_NODE_COST, COLUMN_COST, SORT_COST, DIVIDE_COST = 200e3, 1e3, 3.0, 8.0
+NODE_COST, COUNT_COST = 80e3, 1.0
+"""Nanoseconds: the loop per node with raw columns, and without, and per node and raw column; the kernel per value and doubling of the node, and per
+value and level of raw columns, and of coded ones.  They decide which way is taken, never what is found."""
+
+MOST_CODES = 32
+"""Raw columns of at most so many values are counted, not sorted; moments are always summed along sorted columns, as the loop does it, since
+the last digits of a small variance depend on the order."""
+
+NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
+"""In place of the target that there is not."""
 
 
 @attrs.frozen(eq=False)
-class TestColumns:
-    """Columns of numbers whose cuts are the tests, in the order in which ties are broken: raw columns, codes that thresholds
-    divide, and of codes that are asked one by one a column each, 0 where the code is that one and 1 elsewhere.
+class Layout:
+    """Features as the kernel wants them, in the order in which ties are broken; fields: see :class:`arboretum.kernels.subtree.Features`."""
 
-    feature : int64[columns], place among ``objects.features``, or among ``objects.raw_features`` where ``raw``.
-    code : int64[columns], the code that is asked, −1 for cuts between numbers.   owner : int64[columns], raw column.
-    names : of the raw columns.   price : float64[columns].
+    column: np.ndarray
+    family: np.ndarray
+    offset: np.ndarray
+    has_missing: np.ndarray
+    price_offset: np.ndarray
+    prices: np.ndarray
+    owner: np.ndarray
+
+    @staticmethod
+    def of(features: tuple[Any, ...], prices: np.ndarray) -> Layout:
+        """Read it off the features of encoded objects.   prices : float64[tests]."""
+        order = sorted(range(len(features)), key=lambda f: (features[f].position, f))
+        chosen = [features[f] for f in order]
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(f.column for f in chosen))}
+        first = np.cumsum([0, *(f.n_tests for f in features)])
+        return Layout(
+            column=np.array(order, np.int64),
+            family=np.array([FAMILY[f.family] for f in chosen], np.int64),
+            offset=np.cumsum([0, *(f.n_bins + f.has_missing for f in chosen)], dtype=np.int64),
+            has_missing=np.array([f.has_missing for f in chosen], np.bool_),
+            price_offset=first[order].astype(np.int64),
+            prices=np.array(prices, np.float64),
+            owner=np.array([numbers[f.column] for f in chosen], np.int64),
+        )
+
+    def features(self, codes: np.ndarray, order: np.ndarray, reach: np.ndarray, close: np.ndarray) -> kernels.Features:
+        """Together with the values.   codes : uint16[n, columns], C or F order."""
+        by_row = codes.flags.c_contiguous
+        return kernels.Features(
+            (codes if by_row else codes.T).reshape(-1), codes.shape[1] if by_row else 1, 1 if by_row else len(codes), self.column, self.family,
+            self.offset, self.has_missing, self.price_offset, self.prices, self.owner, order, reach, close,
+        )  # fmt: skip
+
+
+NO_RUNS = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.int32), np.zeros(0, np.bool_)
+
+
+def rules_of(limits: Limits, rule: LeafRule, min_weight: float, total: float, once: bool, **more: bool) -> kernels.Rules:
+    """What :class:`arboretum.kernels.subtree.Rules` says."""
+    light, mixed = rule.levels(total)
+    return kernels.Rules(
+        max_depth=-1 if limits.max_depth is None else limits.max_depth, min_leaf=max(1, limits.min_leaf), min_weight=float(min_weight),
+        min_split=rule.min_split, min_objects=rule.min_objects, light=float(light), mixed=float(mixed),
+        bounded=limits.min_decrease is not None, least=float(limits.min_decrease or 0.0), allow_constant=more.get("allow_constant", False),
+        once=once, total=total, corners=more.get("corners", False),
+    )  # fmt: skip
+
+
+@attrs.frozen(eq=False)
+class Tests:
+    """All features of a problem, coded ones first; ``order`` is that in which ties are broken.
+
+    family, n_bins, price_offset : int64, has_missing : bool; by feature, of raw ones to be filled in.   column : the raw column's name, ``owner`` its number.
+    prices : of tests, and behind them one for each raw column.
     """
 
     objects: Encoded
-    raw: np.ndarray
-    feature: np.ndarray
-    code: np.ndarray
+    order: np.ndarray
+    family: np.ndarray
+    n_bins: np.ndarray
+    has_missing: np.ndarray
+    price_offset: np.ndarray
+    prices: np.ndarray
+    column: tuple[str, ...]
     owner: np.ndarray
-    names: tuple[str, ...]
-    price: np.ndarray
 
     @staticmethod
-    def of(objects: Encoded, prices: Prices) -> TestColumns:
-        """Features in the order of the raw table.   prices : of equal numbers within a feature of thresholds."""
-        found = [(f.position, True, i, -1, f.column, prices.raw[i]) for i, f in enumerate(objects.raw_features)]
-        for i, (f, first) in enumerate(zip(objects.features, objects.test_offset)):
-            for code in range(f.n_bins) if f.family is Family.equals else (-1,) if f.n_tests else ():
-                found.append((f.position, False, i, code, f.column, prices.tests[first + max(0, code)]))
-        found.sort()
-        names = tuple(dict.fromkeys(column for *_, column, _ in found))
-        _, raw, feature, code, column, price = zip(*found)
-        integers = (np.array(each, np.int64) for each in (feature, code, [names.index(name) for name in column]))
-        return TestColumns(objects, np.array(raw), *integers, names, np.array(price, np.float64))
+    def of(objects: Encoded, prices: Prices) -> Tests:
+        coded, raw = objects.features, objects.raw_features
+        both = (*coded, *raw)
+        column = tuple(f.column for f in both)
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(column))}
+        first = objects.test_offset
+        integers = (
+            sorted(range(len(both)), key=lambda f: (both[f].position, f)), [FAMILY[f.family] for f in coded] + [SORTED] * len(raw),
+            [f.n_bins for f in coded] + [0] * len(raw), [f.has_missing for f in coded] + [False] * len(raw),
+            [*first[:-1], *range(first[-1], first[-1] + len(raw))],
+        )  # fmt: skip
+        arrays = [np.array(each, np.int64) for each in integers]
+        owner = np.array([numbers[name] for name in column], np.int64)
+        return Tests(objects, *arrays, np.concatenate([prices.tests, prices.raw]).astype(np.float64), column, owner)
 
-    @property
-    def as_raw(self) -> bool:
-        """Whether they are the raw columns as they stand."""
-        return bool(self.raw.all() and (np.diff(self.feature) > 0).all())
+    def at(self, rows: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, kernels.Features, np.ndarray]:
+        """For some objects: the features that are not constant (raw ones), how the kernel gets them, and the values of raw ones by rank."""
+        objects, n = self.objects, len(rows)
+        codes = np.asarray(objects.codes.T[:, rows], np.uint16, order="C")
+        if not objects.raw_features:
+            layout = self._layout(self.order, self.family, self.n_bins, self.has_missing, np.arange(len(self.family)))
+            return self.order, layout.features(np.ascontiguousarray(codes).T, *NO_RUNS), np.zeros((0, 0))
+        values = np.ascontiguousarray(objects.raw.T[:, rows])
+        order, distinct = np.empty(values.shape, np.uint64), np.empty_like(values)
+        reach, found = np.empty(values.shape, np.int32), np.empty((len(values), 2), np.int64)
+        bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
+        runs.rank_columns(values, bits, label, gap_of(values.dtype), order, distinct, reach, found)
+        n_values, close = found[:, 0], found[:, 1] > 0
+        few, n_coded = (n_values <= MOST_CODES) & ~close & (len(label) > 0), len(codes)
+        missing = (order[:, -1] >> runs.TO_RANK) == runs.MISSING
+        counted = np.flatnonzero(few & (n_values > 1))
+        codes = np.concatenate([codes, np.empty((len(counted), n), np.uint16)])
+        for own, f in zip(codes[n_coded:], counted):
+            own[(order[f] & runs.OBJECT).view(np.int64)] = np.minimum(order[f] >> runs.TO_RANK, np.uint64(n_values[f]))
+        sorted_ones = ~few
+        if few.any():
+            order, reach, close = order[sorted_ones], reach[sorted_ones], close[sorted_ones]
+        column = np.where(few, n_coded + np.cumsum(few & (n_values > 1)) - 1, np.cumsum(sorted_ones) - 1)
+        alive = self.order[np.concatenate([np.ones(n_coded, np.bool_), n_values > 1])[self.order]]
+        layout = self._layout(
+            alive, *(np.concatenate([own[:n_coded], more]) for own, more in (
+                (self.family, np.where(few, THRESHOLDS, SORTED)), (self.n_bins, np.where(few, n_values, 0)),
+                (self.has_missing, few & missing), (np.arange(n_coded), column),
+            )),
+        )  # fmt: skip
+        return alive, layout.features(codes.T, order, reach, close), distinct
 
-    def values(self, rows: np.ndarray) -> np.ndarray:
-        """float[columns, len(rows)], of the type of the raw columns, NaN = missing."""
-        out = np.empty((len(self.feature), len(rows)), self.objects.raw.dtype)
-        for own, raw, f, code in zip(out, self.raw, self.feature, self.code):
-            codes = self.objects.raw[rows, f] if raw else self.objects.codes[rows, f]
-            own[:] = codes if code < 0 else codes != code
-            if not raw:
-                own[codes >= self.objects.features[f].n_bins] = np.nan
-        return out
+    def _layout(self, chosen: np.ndarray, family: np.ndarray, n_bins: np.ndarray, missing: np.ndarray, column: np.ndarray) -> Layout:
+        n_coded = len(self.objects.features)
+        bins, missing = n_bins[chosen], missing[chosen].astype(np.bool_)
+        first, prices = self.price_offset, self.prices
+        if n_coded < len(family):  # the cuts of a counted raw column cost the same
+            fixed = int(self.objects.test_offset[-1])
+            each = np.maximum(1, n_bins[n_coded:] - 1)
+            prices = np.concatenate([prices[:fixed], np.repeat(prices[fixed:], each)])
+            first = np.concatenate([first[:n_coded], fixed + np.cumsum(each) - each])
+        offset = np.concatenate([[0], np.cumsum(bins + missing)])
+        return Layout(column[chosen], family[chosen], offset, missing, first[chosen], prices, self.owner[chosen])
 
-    def rule(self, column: int, low: float, threshold: float) -> TestRule:
-        """The test of a cut.   low : the number before it."""
-        f, code = self.feature[column], int(self.code[column])
-        if self.raw[column]:
-            return self.objects.raw_features[f].rule(threshold)
-        return self.objects.features[f].rule(int(low) if code < 0 else code)
-
-    def prices_after(self, asked: frozenset[str]) -> np.ndarray:
-        """float64[columns], where asked columns are free."""
-        return np.where([self.names[o] in asked for o in self.owner], 0.0, self.price) if asked else self.price
+    def rule(self, feature: int, number: float) -> TestRule:
+        """The test of a feature; ``number`` is its index, or its threshold."""
+        coded = self.objects.features
+        return coded[feature].rule(int(number)) if feature < len(coded) else self.objects.raw_features[feature - len(coded)].rule(number)
 
 
 @attrs.define(eq=False)
@@ -105,146 +194,108 @@ class Subtrees:
     """What stays the same over all subtrees of a growth."""
 
     space: Workspace
-    scorer: CompiledCriterion
+    scorer: kernels.Scorer
     limits: Limits
-    min_split: int
-    total_mass: float
+    rules: kernels.Rules
     most_entries: int
     most_work: int
-    _tests: TestColumns
-    _flat: np.ndarray
-    _strides: tuple[int, int]
+    tests: Tests
 
     @staticmethod
     def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, timed: bool) -> Subtrees:
         """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.   timed : there is a deadline."""
-        objects, limits, rule = problem.objects, problem.parts.limits(), leaf_rule_of(problem.parts)
-        flat, *strides = flat_memory(objects.raw)
+        limits, stats = problem.parts.limits(), space.statistics
+        rules = rules_of(
+            limits, leaf_rule_of(problem.parts), space.min_weight, float(stats.weight.sum()), space.prices.once_per_column,
+            allow_constant=space.allow_constant, corners=scorer.concave and not stats.moments,
+        )  # fmt: skip
         most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
-        total = float(space.statistics.weight.sum())
-        tests = TestColumns.of(objects, space.prices)
-        return Subtrees(space, scorer, limits, rule.min_split, total, most, work, tests, flat, (strides[0], strides[1]))
+        one = kernels.Scorer(scorer.batch, scorer.params, scorer.impurity_at, scorer.column_at, TIE_TOLERANCE)
+        return Subtrees(space, one, limits, rules, most, work, Tests.of(problem.objects, space.prices))
 
     def takes(self, cell: Cell, node: Node) -> bool:
         """Whether the kernel is allowed, and expected to be faster."""
-        m, columns = cell.size, len(self._tests.feature)
-        if m * columns > self.most_entries:
+        m, raw, coded = cell.size, len(self.tests.objects.raw_features), len(self.tests.objects.features)
+        if m * (raw + coded) >= self.most_entries:
             return False
-        divisions = node.count / max(1, self.limits.min_leaf, self.min_split / 2)
-        if self.space.min_weight > 0.0:
-            divisions = min(divisions, node.mass / self.space.min_weight)
+        divisions = node.count / max(1, self.limits.min_leaf, self.rules.min_split / 2)
+        if self.rules.min_weight > 0.0:
+            divisions = min(divisions, node.mass / self.rules.min_weight)
         if not self.space.statistics.moments:
-            divisions = min(divisions, node.count - int(node.counts.max()))
+            divisions = min(divisions, int(node.counts.sum() - node.counts.max()))
         levels = 2 + math.log2(max(1.0, divisions))
         if self.limits.max_depth is not None:
             left = self.limits.max_depth - cell.depth
             levels, divisions = min(levels, left), min(divisions, 2.0 ** min(left, 60) - 1)
-        kernel = m * columns * (SORT_COST * math.log2(m + 1) + DIVIDE_COST * levels)
-        return kernel <= divisions * (NODE_COST + COLUMN_COST * columns)
+        kernel = m * (raw * (SORT_COST * math.log2(m + 1) + DIVIDE_COST * levels) + coded * levels * COUNT_COST)
+        return kernel <= divisions * (RAW_NODE_COST + COLUMN_COST * raw if raw else NODE_COST)
 
     def grow(self, cell: Cell, root: Grown, late: Callable[[], bool]) -> int:
-        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion returned NaN.
+        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke its contract.
 
         late : asked between calls of the kernel, each of which ends soon where there is a deadline.
         """
-        waiting = [(self.space.rows[cell.low : cell.high], cell.depth, cell.asked, root)]
-        divided = 0
-        while waiting and not (divided and late()):
-            rows, depth, asked, top = waiting.pop()
-            found = self._call(rows, depth, asked)
-            if found is None:
+        rows = self.space.rows[cell.low : cell.high]
+        paid = np.array([name in cell.asked for name in self.tests.column], np.bool_)
+        whole, waiting = self._call(rows, cell.depth, np.array(cell.used, np.int64), paid)
+        while waiting and not late():
+            v, rows, depth = waiting.pop()
+            more, below = self._call(rows, depth, *self._above(whole, v, cell, paid))
+            if more is None:
                 return -1
-            nodes, inner = found.attach(top, self.space, self._tests)
-            divided += inner
-            once = self._tests if self.space.prices.once_per_column else None
-            waiting += [(*found.open_node(v, rows, asked, once), nodes[v]) for v in found.left_open.tolist()]
-        return divided
+            waiting += [(u + len(whole.feature) - 1, *rest) for u, *rest in below]
+            whole = whole.grafted(v, more)
+        if whole is None:
+            return -1
+        root.below = whole
+        return int(np.count_nonzero(whole.feature >= 0))
 
-    def _call(self, rows: np.ndarray, depth: int, asked: frozenset[str]) -> Found | None:
-        """One call of the kernel; None if the criterion returned NaN."""
-        space, stats, scorer, limits = self.space, self.space.statistics, self.scorer, self.limits
-        room, dtype = 2 * len(rows), self._flat.dtype
-        target = (stats.label, stats.y[rows]) if stats.moments else (stats.short_label[rows], stats.y)
-        objects = kernels.Objects(*target, stats.weight[rows], stats.count[rows], stats.unit)
-        members = np.arange(len(rows), dtype=np.int32)
-        once, tests = space.prices.once_per_column, self._tests
-        table = kernels.Values(self._flat, *self._strides, rows)
-        if not tests.as_raw:
-            table = kernels.Values(frozen_array(tests.values(rows).reshape(-1)), 1, len(rows), members.copy())
-        charges = kernels.Charges(tests.prices_after(asked if once else frozenset()), tests.owner, once)
-        rules = kernels.Rules(
-            -1 if limits.max_depth is None else limits.max_depth, space.min_leaf, space.min_weight, self.min_split,
-            limits.min_decrease is not None, limits.min_decrease or 0.0, gap_of(dtype), scorer.concave and not stats.moments,
-        )  # fmt: skip
-        criterion = kernels.Criterion(
-            scorer.batch, scorer.params, scorer.impurity_at, TIE_TOLERANCE, stats.width, self.total_mass
-        )
-        nodes = kernels.Nodes(
-            feature=np.empty(room, np.int32), child=np.empty((room, 2), np.int32), side=np.empty(room, np.int32),
-            edges=np.empty((room, 2), dtype), score=np.empty(room), paid=np.empty(room), weights=np.empty((room, stats.width)),
-            counts=np.empty((room, stats.count_width), np.int64), impurity=np.empty(room), segment=np.empty((room, 5), np.int64),
-            stack=np.empty(room, np.int32),
-        )  # fmt: skip
-        n, left = kernels.grow_subtree(table, objects, charges, rules, criterion, members, depth, self.most_work, nodes)
+    def _above(self, whole: Subtree, v: int, cell: Cell, paid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the path to an open node has asked: tests, as positions in the prices, and of each feature whether its column is paid for."""
+        used, paid, tests = list(cell.used), paid.copy(), self.tests
+        while v > 0:
+            v = int(whole.parent[v])
+            f = int(whole.feature[v])
+            paid |= tests.owner == tests.owner[f]
+            if f < len(tests.objects.features):
+                used.append(int(tests.price_offset[f] + whole.number[v]))
+        return np.array(used if self.rules.allow_constant else (), np.int64), paid
+
+    def _call(self, rows: np.ndarray, depth: int, used: np.ndarray, paid: np.ndarray) -> tuple[Subtree | None, list[tuple[int, np.ndarray, int]]]:
+        """One call of the kernel: what it grew, None if the criterion broke its contract; the nodes left open, with their rows and depths."""
+        stats, room = self.space.statistics, 2 * len(rows)
+        members = members_of(stats, rows)
+        chosen, features, distinct = self.tests.at(rows, members.label)
+        nodes = nodes_for(room, stats.width, stats.count_width, len(members.n_rows) > 0)
+        here = np.arange(len(rows), dtype=np.int32)
+        above = kernels.Above(depth, used, paid[chosen])
+        n, left = grow_one(features, above, members, self.rules, self.scorer, self.most_work, nodes, here)
         if n == kernels.FOUND_NAN:
-            return None
-        found = {name: getattr(nodes, name)[:n] for name in ("feature", "child", "side", "edges", "score", "paid", "weights")}
-        return Found(
-            **found, count=nodes.counts[:n].sum(axis=1), impurity=nodes.impurity[:n], segment=nodes.segment[:n], members=members,
-            left_open=nodes.stack[:left].copy(),
+            return None, []
+        feature, number, n_coded = nodes.feature[:n], nodes.index[:n].astype(np.float64), len(self.tests.objects.features)
+        feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
+        cut = np.flatnonzero(feature >= n_coded)
+        edges = distinct[feature[cut] - n_coded, np.stack([nodes.index[cut], nodes.beyond[cut]])] if len(cut) else np.zeros((2, 0))
+        number[cut] = midpoints(edges.T)
+        counts = nodes.n_rows[:n] if len(members.n_rows) else nodes.counts[:n].sum(axis=1)
+        grown = Subtree(
+            feature, number, nodes.side[:n], nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n], nodes.impurity[:n],
+            nodes.weights[:n].copy(), counts, stats.shift if stats.moments else math.nan, self.tests.rule,
         )  # fmt: skip
+        segments = ((v, *nodes.segment[v, :3].tolist()) for v in nodes.stack[:left].tolist())
+        return grown, [(v, rows[here[low:high]], deep) for v, low, high, deep in segments]
 
 
-@attrs.frozen(eq=False)
-class Found:
-    """The kernel's nodes: see :func:`arboretum.kernels.subtree.grow_subtree`."""
+def members_of(stats: Statistics, rows: np.ndarray) -> kernels.Members:
+    """What is added up over some objects: copies, of one type of labels, so that one kernel serves all."""
+    target = (NO_LABELS, stats.y[rows]) if stats.moments else (stats.label[rows], NO_NUMBERS)
+    return kernels.Members(*target, stats.weight[rows], stats.count[rows], stats.unit, stats.n_rows[rows] if len(stats.n_rows) else np.zeros(0, np.int64))
 
-    feature: np.ndarray
-    child: np.ndarray
-    side: np.ndarray
-    edges: np.ndarray
-    score: np.ndarray
-    paid: np.ndarray
-    weights: np.ndarray
-    count: np.ndarray
-    impurity: np.ndarray
-    segment: np.ndarray
-    members: np.ndarray
-    left_open: np.ndarray
 
-    def open_node(self, v: int, rows: np.ndarray, asked: frozenset[str], tests: TestColumns | None) -> tuple[Any, ...]:
-        """Rows, depth and columns asked on the path of a node that the kernel left open.   tests : None: nobody asks which."""
-        low, high, depth = self.segment[v, :3].tolist()
-        below = rows[self.members[low:high]]
-        if tests is None:
-            return below, depth, asked
-        inner = np.flatnonzero(self.feature >= 0)
-        parent = dict(zip(self.child[inner].ravel().tolist(), np.repeat(inner, 2).tolist(), strict=True))
-        columns, up = set(asked), v
-        while up in parent:
-            up = parent[up]
-            columns.add(tests.names[tests.owner[self.feature[up]]])
-        return below, depth, frozenset(columns)
-
-    def attach(self, root: Grown, space: Workspace, tests: TestColumns) -> tuple[list[Grown], int]:
-        """Make them nodes below ``root``; return them, and how many have a test."""
-        stats = space.statistics
-        weights = self.weights.copy()
-        value = weights[:, 1] / weights[:, 0] + stats.shift if stats.moments else np.full(len(weights), math.nan)
-        nodes = list(map(Grown, weights, self.count.tolist(), value.tolist(), self.impurity.tolist()))
-        nodes[0] = root
-        inner = np.flatnonzero(self.feature >= 0)
-        child = self.child[inner]
-        mass = weights[:, 0] if stats.moments else weights.sum(axis=1)
-        heavier = np.where(mass[child[:, 0]] >= mass[child[:, 1]], 0, 1)
-        follows = np.where(self.side[inner] >= 0, self.side[inner], heavier)
-        columns: tuple[Any, ...] = (
-            inner, self.feature[inner], self.edges[inner, 0], midpoints(self.edges[inner]), child[:, 0], child[:, 1], follows, self.paid[inner],
-            self.score[inner],
-        )  # fmt: skip
-        for v, f, low, threshold, left, right, missing, paid, score in zip(*(c.tolist() for c in columns), strict=True):
-            node = nodes[v]
-            node.rule = tests.rule(f, low, threshold)
-            node.children = [nodes[left], nodes[right]]
-            node.missing_child, node.price, node.score = missing, paid, score
-        return nodes, len(inner)
+def nodes_for(room: int, width: int, count_width: int, by_rows: bool) -> kernels.Nodes:
+    """Memory for that many nodes."""
+    integers, floats = np.empty((6, room), np.int32), np.empty((3, room))
+    return kernels.Nodes(
+        *integers, *floats, np.empty((room, width)), np.empty((room, count_width), np.int64), np.empty(room if by_rows else 0, np.int64),
+        np.empty((room, 5), np.int64), np.empty(room, np.int32),
+    )  # fmt: skip

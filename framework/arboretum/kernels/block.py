@@ -1,0 +1,101 @@
+"""A block of tables that wait for their scores, and the best test so far.
+
+A block fills up over the features of a node and is scored in one call; a test of another number of outcomes empties it first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.function_pointers import batch_at
+from arboretum.kernels.jit import jit
+from arboretum.kernels.tables import BLOCK, slack
+
+USED, ARITY, FEATURE, INDEX, SIDE, BROKEN = range(6)
+"""What is known while a node's tests are scored (``Block.state``): tables in the block and their arity, the best test, whether a score
+broke the contract."""
+
+
+class Block(NamedTuple):
+    """weights, counts, extra : flat.   shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
+    table.   price, scores : float64[BLOCK].   place : int32[BLOCK, 3], feature, index, side.   state : int64[6].   best : float64[1]."""
+
+    weights: np.ndarray
+    counts: np.ndarray
+    extra: np.ndarray
+    shaped_w: np.ndarray
+    shaped_c: np.ndarray
+    shaped_e: np.ndarray
+    price: np.ndarray
+    scores: np.ndarray
+    place: np.ndarray
+    state: np.ndarray
+    best: np.ndarray
+
+
+@jit
+def block_for(arity, width, count_width, own):
+    """Memory for tables of at most that many outcomes.   own : columns of the criterion's own, 0 or 1."""
+    size = max(2 * BLOCK, arity)
+    most = min(BLOCK, size // arity)
+    w, c, e = np.empty(size * width), np.empty(size * count_width, np.int64), np.empty(size * own)
+    return Block(
+        w, c, e, w[: most * arity * width].reshape(most, arity, width), c[: most * arity * count_width].reshape(most, arity, count_width),
+        e[: most * arity * own].reshape(most, arity, own), np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32),
+        np.empty(6, np.int64), np.empty(1),
+    )  # fmt: skip
+
+
+@jit(borrow=True)
+def score(n, arity, block, ask):
+    """Score the first n tables."""
+    width, count_width, own = block.shaped_w.shape[2], block.shaped_c.shape[2], block.shaped_e.shape[2]
+    call = batch_at(ask.batch)
+    if arity == block.shaped_w.shape[1]:
+        call(block.shaped_w[:n], block.shaped_c[:n], block.price[:n], block.shaped_e[:n], ask.node, block.scores[:n])
+    else:
+        call(
+            block.weights[: n * arity * width].reshape(n, arity, width), block.counts[: n * arity * count_width].reshape(n, arity, count_width),
+            block.price[:n], block.extra[: n * arity * own].reshape(n, arity, own), ask.node, block.scores[:n],
+        )  # fmt: skip
+
+
+@jit(borrow=True)
+def flush(block, ask):
+    """Score the tables of the block and empty it.  A test replaces the best so far only if it beats it by more than ties differ."""
+    state = block.state
+    n = state[USED]
+    state[USED] = 0
+    if n == 0:
+        return
+    score(n, state[ARITY], block, ask)
+    top = block.best[0]
+    for t in range(n):
+        s = block.scores[t]
+        if s != s:
+            state[BROKEN] = 1
+        if s > top and (state[FEATURE] < 0 or s > top + slack(top, ask.ties)):
+            top = s
+            state[FEATURE], state[INDEX], state[SIDE] = block.place[t, 0], block.place[t, 1], block.place[t, 2]
+    block.best[0] = top
+
+
+@jit(inline=True, borrow=True)
+def make_room(arity, block, ask):
+    """Empty the block where it is full, or holds tables of another arity; return where the next table goes."""
+    state = block.state
+    if state[USED] > 0 and (state[ARITY] != arity or state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity))):
+        flush(block, ask)
+    state[ARITY] = arity
+    return state[USED]
+
+
+@jit(inline=True, borrow=True)
+def named(f, index, side, price, block):
+    """Say whose table the last one in the block is, and keep it."""
+    t = block.state[USED]
+    block.price[t] = price
+    block.place[t, 0], block.place[t, 1], block.place[t, 2] = f, index, side
+    block.state[USED] = t + 1
