@@ -125,7 +125,9 @@ class Builder:
         from arboretum_decision_tables.kernels_rows import build_rows
 
         graph = self.kernels.Graph(self.state, *self.arrays.values())
-        return int(build_rows(self.table, self.track, graph, SLICE, *scratch_for(self.space)))
+        end = int(build_rows(self.table, self.track, graph, SLICE, *scratch_for(self.space)))
+        self.space.raise_from_impurity()
+        return end
 
     def _enlarge(self, budget: int | None) -> bool:
         """Make room for the next subtable; False when that exceeds the budget in bytes."""

@@ -248,7 +248,9 @@ class Search:
         kernels, arrays = self.kernels, self.arrays
         stacks = kernels.Stacks(self.state, *(arrays[name] for name in kernels.Stacks._fields[1:]))
         memory = kernels.Memory(arrays["slots"], arrays[low], arrays[other], arrays["up"], arrays["best"], arrays["wide"])
-        return int(kernels.search_tests(self.task._replace(memory=memory, heuristic=heuristic), width, unwind, SLICE, stacks))
+        end = int(kernels.search_tests(self.task._replace(memory=memory, heuristic=heuristic), width, unwind, SLICE, stacks))
+        self.space.raise_from_impurity()
+        return end
 
     def _enlarge(self) -> bool:
         """Make room for one more subtable; False when that exceeds the budget in bytes."""

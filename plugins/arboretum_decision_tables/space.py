@@ -106,6 +106,13 @@ class Space:
             self.label.astype(np.int64), self.weight, self.counted, self.words, rule, address,
         )  # fmt: skip
 
+    def raise_from_impurity(self) -> None:
+        """Raise what an impurity without a kernel has raised inside one; asked after each slice of a search."""
+        if not self.compiled_impurity:
+            from arboretum.kernels.function_pointers import raise_from_python
+
+            raise_from_python(self.impurity.value)
+
     def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
         """int64[len(rows)]: outcome of each object under a test, by its global index."""
         f = int(np.searchsorted(self.first_test, test, side="right")) - 1

@@ -113,21 +113,42 @@ def complexity_address(kernel: Callable) -> int:
 
 
 def address_in_python(value: Callable) -> int:
-    """Address of an impurity that has no kernel: each call comes back to Python, some 20 µs.   value : of the component."""
-    result = _calling_back(value).overloads[IMPURITY_SIGNATURE.args]
+    """Address of an impurity that has no kernel: each call comes back to Python, some 20 µs.   value : of the component.
+
+    An exception cannot pass through a kernel: the call answers NaN, and :func:`raise_from_python` raises it afterwards.
+    """
+    result = _calling_back(value)[0].overloads[IMPURITY_SIGNATURE.args]
     return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
 
+def raise_from_python(value: Callable) -> None:
+    """Raise what a call from a kernel has raised since this was last asked, Ctrl-C included."""
+    failures = _calling_back(value)[1]
+    if failures:
+        first = failures[0]
+        failures.clear()
+        raise first
+
+
 @lru_cache(maxsize=None)
-def _calling_back(value: Callable) -> Any:
+def _calling_back(value: Callable) -> tuple[Any, list[BaseException]]:
+    failures: list[BaseException] = []
+
+    def guarded(weights):
+        try:
+            return float(value(weights))
+        except BaseException as error:
+            failures.append(error)
+            return float("nan")
+
     def impurity(weights):
         with objmode(found="float64"):
-            found = float(value(weights))
+            found = guarded(weights)
         return found
 
     dispatcher = numba.njit(impurity)
     dispatcher.compile(IMPURITY_SIGNATURE)
-    return dispatcher
+    return dispatcher, failures
 
 
 def undefined_impurity(weights):

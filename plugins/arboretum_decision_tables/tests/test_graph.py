@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from arboretum.kernels import complexity_kernel
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables.complexities import COMPLEXITIES
+from arboretum_decision_tables.search import search
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, bundles_of, count_trees, keep_optimal, values
 
@@ -112,6 +115,24 @@ def test_an_impurity_without_a_kernel_gives_the_same_graph_slowly():
     graph = graphs.build(space)
     same_graph(space, graph)
     assert graph.n_nodes == graphs.build(fast).n_nodes
+
+
+class BreaksLater(GiniInNumpy):
+    """An impurity with a bug that shows inside the search only, not at its root."""
+
+    calls = itertools.count()
+
+    def value(self, weights):
+        if next(self.calls) % 20 == 19:
+            raise ZeroDivisionError("a bug of a plugin")
+        return super().value(weights)
+
+
+@pytest.mark.parametrize("find", [graphs.build, lambda space: search(space, COMPLEXITIES[0].FORM)], ids=["graph", "search"])
+def test_an_impurity_that_raises_inside_a_kernel_ends_the_search(find):
+    space = space_of(random_problem(3, 40, 4, rule=LeafRule(delta=0.5), impurity=BreaksLater()))
+    with pytest.raises(ZeroDivisionError, match="a bug of a plugin"):
+        find(space)
 
 
 @settings(max_examples=60, deadline=None)
