@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arboretum.kernels.presort import partition_order, sort_columns, unpack
+from arboretum.kernels.presort import partition_order, sort_columns
 
 SIZES = (1, 2, 7, 1000, 5000)
 
@@ -31,9 +31,7 @@ def entries(x: np.ndarray, label: np.ndarray, gap: float, kind: type = np.uint32
 
 
 def rows_of(run: np.ndarray, shift: int) -> np.ndarray:
-    rows = np.empty(len(run), np.int32)
-    unpack(run, shift, rows)
-    return rows
+    return (run & run.dtype.type((1 << shift) - 1)).astype(np.int64)
 
 
 @pytest.mark.parametrize("kind", [np.uint32, np.uint64])

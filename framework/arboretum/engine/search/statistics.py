@@ -127,4 +127,6 @@ class Statistics:
         if not self.moments:
             return weights
         w, wy, wyy = weights.T
-        return np.stack([w, wy + self.shift * w, wyy + 2 * self.shift * wy + self.shift**2 * w], axis=1)
+        # Σwy² of values near 0 is what is left of larger sums: a square below 0 is their rounding
+        squares = np.maximum(wyy + 2 * self.shift * wy + self.shift**2 * w, 0.0)
+        return np.stack([w, wy + self.shift * w, squares], axis=1)
