@@ -35,8 +35,7 @@ class Block(NamedTuple):
     best: np.ndarray
 
 
-@jit
-def block_for(arity, width, count_width, own):
+def block_for(arity: int, width: int, count_width: int, own: int) -> Block:
     """Memory for tables of at most that many outcomes.   own : columns of the criterion's own, 0 or 1."""
     size = max(2 * BLOCK, arity)
     most = min(BLOCK, size // arity)

@@ -12,7 +12,7 @@ import numpy as np
 
 from arboretum.kernels.coded import MULTIWAY, THRESHOLDS
 from arboretum.kernels.jit import jit
-from arboretum.kernels.subtree import Nodes, Scorer, grow_subtree, scratch_for
+from arboretum.kernels.subtree import Nodes, Scorer, grow_subtree
 
 DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED_COST, MAX_COST = range(8)
 """Columns of the measures of a tree."""
@@ -33,26 +33,14 @@ class Trees(NamedTuple):
 
 
 @jit
-def grow_one(features, above, objects, rules, scorer, most_work, nodes, rows):
-    """Grow one subtree; return what :func:`arboretum.kernels.subtree.grow_subtree` does.   rows : int32[m], 0 … m − 1; divided in place."""
-    width, count_width = nodes.weights.shape[1], nodes.counts.shape[1]
-    by_units = objects.unit and len(objects.label) > 0
-    scratch = scratch_for(features, len(rows), width, count_width, by_units, 1 if scorer.column != 0 else 0)
-    return grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes, scratch)
-
-
-@jit
-def grow_forest(features, above, objects, rules, judges, start, trees, measures):
+def grow_forest(features, above, objects, rules, judges, scratch, start, trees, measures):
     """Grow one tree per judge over all the objects and measure it; return the number of judges served.
 
     That is all of them, or the criterion of the next one broke its contract.
     judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges], params float64[judges, most].
     Written: start int64[judges + 1]; trees; measures float64[judges, 8].
     """
-    width, count_width = trees.weights.shape[1], trees.counts.shape[1]
     rows, room = np.empty(len(features.codes) // max(1, features.row_stride), np.int32), trees.integers.shape[1]
-    own = 1 if len(judges.column) > 0 and judges.column[0] != 0 else 0
-    scratch = scratch_for(features, len(rows), width, count_width, objects.unit and len(objects.label) > 0, own)
     segment, stack = np.empty((2 * len(rows), 5), np.int64), np.empty(2 * len(rows), np.int32)
     at = np.int64(0)
     start[0] = 0

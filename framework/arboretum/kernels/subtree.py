@@ -161,15 +161,14 @@ class Scratch(NamedTuple):
     start: np.ndarray
 
 
-@jit
-def scratch_for(features, n_rows, width, count_width, by_units, own):
-    """Memory for subtrees over at most ``n_rows`` objects.   by_units : weights are counts.   own : columns of the criterion's own, 0 or 1."""
-    n_features, n_columns = len(features.family), len(features.order)
-    bins = features.offset[n_features]
-    arity = np.int64(2)
-    for f in range(n_features):
-        if features.family[f] == MULTIWAY:
-            arity = max(arity, features.offset[f + 1] - features.offset[f])
+def scratch_for(features: Features, n_rows: int, width: int, count_width: int, by_units: bool, own: int) -> Scratch:
+    """Memory for subtrees over at most ``n_rows`` objects.   by_units : weights are counts.   own : columns of the criterion's own, 0 or 1.
+
+    Made by NumPy: a kernel that makes the arrays it hands on counts references to each of them, and takes longer to compile than some
+    that grow.
+    """
+    n_features, n_columns, bins = len(features.family), len(features.order), int(features.offset[-1])
+    arity = max([2, *np.diff(features.offset)[features.family == MULTIWAY].tolist()])
     counted = Bins(
         np.empty((0 if by_units else bins, width)), np.empty((bins, count_width), np.int64), np.empty(bins * own),
         np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64),

@@ -23,7 +23,7 @@ from arboretum.engine.search.subtree import NO_NUMBERS, NO_RUNS, Layout, rules_o
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
-from arboretum.kernels.subtree import Above, Features, Members, Scorer
+from arboretum.kernels.subtree import Above, Features, Members, Scorer, scratch_for
 from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
@@ -226,7 +226,9 @@ def grow_many(
         objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_)),
         Members(label, NO_NUMBERS, weight, count, objects.weight is None, n_rows),
         rules_of(limits, rule, limits.min_mass * total, total, objects.once),
-        Scorer(judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE), start, trees, measures,
+        Scorer(judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE),
+        scratch_for(objects.kernel_features, n, width, width, objects.weight is None, int(len(judges.column_at) > 0 and judges.column_at[0] != 0)),
+        start, trees, measures,
     )  # fmt: skip
     if done < n_trees:
         msg = f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test"

@@ -26,7 +26,6 @@ from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels import runs
 from arboretum.kernels import subtree as kernels
 from arboretum.kernels.coded import SORTED, THRESHOLDS
-from arboretum.kernels.forest import grow_one
 from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule
 
@@ -269,7 +268,9 @@ class Subtrees:
         nodes = nodes_for(room, stats.width, stats.count_width, len(members.n_rows) > 0)
         here = np.arange(len(rows), dtype=np.int32)
         above = kernels.Above(depth, used, paid[chosen])
-        n, left = grow_one(features, above, members, self.rules, self.scorer, self.most_work, nodes, here)
+        by_units = stats.unit and not stats.moments
+        scratch = kernels.scratch_for(features, len(rows), stats.width, stats.count_width, by_units, int(self.scorer.column != 0))
+        n, left = kernels.grow_subtree(features, here, self.most_work, above, members, self.rules, self.scorer, nodes, scratch)
         if n == kernels.FOUND_NAN:
             return None, []
         feature, number, n_coded = nodes.feature[:n], nodes.index[:n].astype(np.float64), len(self.tests.objects.features)
