@@ -17,6 +17,8 @@ from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Owner, Registry
 
+pytestmark = pytest.mark.slow  # runs the example of every component
+
 REGISTRY = load_registry()
 ITEMS = [*REGISTRY.entries(), *REGISTRY.presets()]
 PARTS = [item for item in ITEMS if item.kind != "dataset" and item.kind not in STUDIES]

@@ -10,6 +10,8 @@ from arboretum.config.entry import load
 from arboretum.errors import StoreError
 from arboretum.runs.folder import read_run
 
+pytestmark = pytest.mark.slow  # starts every verb on every foreign run
+
 RULE = '''
 """A test of its own, and an encoder that is not needed to read it."""
 from pathlib import Path

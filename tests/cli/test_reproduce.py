@@ -21,6 +21,8 @@ from arboretum.cli.reproduce import command_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.runs.worker_pool import code_of
 
+pytestmark = pytest.mark.slow  # starts studies with workers
+
 COINS = '''
 """A study of coins."""
 import time

@@ -12,6 +12,8 @@ from arboretum.config.execute import Session
 from arboretum.runs.folder import read_run, run_folders
 from tests.cli.test_sweep import LAUNCHER, lines_of
 
+pytestmark = pytest.mark.slow  # starts searches with workers
+
 SEARCH = ("-m", "hydra/sweeper=arboretum_optuna", "hydra.sweep.dir=s")
 DEPTHS = "stopping.standard.max_depth=range(1,5)"
 LEAVES = "stopping.standard.min_leaf=tag(log, int(interval(1,16)))"

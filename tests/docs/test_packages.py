@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # builds and installs packages
+
 ROOT = Path(__file__).resolve().parents[2]
 SHOULD_HOLD = ("arboretum/py.typed", "arboretum_classic/presets/method/cart.yaml", "arboretum_data/plugin.py")
 

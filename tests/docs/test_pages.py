@@ -22,7 +22,11 @@ def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES + PLUGIN_PAGES, ids=_name)
+FIRST = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+"""Pages that everybody reads; the others start the command some fifty times."""
+
+
+@pytest.mark.parametrize("page", [p if p in FIRST else pytest.param(p, marks=pytest.mark.slow) for p in PAGES + PLUGIN_PAGES], ids=_name)
 def test_every_code_block_of(page, lab, reading, monkeypatch):
     monkeypatch.chdir(lab.folder)
     namespace: dict = {"__name__": f"page_{page.stem.replace('-', '_')}"}

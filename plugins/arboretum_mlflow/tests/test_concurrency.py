@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 import contextlib
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+
+pytestmark = pytest.mark.slow  # starts processes that meet in one store
 
 PREPARE = """
 import sys

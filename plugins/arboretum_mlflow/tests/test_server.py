@@ -18,6 +18,8 @@ from arboretum_mlflow.tracker import MLflowTracker
 from arboretum.api import TrackerError
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
 
+pytestmark = pytest.mark.slow  # starts servers
+
 SERVE = """
 import sys
 from arboretum_mlflow.tracker import MLflowTracker

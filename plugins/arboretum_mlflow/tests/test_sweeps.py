@@ -16,6 +16,8 @@ import pytest
 from arboretum_mlflow import schema
 from arboretum_mlflow.location import locate
 
+pytestmark = pytest.mark.slow  # starts sweeps
+
 
 def test_who_finds_the_schema_being_made_waits_longer_than_for_an_answer(tmp_path, monkeypatch):
     """One command makes the schema of a fresh store; the others hand nothing in meanwhile, and must not give up."""

@@ -17,6 +17,8 @@ from arboretum_regularized.baselines import BASELINES, ImpurePairs, Weighting
 from arboretum_regularized.criteria import CRITERIA, EC45, ECART, CostBenefit, Discrimination, Regularized, SubmodularRanking
 from arboretum_regularized.impurities import Tsallis
 
+pytestmark = pytest.mark.slow  # one suite per kernel of the family
+
 
 class _Suite(CriterionSuite):
     __test__ = False

@@ -46,12 +46,12 @@ def columns_of_every_kind(generator, dtype):
 @pytest.mark.parametrize(
     ("criterion", "impurity", "weighted", "classes", "dtype"),
     [  # every pair of choices occurs; each combination is compiled for itself
-        (Reduction(), Gini(), False, 2, np.float32),
+        pytest.param(Reduction(), Gini(), False, 2, np.float32, marks=pytest.mark.slow),
         (Reduction(), Gini(), True, 3, np.float64),
-        (Reduction(), Gini(), True, 2, np.float32),
-        (GainRatio(), Entropy(), False, 3, np.float32),
-        (GainRatio(), Entropy(), True, 2, np.float64),
-        (GainRatio(), Entropy(), False, 2, np.float64),
+        pytest.param(Reduction(), Gini(), True, 2, np.float32, marks=pytest.mark.slow),
+        pytest.param(GainRatio(), Entropy(), False, 3, np.float32, marks=pytest.mark.slow),
+        pytest.param(GainRatio(), Entropy(), True, 2, np.float64, marks=pytest.mark.slow),
+        pytest.param(GainRatio(), Entropy(), False, 2, np.float64, marks=pytest.mark.slow),
     ],
 )
 def test_on_noise_the_tree_is_that_of_the_presorted_columns(criterion, impurity, weighted, classes, dtype, monkeypatch):
