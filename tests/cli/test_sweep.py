@@ -92,12 +92,10 @@ def test_progress_is_a_line_every_few_seconds_where_no_terminal_rewrites_it(comm
 def test_finished_runs_are_not_repeated_and_it_says_so(toy, here):
     first = toy("-m", "seed=1,2", "skip_finished=true")
     assert "finished before" not in first.out
-    start = time.monotonic()
     again = toy("-m", "seed=1,2,3", "skip_finished=true", "hydra.sweep.dir=s")
     assert "3 of 3, 2 finished before" in again.out
     assert again.out.splitlines()[2].split()[-2] == "3", "they are in the table all the same"
     assert len(run_folders(here / "s")) == 3, "and in the new folder"
-    assert time.monotonic() - start < 60
     alone = toy("seed=2", "skip_finished=true", "hydra.run.dir=r")
     assert "finished before, not repeated; kept in r" in alone.out.replace(f"{here}/", "")
 
