@@ -17,11 +17,11 @@ from typing import Any
 
 import attrs
 
-from arboretum.interfaces.capability import Capability
-from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
-from arboretum.plugin.build import field_types
+from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, Capability
+from arboretum.interfaces.contracts import REQUIRED
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.model.encoded import Encoded, Feature, Node, Prices, Tables
+from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
 from arboretum.testing import SUITES
@@ -143,7 +143,7 @@ def matrix(registry: Registry) -> str:
 
 def section(registry: Registry, kind: str, question: str) -> str:
     """One kind: its question, its components and presets."""
-    contract = f"[contract](../../framework/arboretum/interfaces/{kind}.py)"
+    contract = f"[contract](../../framework/{REQUIRED[kind].__module__.replace('.', '/')}.py)"
     suite = f"[conformance suite](../../framework/arboretum/testing/suites/{kind}.py) `arboretum.testing.{SUITES[kind]}`"
     lines = [f"## {kind}", "", f"*{question[0].upper()}{question[1:]}* Its {contract}, its {suite}.", ""]
     entries, presets = list(registry.entries(kind)), list(registry.presets(kind))

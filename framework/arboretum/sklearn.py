@@ -28,10 +28,9 @@ from arboretum.engine import check
 from arboretum.engine.run import measure
 from arboretum.engine.run import fit as grow_tree
 from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError, unknown
-from arboretum.interfaces.capability import Capability
-from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.component import KINDS, MANY, Capability
+from arboretum.interfaces.data import Division
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.split import Division
 from arboretum.model.frame import (
     classes_and_codes,
     frame_column,

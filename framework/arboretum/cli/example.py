@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from arboretum.interfaces.capability import Capability, as_capabilities
-from arboretum.interfaces.component import MANY, STUDIES
+from arboretum.interfaces.component import MANY, STUDIES, Capability, as_capabilities
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, ONE_FILE, Entry, Preset, Registry
 

@@ -15,6 +15,7 @@ from arboretum.cli import terminal
 from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, StoreError, unknown
 from arboretum.interfaces.component import KINDS
+from arboretum.interfaces.contracts import REQUIRED
 from arboretum.plugin.discovery import load_registry
 
 DESCRIPTION = """\
@@ -55,7 +56,7 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     if arguments.kind not in KINDS_WITH_TEMPLATE:
         if arguments.kind in KINDS:
-            there = f"there is none for the kind {arguments.kind!r} yet; begin with its contract, interfaces/{arguments.kind}.py"
+            there = f"there is none for the kind {arguments.kind!r} yet; begin with its contract, {REQUIRED[arguments.kind].__module__}"
             raise ConfigError(f"templates are written for {', '.join(KINDS_WITH_TEMPLATE)}; {there}")
         raise ConfigError(unknown("kind", arguments.kind, KINDS_WITH_TEMPLATE))
     option = checked_name(arguments.name, arguments.kind)

@@ -17,7 +17,7 @@ from arboretum.config.resolve import Resolved, component_values
 from arboretum.errors import StoreError, TrackerError
 from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.tracker import RunInfo
+from arboretum.interfaces.results import RunInfo
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry

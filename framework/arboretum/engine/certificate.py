@@ -26,9 +26,9 @@ from arboretum.engine.implied import SURE, Facts, raised
 from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.search.compiled_criterion import component_name
 from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError
-from arboretum.interfaces.complexity import form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
+from arboretum.interfaces.solving import form_of, value_of
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.model.arrivals import summed
 from arboretum.model.certificate import Certificate, Certified

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, ConfigError, ContractError
-from arboretum.interfaces.capability import Capability, as_capabilities
+from arboretum.interfaces.component import Capability, as_capabilities
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.objective import Shape, shape_of
+from arboretum.interfaces.solving import Shape, shape_of
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.table import Table, Task
 

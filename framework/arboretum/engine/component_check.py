@@ -8,7 +8,7 @@ from typing import Any
 
 from arboretum.errors import closest
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
-from arboretum.interfaces.objective import Shape
+from arboretum.interfaces.solving import Shape
 from arboretum.kernels.kernel_decorators import MARK, mark_of
 
 

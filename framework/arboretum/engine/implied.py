@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import attrs
 import numpy as np
 
-from arboretum.interfaces.complexity import Form
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.solving import Form
 from arboretum.interfaces.stopping import LeafRule
 
 INNER, LEAVES, PRICES, LENGTH, COST, DEPTH, DEAREST = range(7)

@@ -21,9 +21,9 @@ from arboretum.engine import check, select
 from arboretum.engine.heartbeat import Progress, repeated
 from arboretum.engine.seal import Seal
 from arboretum.errors import ArboretumError, BudgetError, DataError
-from arboretum.interfaces.capability import Capability
+from arboretum.interfaces.component import Capability
+from arboretum.interfaces.data import Division
 from arboretum.interfaces.method import Context, Parts, Problem
-from arboretum.interfaces.split import Division
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import Record
 from arboretum.model.selection import Selection

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 
+from arboretum.interfaces import criterion, data, method, node, results, solving, stopping
 from arboretum.interfaces.component import EVERY_KIND
 
+_PROTOCOLS = {name: one for room in (criterion, data, method, node, results, solving, stopping) for name, one in vars(room).items()}
 
-def _protocols(kind: str) -> list[type]:
-    """The protocols of a kind's file: that of the kind's name first (required), then those whose names begin with it."""
-    found = vars(importlib.import_module(f"arboretum.interfaces.{kind}"))
-    return [found[kind.capitalize()], *(one for name, one in found.items() if name.startswith(kind.capitalize()) and name != kind.capitalize())]
-
-
-REQUIRED: Mapping[str, type] = {kind: _protocols(kind)[0] for kind in EVERY_KIND}
+REQUIRED: Mapping[str, type] = {kind: _PROTOCOLS[kind.capitalize()] for kind in EVERY_KIND}
 """Kind → the protocol whose methods a component has."""
 
-OPTIONAL: Mapping[str, list[type]] = {kind: _protocols(kind)[1:] for kind in EVERY_KIND}
-"""Kind → protocols whose methods have the contract's form where a component has them."""
+OPTIONAL: Mapping[str, list[type]] = {
+    kind: [one for name, one in _PROTOCOLS.items() if name.startswith(kind.capitalize()) and one is not REQUIRED[kind]]
+    for kind in EVERY_KIND
+}
+"""Kind → protocols, named after the kind, whose methods have the contract's form where a component has them."""
 
 INSTEAD: Mapping[str, list[type]] = {"impurity": OPTIONAL["impurity"]}
 """Kind → protocols of which one may stand in for the required one."""

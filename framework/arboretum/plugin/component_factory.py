@@ -13,7 +13,7 @@ from arboretum.plugin.registry import Registry
 
 
 class RegistryFactory:
-    """The :class:`~arboretum.interfaces.reproduction.House` of a registry."""
+    """The :class:`~arboretum.interfaces.results.House` of a registry."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry

@@ -12,8 +12,7 @@ import attrs
 
 from arboretum.engine.component_check import broken_contract, guess_kind
 from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed, unknown
-from arboretum.interfaces.capability import Capability, as_capabilities
-from arboretum.interfaces.component import EVERY_KIND
+from arboretum.interfaces.component import EVERY_KIND, Capability, as_capabilities
 
 NONE = "none"
 """The option that leaves an optional group empty."""

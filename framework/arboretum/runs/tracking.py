@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from arboretum.blame import account, said
 from arboretum.errors import ArboretumError, StoreError, TrackerError
-from arboretum.interfaces.tracker import RunInfo
+from arboretum.interfaces.results import RunInfo
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
 from arboretum.runs.folder import RECORD, is_tracked, mark_tracked, read_files, read_run, record_from

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import StoreError, TrackerError
-from arboretum.interfaces.tracker import RunInfo
+from arboretum.interfaces.results import RunInfo
 from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.record import Record
 from arboretum.runs.folder import read_json, write_files

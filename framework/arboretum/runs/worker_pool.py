@@ -16,10 +16,10 @@ import attrs
 
 from arboretum.blame import blaming, place, said
 from arboretum.errors import ArboretumError, ContractError, StoreError
-from arboretum.interfaces.reproduction import Piece
+from arboretum.interfaces.results import Piece
 from arboretum.plugin.build import build
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
 from arboretum.runs.pieces import Done, Job, Pieces
 

@@ -11,7 +11,7 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion, compon
 from arboretum.engine.search.kernel_check import check_kernels
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError
-from arboretum.interfaces.capability import Capability, as_capabilities
+from arboretum.interfaces.component import Capability, as_capabilities
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.table import ColumnKind

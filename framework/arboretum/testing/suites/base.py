@@ -12,8 +12,7 @@ import pytest
 
 from arboretum.api import Capability, Task
 from arboretum.errors import ContractError
-from arboretum.interfaces.capability import as_capabilities
-from arboretum.interfaces.component import EVERY_KIND
+from arboretum.interfaces.component import EVERY_KIND, as_capabilities
 from arboretum.testing.tables import TreeParts
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from arboretum.api import MISSING_SPLITS, MISSING_STOPS, Parts, Task, TestRule, grow
-from arboretum.interfaces.missing import BETTER_SIDE
+from arboretum.interfaces.node import BETTER_SIDE
+from arboretum.testing.example_components import ToyReduction
 from arboretum.testing.suites.base import ComponentSuite, skip_if
 from arboretum.testing.suites.growing import verified
 from arboretum.testing.tables import SEEDS, ToyGini, ToyVariance, TreeParts, context_of, problem_of, toy_table
-from arboretum.testing.example_components import ToyReduction
 
 
 class MissingSuite(ComponentSuite):
