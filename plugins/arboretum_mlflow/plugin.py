@@ -1,4 +1,4 @@
-"""Registration; light: mlflow is loaded neither here nor in the command's own process (see :mod:`.courier`)."""
+"""Registration; light: mlflow is loaded neither here nor in the command's own process (see :mod:`.client`)."""
 
 from __future__ import annotations
 

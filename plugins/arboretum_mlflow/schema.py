@@ -1,24 +1,131 @@
-"""Make or migrate the schema of a database, once, however many processes ask.  Runs where MLflow is loaded.
+"""Is the store ready?  Answered without loading MLflow (which takes seconds), wherever that can be known; and made so where it is not.
 
-A fresh SQLite store is made under another name and moved into place, so that nobody ever sees half a schema; an older one
-is copied before it is migrated.
+A SQLite store is ready when its schema is the one that this version of MLflow was seen to make; the sidecar file says
+which that is.  A server is ready when it says so at ``/health``.  For anything else the answer is "not known", and MLflow, where
+it is loaded, makes or migrates the schema: once, however many processes ask.  A fresh SQLite store is made under another name and
+moved into place, so that nobody ever sees half a schema; an older one is copied before it is migrated.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import shutil
+import sqlite3
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from arboretum.api import TrackerError
-from arboretum_mlflow.location import LONG, Location
-from arboretum_mlflow.ready import check_file, check_folder, explain_absent, made_here, note_schema
-from arboretum_mlflow.trouble import WAY_OUT
+from arboretum_mlflow.location import LONG, WAY_OUT, Location, explain
+
+PATIENCE = 10.0
+"""Seconds to wait for a write lock or a server's sign of life, at most: a write of ours takes 0.05 s."""
+
+
+def is_ready(location: Location, seconds: float) -> bool:
+    """Whether the store is known to be usable; False when MLflow has to look.
+
+    Raises TrackerError when it is known to be unusable: locked, not a database, in a folder that cannot be written, dead.
+    """
+    if location.database is not None:
+        _check_folder(location)
+        return not _is_absent(location.database) and _version(location, min(seconds, PATIENCE)) in _made_here(location)
+    return location.uri.startswith(("http://", "https://")) and _is_alive(location, min(seconds, PATIENCE))
+
+
+def is_readable(location: Location, seconds: float) -> bool:
+    """Whether the store is known to hold runs of a schema that can be read; False when MLflow has to look.
+
+    Nothing is made.  Raises TrackerError: there is no store, it is a database of something else, the server is dead.
+    """
+    if location.database is None:
+        if location.is_server:
+            is_ready(location, seconds)  # raises when nobody answers
+        return location.is_server
+    if _is_absent(location.database):
+        raise TrackerError(_absent(location))
+    version = _version(location, seconds, mode="ro")
+    if version is None:
+        raise TrackerError(_foreign(location))
+    return version in _made_here(location)
+
+
+def _is_absent(database: Path) -> bool:
+    return not database.is_file() or database.stat().st_size == 0
+
+
+def _absent(location: Location) -> str:
+    """What to do where no run was kept yet."""
+    return (
+        f"there is no MLflow store {location.shown} yet: the first run makes it (arboretum run dataset=iris method=cart); "
+        "go to the folder where you ran, or name another store with tracker.uri=sqlite:///PATH.db"
+    )
+
+
+def _foreign(location: Location) -> str:
+    return f"MLflow store {location.shown} is a database of something else; name another with tracker.uri=sqlite:///PATH.db"
+
+
+def _check_folder(location: Location) -> None:
+    """Make sure that the store's folder exists and can be written; raises TrackerError."""
+    folder = location.database.parent
+    try:
+        if location.database.is_dir():
+            raise OSError(f"{location.database} is a folder, no database file")
+        folder.mkdir(parents=True, exist_ok=True)
+        location.sidecar.open("a").close()
+    except OSError as error:
+        if isinstance(error, PermissionError | FileExistsError | NotADirectoryError) or error.errno == 30:
+            msg = f"MLflow store {location.shown}: its folder {folder} cannot be written ({error.strerror}); "
+            msg += "make it writable, or choose another store (tracker.uri=sqlite:///PATH.db), or none (tracker=none)"
+            raise TrackerError(msg) from error
+        raise TrackerError(explain(location.shown, str(error))) from error
+
+
+def _version(location: Location, seconds: float, mode: str = "rw") -> str | None:
+    """The schema of a SQLite store, None when it has none.  Raises TrackerError if it cannot be read, or ("rw") written."""
+    try:
+        address = f"{location.database.as_uri()}?mode={mode}"
+        with contextlib.closing(sqlite3.connect(address, timeout=seconds, isolation_level=None, uri=True)) as base:
+            if mode == "rw":
+                base.execute("BEGIN IMMEDIATE")  # takes the write lock, writes nothing
+            if base.execute("SELECT name FROM sqlite_master WHERE name = 'alembic_version'").fetchone() is None:
+                return None
+            return (base.execute("SELECT version_num FROM alembic_version").fetchone() or ("",))[0]
+    except sqlite3.Error as error:
+        raise TrackerError(explain(location.shown, str(error))) from error
+
+
+def _made_here(location: Location) -> set[str]:
+    """Schema versions that the installed MLflow is known to make for this store (at most one)."""
+    try:
+        note = json.loads(location.sidecar.read_text())
+    except (OSError, ValueError):  # none yet, or being written
+        return set()
+    return {note.get("schema", "")} - {""} if note.get("mlflow") == metadata.version("mlflow") else set()
+
+
+def _is_alive(location: Location, seconds: float) -> bool:
+    parts = urlsplit(location.uri)  # urllib would look for a host named "user:password@host"
+    place = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/health")
+    try:
+        with urllib.request.urlopen(place.geturl(), timeout=seconds) as answer:
+            return answer.status == 200
+    except urllib.error.HTTPError:
+        return False  # a server behind a gate, perhaps: MLflow's own client finds out
+    except (OSError, ValueError) as error:
+        raise TrackerError(explain(location.shown, str(error))) from error
+
+
+# -- where MLflow is loaded --------------------------------------------------------------------------------------------
 
 
 def make_ready(location: Location, seconds: float) -> None:
@@ -27,18 +134,18 @@ def make_ready(location: Location, seconds: float) -> None:
         return
     if location.database is None:
         sidecar = Path(tempfile.gettempdir()) / f"arboretum-{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.lock"
-        with locked(sidecar, LONG * seconds, location.shown):
+        with _locked(sidecar, LONG * seconds, location.shown):
             _migrate(location)
         return
-    check_folder(location)
-    with locked(location.sidecar, LONG * seconds, location.shown):
-        if not location.database.exists() or location.database.stat().st_size == 0:
+    _check_folder(location)
+    with _locked(location.sidecar, LONG * seconds, location.shown):
+        if _is_absent(location.database):
             _make_fresh(location)
-        elif check_file(location, seconds) in made_here(location):  # while this one waited
+        elif _version(location, seconds) in _made_here(location):  # while this one waited
             return
         else:
             _migrate(location)
-        note_schema(location.sidecar, _head())
+        location.sidecar.write_text(json.dumps({"mlflow": metadata.version("mlflow"), "schema": _head()}))
 
 
 def look(location: Location, seconds: float) -> None:
@@ -49,14 +156,14 @@ def look(location: Location, seconds: float) -> None:
         engine = database.create_sqlalchemy_engine(location.uri)
         try:
             if database._is_empty_database(engine):
-                raise TrackerError(explain_absent(location.shown))
+                raise TrackerError(_absent(location))
         finally:
             engine.dispose()
     make_ready(location, seconds)
 
 
 @contextlib.contextmanager
-def locked(path: Path, seconds: float, shown: str) -> Iterator[None]:
+def _locked(path: Path, seconds: float, shown: str) -> Iterator[None]:
     """Hold an exclusive lock on a file; raises TrackerError when it is not to be had within ``seconds``."""
     import fcntl
 
@@ -106,26 +213,16 @@ def _migrate(location: Location) -> None:
             return
         version = database._get_schema_version(engine)
         if version is None and "experiments" not in sqlalchemy.inspect(engine).get_table_names():
-            msg = f"MLflow store {location.shown} is a database of something else; leave it alone: "
-            raise TrackerError(msg + "choose another file with tracker.uri=sqlite:///PATH.db")
+            raise TrackerError(_foreign(location))
         if version == _head():
             return
         try:
-            script = ScriptDirectory.from_config(database._get_alembic_config(location.uri))
-            script.get_revision(version)
+            ScriptDirectory.from_config(database._get_alembic_config(location.uri)).get_revision(version)
         except CommandError:
-            raise TrackerError(_too_new(location, version)) from None
+            unknown = f"has the schema {version!r}, which MLflow {metadata.version('mlflow')} does not know: a newer MLflow made it"
+            raise TrackerError(f"MLflow store {location.shown} {unknown}; upgrade (pip install -U mlflow), {WAY_OUT}") from None
         if location.database is not None:
             shutil.copy2(location.database, f"{location.database}.before-{version}")
         database._upgrade_db(engine)
     finally:
         engine.dispose()
-
-
-def _too_new(location: Location, version: str) -> str:
-    from importlib import metadata
-
-    return (
-        f"MLflow store {location.shown} has the schema {version!r}, which MLflow {metadata.version('mlflow')} does not know: "
-        f"a newer MLflow made it; upgrade (pip install -U mlflow), {WAY_OUT}"
-    )

@@ -14,10 +14,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TextIO
 
-from arboretum.api import TrackerError, masked
-from arboretum_mlflow.client import child_environment
+from arboretum.api import TrackerError
+from arboretum_mlflow.client import child_environment, last_line
 from arboretum_mlflow.location import Location
 
 START_SECONDS = 120.0
@@ -32,17 +32,23 @@ def serve(location: Location, page: str, host: str, port: int) -> None:
     """
     if location.is_server:
         raise TrackerError(f"MLflow store {location.shown} is a server already: open {location.shown} in a browser")
-    _check_port(host, port)
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TrackerError(f"cannot serve on {host}:{port} ({reason}); choose another port") from error
     address = f"http://{host}:{port}"
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said, _running(location, host, port, said) as server:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends the wait as Ctrl-C does
         try:
-            with _terminable():
-                _wait_until_up(server, address, said)
-                print(f"MLflow UI: {address}/{page}  (Ctrl-C ends it)", flush=True)  # noqa: T201
-                server.wait()
+            _wait_until_up(server, address, said)
+            print(f"MLflow UI: {address}/{page}  (Ctrl-C ends it)", flush=True)  # noqa: T201
+            server.wait()
         except KeyboardInterrupt:
             return
-        raise TrackerError(f"the MLflow server ended by itself: {_last_line(said)}; is port {port} free?")
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        raise TrackerError(f"the MLflow server ended by itself: {last_line(said)}; is port {port} free?")
 
 
 @contextmanager
@@ -64,51 +70,18 @@ def _running(location: Location, host: str, port: int, said: TextIO) -> Iterator
             server.wait()
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the wait as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _check_port(host: str, port: int) -> None:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise TrackerError(f"cannot serve on {host}:{port} ({reason}); choose another port") from error
-
-
 def _wait_until_up(server: subprocess.Popen[str], address: str, said: TextIO) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if server.poll() is not None:
-            raise TrackerError(f"the MLflow server did not start: {_last_line(said)}")
+            raise TrackerError(f"the MLflow server did not start: {last_line(said)}")
         try:
             with urllib.request.urlopen(f"{address}/health", timeout=5) as answer:
                 if answer.status == 200:
                     return
         except (OSError, urllib.error.URLError):  # not up yet
             time.sleep(0.2)
-    raise TrackerError(f"the MLflow server was not up after {START_SECONDS:.0f} s: {_last_line(said)}")
-
-
-def _last_line(said: TextIO) -> str:
-    said.seek(0)
-    lines = [line.strip() for line in said if line.strip()]
-    return masked(lines[-1])[:300] if lines else "it said nothing"
+    raise TrackerError(f"the MLflow server was not up after {START_SECONDS:.0f} s: {last_line(said)}")
 
 
 def _end_with_parent() -> None:

@@ -56,7 +56,7 @@ class MLflowTracker:
 
         Raises TrackerError: locked, of a newer schema, not a database, folder not writable, server not answering.
         """
-        from arboretum_mlflow.ready import is_ready
+        from arboretum_mlflow.schema import is_ready
 
         if is_ready(self.location, self.timeout):
             self.warm()
@@ -68,7 +68,7 @@ class MLflowTracker:
 
         Raises TrackerError: there is no store, it is of something else or of a newer schema, the server does not answer.
         """
-        from arboretum_mlflow.ready import is_readable
+        from arboretum_mlflow.schema import is_readable
 
         if not is_readable(self.location, self.timeout):
             self._courier.ask("look", patience=LONG)

@@ -1,4 +1,4 @@
-"""The process that holds MLflow: reads requests from its standard input, line by line, and answers each with a line.
+"""The process that holds MLflow: its standard input is a connection on which requests come and answers leave.
 
 It is a process of its own for four reasons: importing MLflow takes two to four seconds and so happens beside the fit; a
 store that hangs can be ended; MLflow's log lines and warnings stay out of the user's terminal; and the memory that
@@ -8,22 +8,18 @@ benchmarks measure is not MLflow's.
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import os
 import random
 import signal
-import sys
 import time
 import warnings
 from collections.abc import Mapping
+from multiprocessing.connection import Connection
 from typing import Any
 
-import attrs
-
 from arboretum.api import TrackerError
-from arboretum_mlflow.location import Location
-from arboretum_mlflow.trouble import explain
+from arboretum_mlflow.location import Location, explain
 
 ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -89,43 +85,31 @@ def collided(error: Exception) -> bool:
     return any(sign in words for sign in ("database is locked", "unique constraint", "duplicate key", "integrityerror", "deadlock"))
 
 
-def reply(worker: Worker, line: str) -> dict[str, Any]:
-    """Answer one request line; every failure becomes one line with the way out."""
-    request = json.loads(line)
+def reply(worker: Worker, action: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
+    """(value, error) of one request; every failure becomes one line with the way out."""
     try:
-        return {"value": worker.patiently(request["action"], request["arguments"])}
+        return worker.patiently(action, arguments), ""
     except TrackerError as error:
-        return {"error": str(error)}
+        return None, str(error)
     except Exception as error:  # noqa: BLE001 - whatever a store or a driver raises is reported, none is lost
-        return {"error": explain(worker.location.shown, f"{type(error).__name__}: {error}")}
-
-
-def silence() -> None:
-    """Keep log lines and warnings of MLflow, alembic and SQLAlchemy away (failures come back as answers)."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
+        return None, explain(worker.location.shown, f"{type(error).__name__}: {error}")
 
 
 def main() -> None:
-    """Serve until standard input ends, that is until the command is over, however it ended."""
+    """Serve until the connection ends, that is until the command is over, however it ended."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they are for the command, which then closes the sweep
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # a library that prints must not break the protocol
-    silence()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)  # of MLflow, alembic and SQLAlchemy; failures come back as answers
     gc.disable()  # see Worker.writer
-    first = json.loads(sys.stdin.readline())
-    worker = Worker(Location(**first["location"]), first["experiment"], first["seconds"])
-    for line in sys.stdin:
-        answers.write(json.dumps(reply(worker, line)) + "\n")
-        answers.flush()
-    os._exit(0)  # nothing is open but read-only connections; MLflow's own teardown takes a while
-
-
-def first_line(location: Location, experiment: str, seconds: float) -> str:
-    """The line that tells a new process which store it holds."""
-    return json.dumps({"location": attrs.asdict(location), "experiment": experiment, "seconds": seconds}, default=str)
+    line = Connection(0)
+    try:
+        worker = Worker(*line.recv())
+        while True:
+            line.send(reply(worker, *line.recv()))
+    except (EOFError, OSError):
+        os._exit(0)  # nothing is open but read-only connections; MLflow's own teardown takes a while
 
 
 if __name__ == "__main__":

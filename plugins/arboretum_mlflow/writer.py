@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
-from urllib.request import url2pathname
+from urllib.parse import quote
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
@@ -20,9 +19,8 @@ from mlflow.tracking import MlflowClient
 
 from arboretum.api import TrackerError
 from arboretum_mlflow.description import RUNNING, chosen, describe_sweep
-from arboretum_mlflow.flatten import MAX_TAG, chunks, shorten
-from arboretum_mlflow.location import Location
-from arboretum_mlflow.trouble import WAY_OUT
+from arboretum_mlflow.entry import MAX_TAG, shorten
+from arboretum_mlflow.location import WAY_OUT, Location
 
 NOTE = "mlflow.note.content"
 WELCOME = "Decision trees grown by `arboretum run`; sweeps are the parents of their runs."
@@ -195,19 +193,21 @@ class Writer:
         self, run_id: str, params: Mapping[str, str], metrics: Mapping[str, float], when: int, series: Sequence[Metric] = ()
     ) -> None:
         """Parameters and metrics in one call, unless there are more than a call takes; of a series, the step is its millisecond."""
-        values = chunks([*(Metric(name, value, when, 0) for name, value in metrics.items()), *series], MAX_METRICS)
-        texts = chunks([Param(name, value) for name, value in params.items()], MAX_PARAMS)
-        for i in range(max(len(values), len(texts))):
-            self.client.log_batch(run_id, values[i] if i < len(values) else (), texts[i] if i < len(texts) else ())
+        values = [*(Metric(name, value, when, 0) for name, value in metrics.items()), *series]
+        texts = [Param(name, value) for name, value in params.items()]
+        while values or texts:
+            self.client.log_batch(run_id, values[:MAX_METRICS], texts[:MAX_PARAMS])
+            del values[:MAX_METRICS], texts[:MAX_PARAMS]
 
     def _write_files(self, run: Run, files: Mapping[str, str]) -> None:
-        """Write artifacts straight into a local folder; hand them to MLflow for any other place."""
-        folder = local_folder(run.info.artifact_uri)
-        if folder is not None:
-            _write_texts(folder, files)
-            return
         with tempfile.TemporaryDirectory() as made:
-            _write_texts(Path(made), files)
+            folder = Path(made)
+            for name, text in files.items():
+                path = folder / name
+                if not path.resolve().is_relative_to(folder.resolve()):
+                    raise TrackerError(f"artifact name {name!r} leaves the run's folder; {WAY_OUT}")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
             self.client.log_artifacts(run.info.run_id, made)
 
     def fetch(self, run_id: str) -> dict[str, str]:
@@ -335,20 +335,3 @@ def _compare(params: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], dict[
     everywhere = {name for name in values if all(name in found for found in params)}
     common = {name: next(iter(values[name])) for name in sorted(everywhere) if len(values[name]) == 1}
     return common, {name: len(found) for name, found in sorted(values.items()) if len(found) > 1}
-
-
-def local_folder(uri: str) -> Path | None:
-    """The folder a URI names on this machine, None for any other place."""
-    parts = urlsplit(uri)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return Path(url2pathname(parts.path))
-    return Path(unquote(uri)) if not parts.scheme and uri else None
-
-
-def _write_texts(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise TrackerError(f"artifact name {name!r} leaves the run's folder; {WAY_OUT}")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")

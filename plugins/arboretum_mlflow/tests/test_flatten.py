@@ -6,7 +6,7 @@ import enum
 import posixpath
 import re
 
-from arboretum_mlflow.flatten import chunks, clean_name, parameters, sanitised, shorten, text_of
+from arboretum_mlflow.entry import clean_name, parameters, sanitised, shorten, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,10 +76,3 @@ def test_no_item_is_lost_when_names_become_equal(items):
     assert [value for _, value in kept] == [value for _, value in items]
     assert len({name for name, _ in kept}) == len(items)
     assert all(is_taken_by_mlflow(name) for name, _ in kept)
-
-
-@given(st.lists(st.integers()), st.integers(1, 7))
-def test_chunks_are_small_enough_and_lose_nothing(items, size):
-    pieces = chunks(items, size)
-    assert [item for piece in pieces for item in piece] == items
-    assert all(1 <= len(piece) <= size for piece in pieces)

@@ -9,10 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from arboretum_mlflow.location import locate
-from arboretum_mlflow.ready import is_ready
+from arboretum_mlflow.location import explain, locate
+from arboretum_mlflow.schema import is_ready
 from arboretum_mlflow.tracker import MLflowTracker
-from arboretum_mlflow.trouble import explain
 
 from arboretum.api import TrackerError
 

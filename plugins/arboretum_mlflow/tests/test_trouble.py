@@ -8,7 +8,6 @@ import signal
 import socket
 import sqlite3
 import stat
-import threading
 
 import pytest
 from arboretum_mlflow.client import Client
@@ -172,15 +171,11 @@ def test_ctrl_c_while_a_run_is_written_leaves_the_write_whole(fresh_store, tmp_p
     with ended(MLflowTracker(uri=fresh_store)) as tracker:
         sweep = tracker.open_sweep("interrupted", {})
 
-        class Interrupted(threading.Event):
-            def wait(self, timeout=None):
-                if timeout is not None and not getattr(self, "asked", False):
-                    self.asked = True
-                    raise KeyboardInterrupt
-                return super().wait(timeout)
+        def interrupted(line, seconds):
+            raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("arboretum_mlflow.client.threading.Event", Interrupted)
+            patch.setattr("arboretum_mlflow.client.Connection.poll", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 tracker.store(sample_run(tmp_path, 0, sweep), sample_record(), {})
         assert tracker.close_sweep(sweep, {}, "KILLED") is None
@@ -234,46 +229,38 @@ class Colliding:
 def test_two_writers_that_meet_try_again(error):
     worker = Worker(None, "arboretum", seconds=10.0)
     worker._writer = Colliding(3, error)
-    assert reply(worker, '{"action": "store", "arguments": {"entry": {}}}') == {"value": "run"}
+    assert reply(worker, "store", {"entry": {}}) == ("run", "")
 
 
 def test_an_error_that_is_no_collision_is_reported_at_once():
     worker = Worker(locate("sqlite:///x.db", "arboretum", ""), "arboretum", seconds=10.0)
     worker._writer = Colliding(1, RuntimeError("disk is full"))
-    assert "no space left" in reply(worker, '{"action": "store", "arguments": {"entry": {}}}')["error"]
+    assert "no space left" in reply(worker, "store", {"entry": {}})[1]
     assert worker._writer.left == 0
 
 
 def test_a_request_goes_on_when_ctrl_c_interrupts_the_wait_and_the_next_one_waits_for_it(tmp_path, monkeypatch):
-    class Process:
-        """Interrupts the command when it is asked for an answer, and gives none until it is ended."""
+    class Line:
+        """Interrupts the command when it is asked for the first answer, and never gives one."""
 
         def __init__(self) -> None:
-            self.stdin = self.stdout = self
-            self.requests, self.ended = [], threading.Event()
+            self.requests, self.waits = [], 0
 
-        def write(self, text: str) -> None:
-            self.requests.append(text)
+        def send(self, request) -> None:
+            self.requests.append(request)
 
-        def flush(self) -> None:
-            pass  # nothing is kept back
+        def poll(self, seconds: float) -> bool:
+            self.waits += 1
+            if self.waits == 1:
+                signal.raise_signal(signal.SIGINT)
+            return False
 
-        def readline(self) -> str:
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            self.ended.wait()
-            return ""
-
-        def wait(self, grace: float) -> None:
-            self.ended.set()
-
-        close = flush
-
-    process = Process()
     client = Client(locate(f"sqlite:///{tmp_path}/mlflow.db", "test"), "test", 60.0)
-    monkeypatch.setattr(client, "_running", lambda: process)
+    client._line = line = Line()
+    monkeypatch.setattr(client, "_running", lambda: line)
     with pytest.raises(KeyboardInterrupt):
         client.ask("first")
-    client._process, client._errors, client.seconds = process, process, 0.0
+    client.seconds = 0.0
     with pytest.raises(TrackerError, match="did not answer within 0 s"):
         client.ask("second")
-    assert len(process.requests) == 1
+    assert len(line.requests) == 1
