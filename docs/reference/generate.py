@@ -24,7 +24,7 @@ from arboretum.model.encoded import Encoded, Feature, Node, Prices, Tables
 from arboretum.plugin.build import field_types
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Preset, Registry
-from arboretum.testing import SUITES
+from arboretum.testing import MODULES, SUITES
 
 PAGE = Path(__file__).with_name("components.md")
 HANDED = PAGE.with_name("node-and-tables.md")
@@ -144,7 +144,7 @@ def matrix(registry: Registry) -> str:
 def section(registry: Registry, kind: str, question: str) -> str:
     """One kind: its question, its components and presets."""
     contract = f"[contract](../../framework/{REQUIRED[kind].__module__.replace('.', '/')}.py)"
-    suite = f"[conformance suite](../../framework/arboretum/testing/suites/{kind}.py) `arboretum.testing.{SUITES[kind]}`"
+    suite = f"[conformance suite](../../framework/arboretum/testing/suites/{MODULES.get(kind, kind)}.py) `arboretum.testing.{SUITES[kind]}`"
     lines = [f"## {kind}", "", f"*{question[0].upper()}{question[1:]}* Its {contract}, its {suite}.", ""]
     entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
     if not entries and not presets:

@@ -21,14 +21,22 @@ from typing import Any
 from arboretum.interfaces.component import EVERY_KIND
 
 SUITES: dict[str, str] = {kind: f"{kind.capitalize()}Suite" for kind in EVERY_KIND}
-"""Kind → name of its suite; the suite of a kind lives in ``arboretum.testing.suites.<kind>``."""
+"""Kind → name of its suite."""
+MODULES: dict[str, str] = {
+    **dict.fromkeys(("dataset", "split"), "data"),
+    **dict.fromkeys(("impurity", "coverage"), "mixture"),
+    **dict.fromkeys(("stopping", "predicate", "missing", "cost"), "growth"),
+    **dict.fromkeys(("method", "solver", "objective", "complexity"), "proofs"),
+    **dict.fromkeys(("pruner", "tuner", "export"), "trees"),
+}
+"""Kind → module of :mod:`arboretum.testing.suites` that holds its suite, where it is not named like the kind."""
 
 __all__ = ["SUITES", "suite_of", *sorted(SUITES.values())]  # noqa: PLE0604 - the names are loaded on first use
 
 
 def suite_of(kind: str) -> type:
     """The conformance suite of a kind."""
-    return getattr(importlib.import_module(f"arboretum.testing.suites.{kind}"), SUITES[kind])
+    return getattr(importlib.import_module(f"arboretum.testing.suites.{MODULES.get(kind, kind)}"), SUITES[kind])
 
 
 def __getattr__(name: str) -> Any:

@@ -73,6 +73,11 @@ def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -
     return planted(grown(sketch, np.arange(objects.n_objects)), objects)
 
 
+def slow_tree(objects: Encoded, prices: Prices | None = None, max_depth: int = 6) -> Tree:
+    """The tree that the slow loop grows."""
+    return build_tree(objects, slow_greedy(objects, max_depth=max_depth), prices)
+
+
 def mean_of(weights: np.ndarray, task: Task) -> float:
     """What a node with these moments predicts; NaN for classes."""
     return float(weights[1] / weights[0]) if task is Task.regression else float("nan")

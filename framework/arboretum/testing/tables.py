@@ -32,8 +32,7 @@ from arboretum.api import (
     Values,
 )
 from arboretum.kernels import adds_by_class, impurity_kernel, mark_of
-from arboretum.testing.coverage import coverage_of, gain_of
-from arboretum.testing.scoring import kernel_node
+from arboretum.testing.scoring import coverage_of, gain_of, kernel_node
 
 SEEDS = range(6)
 """Of the small tables every suite looks at."""
@@ -129,6 +128,18 @@ def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
     n = int(objects.test_offset[-1])
     prices = np.ones(n) if seed is None else np.random.default_rng([seed, n]).integers(1, 10, n).astype(float)
     return Prices(prices, np.ones(len(objects.raw_features)))
+
+
+def row_of(table: Table, row: int) -> dict[str, float | str | None]:
+    """One row as a mapping from column name to float, spelled category or None; an unseen code is spelled "?"."""
+    found: dict[str, float | str | None] = {}
+    for column in table.columns:
+        value = column.values[row]
+        if column.kind is ColumnKind.continuous:
+            found[column.name] = None if np.isnan(value) else float(value)
+        else:
+            found[column.name] = None if value == -1 else "?" if value < 0 else column.categories[value]
+    return found
 
 
 def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:

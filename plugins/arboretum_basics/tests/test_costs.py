@@ -8,7 +8,7 @@ import pytest
 
 import arboretum
 from arboretum.api import CapabilityError, DataError, Parts, Problem, VerificationError, grow
-from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini, context_of, toy_objects, toy_table
 from arboretum.testing.example_components import ToyReduction
 from arboretum_basics.costs import PerColumn, RandomIntegers, SetUp, TablePrices, Unit

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import Limits, Node, Parts
-from arboretum.testing.suites.growing import grow_and_verify
+from arboretum.testing.suites.base import grow_and_verify
 from arboretum.testing.tables import ToyGini, toy_table
 from arboretum.testing.example_components import ToyReduction
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard

@@ -18,7 +18,7 @@ from arboretum.api import CapabilityError, ConfigError, Context, DataError, Fami
 from arboretum.measure.complexity import complexities as measured
 from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
 from arboretum.testing.oracles import branches
-from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables import search as searching

@@ -21,7 +21,7 @@ from arboretum.api import (
 )
 from arboretum.measure import evaluate
 from arboretum.testing.oracles import build_tree, slow_greedy
-from arboretum.testing.strategies import tables, trees
+from drawn_trees import tables, trees
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_regularized.pruning import CostComplexity, Subtrees, impurities
 from hypothesis import given, settings

@@ -8,7 +8,7 @@ import pytest
 from arboretum.api import CapabilityError, ContractError, Context, Parts, Prices, Problem, RawFeature, grow
 from arboretum.engine.check import check_prices
 from arboretum.measure import costs_of_rows
-from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini, toy_objects, toy_table
 from arboretum.testing.example_components import ToyReduction
 

@@ -16,7 +16,7 @@ from arboretum.model.rules import Equals, Threshold
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Surrogate, Tree
-from arboretum.testing.strategies import Ramp, tables, trees
+from drawn_trees import Ramp, tables, trees
 from hypothesis import HealthCheck, given, settings
 
 N = math.nan

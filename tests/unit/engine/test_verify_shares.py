@@ -16,7 +16,7 @@ from arboretum.model.rules import Bins, Equals, Threshold
 from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
-from arboretum.testing.strategies import tables, trees
+from drawn_trees import tables, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

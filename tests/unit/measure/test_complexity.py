@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arboretum.measure import complexities, costs_of_rows
-from arboretum.testing.strategies import tables, trees
+from drawn_trees import tables, trees
 from hypothesis import given
 from hypothesis import strategies as st
 

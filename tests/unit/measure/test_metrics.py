@@ -12,7 +12,7 @@ from arboretum.errors import ConfigError, DataError
 from arboretum.measure import DIRECTIONS, better, direction, evaluate, metrics
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import single_leaf
-from arboretum.testing.strategies import WEIGHTS, rows_like, tables, trees
+from drawn_trees import WEIGHTS, rows_like, tables, trees
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

@@ -10,7 +10,7 @@ from arboretum.errors import DataError
 from arboretum.measure import ValidationScore, evaluate, metrics, roc_auc
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import single_leaf
-from arboretum.testing.strategies import tables, trees
+from drawn_trees import tables, trees
 from hypothesis import given
 from hypothesis import strategies as st
 

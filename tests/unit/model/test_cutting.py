@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arboretum.errors import ContractError
 from arboretum.model.tree import LEAF, MISSING_STOPS
-from arboretum.testing.strategies import rows_like, tables, trees
+from drawn_trees import rows_like, tables, trees
 from hypothesis import given
 from hypothesis import strategies as st
 

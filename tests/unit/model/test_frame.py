@@ -10,7 +10,7 @@ from arboretum.model.frame import spelled, table_like
 from arboretum.model.rules import Equals, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
-from arboretum.testing.strategies import row_of, rows_like, tables, trees
+from drawn_trees import row_of, rows_like, tables, trees
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arboretum.errors import DataError
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
-from arboretum.testing.strategies import columns, row_of, rules, rows_like, tables
+from drawn_trees import columns, row_of, rules, rows_like, tables
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,7 +11,7 @@ from arboretum.errors import ContractError, DataError
 from arboretum.model.rules import Bins, Equals, Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
-from arboretum.testing.strategies import row_of, rows_like, tables, trees
+from drawn_trees import row_of, rows_like, tables, trees
 from hypothesis import given
 from hypothesis import strategies as st
 

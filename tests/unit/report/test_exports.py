@@ -15,7 +15,7 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
 from arboretum.report import sql
 from arboretum.report.to_sklearn import sklearn_features, sklearn_matrix, tree_sklearn
-from arboretum.testing.strategies import row_of, rows_like, tables, trees
+from drawn_trees import row_of, rows_like, tables, trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree

@@ -17,7 +17,7 @@ from arboretum.report.outline import leaves_below, outline
 from arboretum.report.picture import BOX_HEIGHT, PADDING, tree_scene
 from arboretum.report.png import tree_png
 from arboretum.report.scene import Box, Label, fit_text, text_width
-from arboretum.testing.strategies import tables, trees
+from drawn_trees import tables, trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

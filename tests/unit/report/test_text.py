@@ -11,7 +11,7 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree, single_leaf
 from arboretum.report.table import spell_cell, text_table
 from arboretum.report.text import cut, display_width, percentage, tree_text
-from arboretum.testing.strategies import tables, trees
+from drawn_trees import tables, trees
 from hypothesis import given
 from hypothesis import strategies as st
 

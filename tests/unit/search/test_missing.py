@@ -12,7 +12,7 @@ from arboretum.api import (
 from arboretum.engine.check import check_missing
 from arboretum.model.rules import Bins, Equals, Threshold, Values
 from arboretum.testing import MissingSuite
-from arboretum.testing.suites.growing import verify_solution
+from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import SEEDS, ToyGini, TreeParts, problem_of, toy_table
 from arboretum.testing.example_components import ToyExcluded, ToyReduction
 from arboretum_basics.methods import Exact, Greedy

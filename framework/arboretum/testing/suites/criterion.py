@@ -16,7 +16,7 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import mark_of
 from arboretum.testing.scoring import compiled_scores, is_kernel, reference_of, scores, seeded
 from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, skip_if, tasks_of
-from arboretum.testing.suites.growing import grow_and_verify
+from arboretum.testing.suites.base import grow_and_verify
 from arboretum.testing.tables import (
     SEEDS, contingency, context_of, node_of, own_columns, prices_of, problem_of, toy_impurity, toy_objects, toy_table,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from arboretum.api import ArboretumError, ColumnKind, Encoded, Table, Task
 from arboretum.interfaces.component import Component
 from arboretum.testing import strategies
 from arboretum.testing.suites.base import ComponentSuite
-from arboretum.testing.tables import SEEDS, TreeParts, outcomes, toy_table
+from arboretum.testing.tables import SEEDS, TreeParts, outcomes, row_of, toy_table
 
 DRAWS = settings(
     max_examples=60,
@@ -48,7 +48,7 @@ def assert_rules_agree(objects: Encoded) -> None:
         rule = objects.rule(test)
         expected = outcomes(objects, test, objects.object_of_row).tolist()
         assert rule.outcomes(table, rows).tolist() == expected, rule.describe()
-        assert [rule.outcome_of(strategies.row_of(table, int(row))) for row in rows] == expected, rule.describe()
+        assert [rule.outcome_of(row_of(table, int(row))) for row in rows] == expected, rule.describe()
 
 
 class EncoderSuite(ComponentSuite):

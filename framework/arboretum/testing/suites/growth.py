@@ -1,0 +1,237 @@
+"""Conformance of what growth asks at a node: leaf rules, predicates, missing values; and of price lists."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.api import (
+    MISSING_SPLITS, MISSING_STOPS, Capability, ColumnKind, Encoded, Limits, Parts, Prices, Problem, RawFeature, Task,
+    TestRule, grow,
+)  # fmt: skip
+from arboretum.interfaces.node import BETTER_SIDE
+from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import row_of
+from arboretum.testing.suites.base import (
+    ComponentSuite, claims, grow_and_verify, kind_of_table, skip_if, verified, verify_solution,
+)  # fmt: skip
+from arboretum.testing.tables import (
+    SEEDS, ToyGini, ToyVariance, TreeParts, bare_objects, context_of, node_of, problem_of, toy_objects, toy_table,
+)  # fmt: skip
+
+
+class StoppingSuite(ComponentSuite):
+    """Sane limits, a plain yes or no that depends on the node alone, and a tree that obeys."""
+
+    kind = "stopping"
+
+    @staticmethod
+    def nodes():
+        for seed in SEEDS:
+            objects = toy_objects(toy_table(seed))
+            for step in (1, 2, 7):
+                yield node_of(objects, np.arange(0, objects.n_objects, step), impurity=ToyGini(), depth=step - 1)
+
+    def test_its_limits_are_bounds_that_a_tree_can_keep(self, component):
+        limits = component.limits()
+        assert isinstance(limits, Limits)
+        assert limits == component.limits()
+        assert limits.max_depth is None or limits.max_depth >= 0
+        assert limits.max_leaves is None or limits.max_leaves >= 1
+        assert limits.min_leaf >= 1
+        assert limits.min_decrease is None or np.isfinite(limits.min_decrease)
+        assert 0.0 <= limits.min_mass <= 0.5, "two branches share the weight"
+
+    def test_it_says_yes_or_no_and_the_same_twice(self, component):
+        for node in self.nodes():
+            answer = component.is_leaf(node)
+            assert isinstance(answer, bool | np.bool_), "is_leaf answers with a bool"
+            assert component.is_leaf(node) == answer
+
+    def test_it_does_not_change_the_node(self, component):
+        for node in self.nodes():
+            before = node.weights.copy(), node.counts.copy()
+            component.is_leaf(node)
+            assert (node.weights == before[0]).all() and (node.counts == before[1]).all()
+
+    def test_it_does_not_depend_on_the_order_of_the_classes(self, component):
+        for node in self.nodes():
+            turned = attrs.evolve(node, weights=node.weights[::-1].copy(), counts=node.counts[::-1].copy())
+            assert component.is_leaf(turned) == component.is_leaf(node)
+
+    def test_a_tree_grown_under_it_obeys_it(self, component):
+        limits = component.limits()
+        for seed in (0, 1):
+            parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), stopping=(component,))
+            table = toy_table(seed, n_rows=40)
+            tree = grow_and_verify(table, parts)
+            assert limits.max_depth is None or tree.depth_of.max() <= limits.max_depth
+            assert limits.max_leaves is None or tree.n_leaves <= limits.max_leaves
+            assert tree.n_nodes == 1 or tree.counts.min() >= limits.min_leaf
+            least = limits.min_weight(float(tree.mass[0]), int(tree.counts[0]))
+            assert tree.n_nodes == 1 or tree.mass.min() >= least
+            objects, at = toy_objects(table), tree.apply(table)
+            depth, ends = tree.depth_of, [set(np.flatnonzero(at == v).tolist()) for v in range(tree.n_nodes)]
+            for v in range(tree.n_nodes - 1, 0, -1):
+                ends[tree.parent[v]] |= ends[v]
+            for v in np.flatnonzero(~tree.is_leaf):
+                node = node_of(objects, np.array(sorted(ends[v])), impurity=ToyGini(), depth=int(depth[v]))
+                assert not component.is_leaf(node), f"node {v} was split although the rule makes it a leaf"
+
+
+class PredicateSuite(ComponentSuite):
+    """Tests that apply to raw rows, read aloud, survive storage, and are the same for the same seed."""
+
+    kind = "predicate"
+
+    @pytest.fixture
+    def cases(self, component) -> list[tuple[Encoded, np.ndarray]]:
+        """(raw objects, rows of a node)."""
+        found = []
+        for seed in SEEDS:
+            table = toy_table(seed, kind=kind_of_table(component))
+            numeric = [(i, c) for i, c in enumerate(table.columns) if c.kind is ColumnKind.continuous]
+            raw = np.stack([c.values for _, c in numeric], axis=1)
+            objects = bare_objects(table, raw_features=tuple(RawFeature(c.name, i) for i, c in numeric), raw=raw)
+            found += [(objects, np.arange(seed % step, table.n_rows, step)) for step in (1, 3)]
+        return found
+
+    def test_every_candidate_sends_every_row_to_one_of_its_outcomes(self, component, cases):
+        for objects, rows in cases:
+            candidates = component.candidates(objects, rows, 0)
+            assert len(candidates) > 0
+            for rule in candidates:
+                assert isinstance(rule, TestRule)
+                found = rule.outcomes(objects.table, rows)
+                assert ((found >= -1) & (found < rule.arity)).all()
+                assert [rule.outcome_of(row_of(objects.table, int(row))) for row in rows] == found.tolist()
+
+    def test_every_candidate_reads_aloud_and_survives_storage(self, component, cases):
+        objects, rows = cases[0]
+        for rule in component.candidates(objects, rows, 0):
+            assert rule.describe() and all(rule.outcome_label(k) for k in range(rule.arity))
+            assert TestRule.from_json(rule.to_json()) == rule
+
+    def test_the_same_seed_gives_the_same_candidates(self, component, cases):
+        for objects, rows in cases:
+            assert list(component.candidates(objects, rows, 3)) == list(component.candidates(objects, rows, 3))
+
+
+class MissingSuite(ComponentSuite):
+    """Placements that a tree can hold, trees that verify and predict every row, and no say where no value is missing."""
+
+    kind = "missing"
+
+    @staticmethod
+    def known():
+        for seed in SEEDS:
+            for n in (2, 3, 5):
+                yield np.random.default_rng([seed, n]).choice([0.0, 0.5, 1.0, 4.0], n, p=[0.1, 0.3, 0.3, 0.3]) + 0.5
+
+    def test_it_states_how_rows_are_counted(self, component):
+        assert isinstance(component.counted, bool) and isinstance(component.discounted, bool)
+        assert component.kernel in ("", BETTER_SIDE)
+        assert not (component.counted and component.discounted), "a score is of the rows in its table"
+
+    def test_placements_are_outcomes_or_what_a_tree_can_hold(self, component):
+        for known in self.known():
+            before = known.copy()
+            found = list(component.placements(known))
+            assert found and all(to in (*range(len(known) + 1), MISSING_STOPS, MISSING_SPLITS) for to in found)
+            assert found == list(component.placements(known)) and (known == before).all()
+            assert component.counted or len(found) == 1, "rows that are in no table cannot tell two placements apart"
+
+    def test_what_says_it_is_the_kernels_rule_is_that_rule(self, component):
+        skip_if(component.kernel != BETTER_SIDE, "it is a rule of its own")
+        assert component.counted and not component.discounted and not hasattr(component, "surrogates")
+        for known in self.known():
+            assert list(component.placements(known)) == ([0, 1] if len(known) == 2 else [int(np.argmax(known))])
+
+    @pytest.mark.parametrize("task", Task)
+    @pytest.mark.parametrize("multiway", [True, False])
+    def test_trees_grown_by_it_verify_and_place_every_row(self, component, task, multiway):
+        for seed in SEEDS:
+            table = toy_table(seed, n_rows=40, kind=TreeParts(missing=True, task=task))
+            tree = self.grown(component, table, multiway)
+            assert tree.n_nodes > 1
+            node, row, share = tree.places(table).all()
+            assert np.bincount(row, share, table.n_rows) == pytest.approx(np.ones(table.n_rows), rel=1e-12)
+
+    def test_it_has_no_say_where_no_value_is_missing(self, component):
+        for seed in SEEDS:
+            table = toy_table(seed, n_rows=40)
+            own, plain = self.grown(component, table), self.grown(None, table)
+            assert own.is_leaf.tolist() == plain.is_leaf.tolist()
+            inner = np.flatnonzero(~plain.is_leaf)
+            assert [own.rule(v) for v in inner] == [plain.rule(v) for v in inner]
+            assert own.score == pytest.approx(plain.score, rel=1e-9, nan_ok=True)
+
+    def test_surrogates_are_tests_that_stand_for_outcomes_of_the_chosen_one(self, component):
+        skip_if(not hasattr(component, "surrogates"), "it has no surrogates")
+        for seed in SEEDS:
+            objects = problem_of(toy_table(seed, n_rows=40, kind=TreeParts(missing=True)), Parts(method=None)).objects
+            others = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
+            rule, rows = others[seed % len(others)], np.arange(objects.table.n_rows)
+            for other, to in component.surrogates(rule, others, objects, rows, np.ones(len(rows))):
+                assert isinstance(other, TestRule) and not other.fuzzy and set(other.columns) != set(rule.columns)
+                assert len(to) == other.arity and all(-1 <= k < rule.arity for k in to)
+
+    @staticmethod
+    def grown(component, table, multiway: bool = True):
+        impurity = ToyGini() if table.task is Task.classification else ToyVariance()
+        parts = Parts(method=None, criterion=ToyReduction(), impurity=impurity, missing=component)
+        return verified(grow, problem_of(table, parts, multiway=multiway), context_of()).tree
+
+
+class CostSuite(ComponentSuite):
+    """One finite price ≥ 0 per test; the same for the same seed."""
+
+    kind = "cost"
+
+    @pytest.fixture(params=[True, False], ids=["multiway", "two-way"])
+    def objects(self, request):
+        return toy_objects(toy_table(3), multiway=request.param)
+
+    def test_every_test_has_one_finite_price_of_at_least_zero(self, component, objects):
+        for seed in SEEDS:
+            prices = component.price_list(objects, seed)
+            assert isinstance(prices, Prices) and isinstance(prices.once_per_column, bool)
+            for found, n in ((prices.tests, int(objects.test_offset[-1])), (prices.raw, len(objects.raw_features))):
+                assert found.shape == (n,) and found.dtype == np.float64
+                assert np.isfinite(found).all() and (found >= 0).all()
+            arity = [f.arity for f in objects.features for _ in range(f.n_tests)] + [2] * len(objects.raw_features)
+            for test, n in enumerate(arity):
+                own, dearest = prices.of(test), (*prices.tests, *prices.raw)[test]
+                assert len(own) in (1, n) and min(own) >= 0 and max(own) == dearest, "the list's price is that of the dearest outcome"
+
+    def test_no_price_rises_on_the_way_down(self, component, objects):
+        prices, asked = component.price_list(objects, 1), frozenset()
+        assert prices.at(asked) is prices
+        for feature in (*objects.features, *objects.raw_features):
+            above, asked = prices.at(asked), asked | {feature.column}
+            below = prices.at(asked)
+            for found, before in ((below.tests, above.tests), (below.raw, above.raw)):
+                assert found.shape == before.shape and (found >= 0).all() and (found <= before).all()
+
+    def test_the_same_seed_gives_the_same_prices(self, component, objects):
+        for seed in SEEDS:
+            once, twice = component.price_list(objects, seed), component.price_list(objects, seed)
+            assert (once.tests == twice.tests).all() and (once.raw == twice.raw).all()
+
+    def test_prices_depend_on_the_seed_exactly_where_it_declares_so(self, component, objects):
+        lists = {tuple(component.price_list(objects, seed).tests) for seed in range(20)}
+        if claims(component, Capability.randomised):
+            assert len(lists) > 1, "declared randomised, but twenty seeds give one price list"
+        else:
+            assert len(lists) == 1, "prices change with the seed; declare the capability 'randomised'"
+
+    def test_it_leaves_the_global_random_state_alone(self, component, objects):
+        before = np.random.get_state()[1].copy()  # noqa: NPY002 - the state that must not move
+        component.price_list(objects, 1)
+        assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+    def test_a_tree_pays_the_prices_of_the_list(self, component, objects):
+        parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), cost=component)
+        problem = Problem(objects, component.price_list(objects, 1), parts)
+        verify_solution(grow(problem, context_of()), problem)  # recomputes what every node asks for

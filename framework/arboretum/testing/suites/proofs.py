@@ -1,0 +1,245 @@
+"""Conformance of methods and solvers, and of what they minimise: objectives and complexities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.api import (
+    BudgetError, Capability, Column, ColumnKind, Context, Parts, Problem, Solution, Status, Table, Target, Task, Tree,
+    counterexample_to_monotony, form_of, value_of,
+)  # fmt: skip
+from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.oracles import best_tree, build_tree, slow_tree
+from arboretum.testing.suites.base import (
+    ComponentSuite, claims, kind_of_table, late, skip_if, tasks_of, verified, verify_solution,
+)  # fmt: skip
+from arboretum.testing.tables import SEEDS, context_of, prices_of, problem_of, toy_impurity, toy_objects, toy_table
+
+
+class MethodSuite(ComponentSuite):
+    """A verified tree for every kind of target it claims, the same for the same seed, in time."""
+
+    kind = "method"
+
+    @pytest.fixture
+    def parts(self, component) -> Parts:
+        """What the method is tried with.  Override it for a method that needs a solver."""
+        needed = set(getattr(component, "needs", ())) - {"criterion", "impurity"}
+        skip_if(needed, f"needs {', '.join(sorted(needed))}; override the fixture 'parts' to choose them")
+        return Parts(method=component, criterion=ToyReduction())
+
+    def problems(self, component, parts, only: list[int] | slice = slice(None)):
+        """Small problems of every kind of target.   only : rows of their tables."""
+        for task in tasks_of(component):
+            chosen = parts if parts.impurity else attrs.evolve(parts, impurity=toy_impurity(task))
+            kind = kind_of_table(component, task)
+            for seed in (0, 1, 2):
+                table = toy_table(seed, n_rows=40, kind=kind).take(np.arange(40)[only])
+                yield problem_of(table, chosen, multiway=kind.multiway)
+
+    def test_it_returns_a_tree_that_verification_accepts(self, component, parts):
+        for problem in self.problems(component, parts):
+            assert isinstance(verified(component.fit, problem, context_of(seed=1)), Solution)
+
+    def test_it_learns_something(self, component, parts):
+        assert any(component.fit(problem, context_of()).tree.n_leaves > 1 for problem in self.problems(component, parts))
+
+    def test_the_same_seed_gives_the_same_tree(self, component, parts):
+        for problem in self.problems(component, parts):
+            once, twice = component.fit(problem, context_of(seed=4)), component.fit(problem, context_of(seed=4))
+            assert once.tree.to_json() == twice.tree.to_json()
+            assert (once.value, once.lower_bound, once.status) == (twice.value, twice.lower_bound, twice.status)
+
+    def test_it_makes_a_leaf_of_a_single_object(self, component, parts):
+        for problem in self.problems(component, parts, only=[0]):
+            assert component.fit(problem, context_of()).tree.n_nodes == 1
+
+    def test_its_bound_is_not_above_its_value(self, component, parts):
+        for problem in self.problems(component, parts):
+            solution = component.fit(problem, context_of())
+            claims_nothing = math.isnan(solution.value) and solution.status is Status.feasible
+            assert claims_nothing or solution.lower_bound <= solution.value
+            if claims(component, Capability.exact):
+                assert solution.status is Status.optimal and abs(solution.gap) <= 1e-9 * max(1.0, abs(solution.value))
+
+    def test_it_stops_when_its_time_is_over(self, component, parts):
+        """It returns the tree it has, or says that there is none; it does not go on."""
+        for problem in self.problems(component, parts):
+            try:
+                with late() as context:
+                    solution = component.fit(problem, context)
+            except BudgetError:
+                assert not claims(component, Capability.anytime), "claims anytime, but returns no tree when time is over"
+            else:
+                verify_solution(solution, problem)
+
+
+SLACK = 1e-9
+"""Relative; a solver and the oracle add the same few weights in another order."""
+
+
+def tiny_table(seed: int, n_rows: int = 8, n_columns: int = 3, n_classes: int = 2) -> Table:
+    """Binary columns, few rows, contradictions allowed: every tree over it can be listed."""
+    generator = np.random.default_rng([seed, n_rows, n_columns])
+    columns = tuple(
+        Column(f"x{i}", ColumnKind.categorical, generator.integers(0, 2, n_rows), ("no", "yes")) for i in range(n_columns)
+    )
+    codes = generator.integers(0, n_classes, n_rows).astype(np.int32)
+    codes[:n_classes] = np.arange(n_classes)
+    return Table(f"tiny{seed}", columns, Target("y", Task.classification, codes, ("a", "b", "c")[:n_classes]))
+
+
+class SolverSuite(ComponentSuite):
+    """Equal to brute force on tiny tables, never a bound above the value, never a silent wrong answer."""
+
+    kind = "solver"
+    tables = 30
+    """Number of tiny tables that are solved by brute force."""
+
+    @pytest.fixture
+    def parts(self, component) -> Parts:
+        """The objective (and complexity) that the solver minimises.  Override: ``Parts(method=None, solver=component, …)``."""
+        pytest.fail(f"{type(self).__name__} must override the fixture 'parts': which objective is minimised?")
+
+    @pytest.fixture
+    def value(self, parts) -> Callable[[Tree, object], float]:
+        """The objective's value of a tree."""
+        return parts.objective.value
+
+    def problems(self, parts):
+        for seed in range(self.tables):
+            objects = toy_objects(tiny_table(seed))
+            yield Problem(objects, prices_of(objects, seed), parts)
+
+    @staticmethod
+    def brute_force(problem, value) -> tuple[float, Tree]:
+        return best_tree(problem.objects, lambda tree: value(tree, problem), problem.prices)
+
+    def test_it_finds_what_brute_force_finds(self, component, parts, value):
+        for problem in self.problems(parts):
+            best, tree = self.brute_force(problem, value)
+            solution = component.solve(problem, context_of())
+            if math.isinf(best):
+                assert solution.status is Status.infeasible
+                continue
+            assert solution.status is Status.optimal
+            assert abs(solution.value - best) <= SLACK * max(1.0, abs(best)), f"brute force: {tree.n_leaves} leaves"
+
+    def test_its_value_is_the_value_of_its_tree_and_the_bound_is_not_above_it(self, component, parts, value):
+        for problem in self.problems(parts):
+            solution = verified(component.solve, problem, context_of())
+            if solution.tree is None:
+                continue
+            found = value(solution.tree, problem)
+            assert abs(found - solution.value) <= SLACK * max(1.0, abs(found))
+            assert solution.lower_bound <= solution.value + SLACK * max(1.0, abs(solution.value))
+
+    def test_the_same_seed_gives_the_same_solution(self, component, parts):
+        problem = next(iter(self.problems(parts)))
+        once, twice = component.solve(problem, context_of(seed=3)), component.solve(problem, context_of(seed=3))
+        assert (once.value, once.lower_bound, once.status) == (twice.value, twice.lower_bound, twice.status)
+
+    def test_when_time_is_over_it_says_what_it_has_proven(self, component, parts, value):
+        for problem in self.problems(parts):
+            best, _ = self.brute_force(problem, value)
+            if hasattr(component, "warm_up"):
+                component.warm_up(problem, Context(deadline=math.inf))
+            try:
+                with late() as context:
+                    solution = component.solve(problem, context)
+            except BudgetError:  # honest: there was no time for any tree
+                continue
+            assert math.isfinite(solution.lower_bound), "0 is a bound, too, where nothing can cost less"
+            assert solution.lower_bound <= best + SLACK * max(1.0, abs(best)), "a bound above the optimum is no bound"
+            assert solution.value >= best - SLACK * max(1.0, abs(best))
+
+    def test_a_table_of_one_class_is_solved_by_a_leaf(self, component, parts, value):
+        table = tiny_table(0)
+        same = attrs.evolve(table, target=attrs.evolve(table.target, codes=np.zeros(table.n_rows, np.int32)))
+        objects = toy_objects(same)
+        problem = Problem(objects, prices_of(objects), parts)
+        solution = component.solve(problem, context_of())
+        leaf = value(build_tree(objects, None), problem)
+        assert solution.status is Status.optimal and abs(solution.gap) <= SLACK and solution.value <= leaf + SLACK
+
+
+class ObjectiveSuite(ComponentSuite):
+    """A number, never NaN, that depends on the tree and the objects alone; it tells some trees apart."""
+
+    kind = "objective"
+
+    @staticmethod
+    def parts(component) -> Parts:
+        """What the objective is combined with.  Override where it needs more (a complexity)."""
+        return Parts(method=None, objective=component)
+
+    @pytest.fixture
+    def trees(self, component):
+        """(tree, problem) pairs: a leaf, a stump and a grown tree of each small table."""
+        found = []
+        for seed in SEEDS:
+            objects = toy_objects(toy_table(seed, kind=kind_of_table(component)))
+            problem = Problem(objects, prices_of(objects, seed), self.parts(component))
+            found += [(slow_tree(objects, max_depth=depth), problem) for depth in (0, 1, 6)]
+        return found
+
+    def test_it_is_a_number_never_nan_and_never_minus_infinity(self, component, trees):
+        for tree, problem in trees:
+            value = component.value(tree, problem)
+            assert isinstance(value, float | int) and not math.isnan(value) and value > -math.inf
+
+    def test_it_answers_the_same_twice_and_for_a_tree_that_was_stored(self, component, trees):
+        for tree, problem in trees:
+            value = component.value(tree, problem)
+            assert component.value(tree, problem) == value
+            assert component.value(type(tree).from_json(tree.to_json()), problem) == value
+
+    def test_it_tells_some_trees_apart(self, component, trees):
+        assert len({component.value(tree, problem) for tree, problem in trees}) > 1
+
+
+ROUNDING = 1e-12
+"""Relative; a value is a sum of some dozens of products."""
+
+
+class ComplexitySuite(ComponentSuite):
+    """A finite number that no cut can raise: cutting a subtree back to a leaf never makes a tree dearer."""
+
+    kind = "complexity"
+
+    @pytest.fixture(params=SEEDS)
+    def grown(self, request):
+        objects = toy_objects(toy_table(request.param))
+        return slow_tree(objects, prices_of(objects, request.param))
+
+    def test_it_is_a_finite_number_of_at_least_zero_and_the_same_twice(self, component, grown):
+        value = value_of(component, grown)
+        assert isinstance(value, float | int) and math.isfinite(value) and value >= 0
+        assert value_of(component, grown) == value
+
+    def test_cutting_a_subtree_back_never_makes_a_tree_dearer(self, component, grown):
+        whole = value_of(component, grown)
+        for node in np.flatnonzero(~grown.is_leaf):
+            assert value_of(component, grown.cut([node])) <= whole + ROUNDING * max(1.0, abs(whole)), f"cut at node {node}"
+
+    def test_some_tree_is_dearer_than_a_leaf(self, component, grown):
+        assert value_of(component, grown) > value_of(component, grown.cut([0]))
+
+    def test_no_dearer_branch_makes_a_node_cheaper(self, component):
+        found = counterexample_to_monotony(component)
+        assert found is None, str(found)
+
+    def test_its_closed_form_says_the_same(self, component):
+        form = form_of(component)
+        skip_if(form is None, f"complexity {component.name!r} has no closed form")
+        assert form.leaf == component.leaf()
+        generator = np.random.default_rng(0)
+        for _ in range(100):
+            mass, price = float(generator.integers(1, 100)), float(generator.integers(0, 11))
+            children = generator.integers(0, 50, generator.integers(1, 6)).astype(np.float64)
+            assert math.isclose(form.node(mass, price, children), component.node(mass, price, children), rel_tol=ROUNDING)
