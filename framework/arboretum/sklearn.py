@@ -31,15 +31,7 @@ from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataE
 from arboretum.interfaces.component import KINDS, MANY, Capability
 from arboretum.interfaces.data import Division
 from arboretum.interfaces.method import Parts
-from arboretum.model.frame import (
-    classes_and_codes,
-    frame_column,
-    is_constant,
-    is_mixed,
-    numeric_columns,
-    read_numbers,
-    table_like,
-)
+from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numbers, table_like
 from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
@@ -206,7 +198,8 @@ class _BaseTree(BaseEstimator):
         self._mixed = is_mixed(X)
         if not self._mixed:
             X, y = self._numbers(X, y, y_numeric=self._task is Task.regression)
-            return numeric_columns(X, self._names()), y, len(X)
+            by_column = np.ascontiguousarray(X.T)  # one transposition; no column is copied again
+            return tuple(Column(name, ColumnKind.continuous, by_column[j]) for j, name in enumerate(self._names())), y, len(X)
         validate_data(self, X, skip_check_array=True)
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):
@@ -362,7 +355,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     def _target(self, y: np.ndarray) -> Target:
         if np.asarray(y).dtype.kind not in "biu":
             check_classification_targets(y)
-        self.classes_, codes = classes_and_codes(np.asarray(y))
+        self.classes_, codes = np.unique(y, return_inverse=True)
         self.n_classes_ = len(self.classes_)
         tags = self.__sklearn_tags__()
         if self.n_classes_ > 2 and not tags.classifier_tags.multi_class:

@@ -23,49 +23,39 @@ _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - columns of dates carry 
 DAY_SECONDS = 86_400
 
 
-def parse_date(value: Any) -> datetime.datetime | None:
-    """A point in time from ISO text (2020-03-01, 2020-03-01T12:30:00Z), a date or a NumPy datetime; None if it is none.
-
-    Times with a zone are turned to UTC.  Fractions of a second are not read.
+def date_number(value: Any, unit: str) -> float | None:
+    """Days or whole seconds since 1970-01-01 (UTC), rounded down, of ISO text (2020-03-01, 2020-03-01T12:30:00Z), a date or a
+    NumPy datetime; None if it is none.  Fractions of a second are not read.
     """
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, str):
-        if not _ISO.fullmatch(value):
-            return None
         try:
-            value = datetime.datetime.fromisoformat(value)
+            value = datetime.datetime.fromisoformat(value) if _ISO.fullmatch(value) else None
         except ValueError:  # 2020-02-30
             return None
-    if isinstance(value, datetime.datetime):  # pandas' Timestamp is one
-        return value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
-    return datetime.datetime.combine(value, datetime.time()) if isinstance(value, datetime.date) else None
+    if not isinstance(value, datetime.date):
+        return None
+    if not isinstance(value, datetime.datetime):  # pandas' Timestamp is one
+        value = datetime.datetime.combine(value, datetime.time())
+    moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
+    seconds = math.floor((moment - _EPOCH).total_seconds())
+    return float(seconds // DAY_SECONDS if unit == DAYS else seconds)
 
 
 def read_dates(values: Iterable[Any]) -> tuple[str, np.ndarray] | None:
-    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time (ISO text, date, …).
-
-    Days where no value has a time of day other than midnight, else seconds.
-    """
-    moments = []
+    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time (ISO text, date, …)."""
+    seconds = []
     for value in values:
-        moment = parse_date(value)
-        if moment is None:
+        if (number := date_number(value, SECONDS)) is None:
             return None
-        moments.append((moment - _EPOCH).total_seconds())
-    if not moments:
-        return None
-    seconds = np.floor(np.array(moments, np.float64))
-    return (DAYS, seconds / DAY_SECONDS) if not (seconds % DAY_SECONDS).any() else (SECONDS, seconds)
+        seconds.append(number)
+    return in_fitting_unit(np.array(seconds)) if seconds else None
 
 
-def date_number(value: Any, unit: str) -> float | None:
-    """Days or whole seconds since 1970-01-01, rounded down; None when the value is no point in time."""
-    moment = parse_date(value)
-    if moment is None:
-        return None
-    seconds = math.floor((moment - _EPOCH).total_seconds())
-    return float(seconds // DAY_SECONDS if unit == DAYS else seconds)
+def in_fitting_unit(seconds: np.ndarray) -> tuple[str, np.ndarray]:
+    """Days where no value has a time of day other than midnight, else seconds.   seconds : float64[n], NaN = missing."""
+    return (SECONDS, seconds) if (seconds[~np.isnan(seconds)] % DAY_SECONDS).any() else (DAYS, seconds / DAY_SECONDS)
 
 
 def spell_date(value: float, unit: str) -> str:
