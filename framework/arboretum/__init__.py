@@ -35,10 +35,10 @@ _PUBLIC = {
 _FORMS = {
     "record_html": "arboretum.report.record_html",
     "tree_dot": "arboretum.report.graphviz",
-    "tree_png": "arboretum.report.png",
+    "tree_png": "arboretum.report.picture",
     "tree_sklearn": "arboretum.report.to_sklearn",
     "tree_sql": "arboretum.report.sql",
-    "tree_svg": "arboretum.report.svg",
+    "tree_svg": "arboretum.report.picture",
     "tree_text": "arboretum.report.text",
 }
 """What ``Tree.to_text`` and its siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""

@@ -369,7 +369,7 @@ class Tree:
         return self.to_svg()
 
     def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes | None:
-        """The tree as a PNG file: its bytes, or written to ``path``; options of :func:`arboretum.report.png.tree_png`."""
+        """The tree as a PNG file: its bytes, or written to ``path``; options of :func:`arboretum.report.picture.tree_png`."""
         return arboretum.tree_png(self, path, **options)
 
     def to_graphviz(self, **options: Any) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, TypeVar
+
 import attrs
 import numpy as np
 
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
-from arboretum.report.layout import tidy
 from arboretum.report.outline import Item, deviation, headline, outline, prediction, question, share, spell_short
 from arboretum.report.palette import HIGH, LOW, OTHER, class_colours, mix, node_colour, ranked_classes, tint, value_place, value_range
 from arboretum.report.scene import FAINT, INK, LINE, Box, Curve, Label, Scene, fit_text, text_width
 from arboretum.report.text import percentage
 
+T = TypeVar("T")
 MARGIN = 24.0
 BOX_WIDTH = (84.0, 216.0)
 WIDEST_BOX = 300.0
@@ -27,6 +32,21 @@ SIBLING_GAP = 16.0
 SIDEWAYS_ABOVE = 12
 """Pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not."""
 LEAF_BUDGET = 60
+
+
+def tree_svg(tree: Tree, **options: Any) -> str:
+    """The tree's picture as an SVG document; options of :func:`tree_scene`."""
+    return tree_scene(tree, **options).svg()
+
+
+def tree_png(tree: Tree, path: str | PathLike[str] | None = None, *, scale: float = 2.0, **options: Any) -> bytes | None:
+    """Write the tree to ``path``, or (None) return the file's bytes; options of :func:`tree_scene`.
+
+    scale : pixels of the file per pixel of the SVG.  Raises OSError when the file cannot be written.
+    """
+    file = io.BytesIO() if path is None else path
+    tree_scene(tree, **options).png(file, scale)
+    return file.getvalue() if path is None else None
 
 
 def tree_scene(
@@ -52,7 +72,7 @@ def tree_scene(
     shapes: list[Box | Label | Curve] = list(header)
     shapes += _branches(tree, root, places, sideways)
     for item in root.walk():
-        shapes += _node(tree, item, places[id(item)])
+        shapes += _node(tree, item, places[item])
     bottom = max(place.y + BOX_HEIGHT for place in places.values()) + MARGIN
     wide = max(_right_end(shape) for shape in header) + MARGIN
     return Scene(round(max(right, wide)), round(bottom), shapes, title or headline(tree))
@@ -101,49 +121,80 @@ def _compared(tree: Tree, item: Item, text: str) -> str:
     return rest if rest != text else ""
 
 
-def _downwards(tree: Tree, root: Item) -> dict[int, _Place]:
+def _downwards(tree: Tree, root: Item) -> dict[Item, _Place]:
     """Growing down: each level one row of boxes; a box is at least as wide as the mark on its branch."""
-    width = {id(item): _width(tree, item) for item in root.walk()}
-
-    def breadth(item: Item) -> float:
-        return max(width[id(item)], min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4)
-
-    centre = tidy(root, lambda item: item.children, breadth, SIBLING_GAP)
-    level = _levels(tree, root)
+    width, level = {item: _width(tree, item) for item in root.walk()}, _levels(tree, root)
+    breadth = {item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4) for item, wide in width.items()}
+    centre = tidy(root, lambda item: item.children, breadth.__getitem__, SIBLING_GAP)
     return {
-        key: _Place(MARGIN + at - width[key] / 2, level[key] * (BOX_HEIGHT + LEVEL_GAP), width[key])
-        for key, at in centre.items()
+        item: _Place(MARGIN + at - width[item] / 2, level[item] * (BOX_HEIGHT + LEVEL_GAP), width[item])
+        for item, at in centre.items()
     }
 
 
-def _sideways(tree: Tree, root: Item) -> dict[int, _Place]:
+def _sideways(tree: Tree, root: Item) -> dict[Item, _Place]:
     """Growing to the right: each level one column, as wide as its widest box."""
-    level, width = _levels(tree, root), {id(item): _width(tree, item) for item in root.walk()}
+    level = _levels(tree, root)
+    width = {item: _width(tree, item) for item in level}
     centre = tidy(root, lambda item: item.children, lambda item: BOX_HEIGHT, 8.0)
-    marks = {id(child): text_width(child.edge, 10.5) for item in root.walk() for child in item.children}
     left, x = {}, MARGIN
     for depth in range(max(level.values()) + 1):
-        here = [key for key in level if level[key] == depth]
+        here = [item for item in level if level[item] == depth]
         if depth:
-            x += 44.0 + min(max(marks[key] for key in here), MARK_WIDTH)
+            x += 44.0 + min(max(text_width(item.edge, 10.5) for item in here), MARK_WIDTH)
         left[depth] = x
-        x += max(width[key] for key in here)
-    return {key: _Place(left[level[key]], at - BOX_HEIGHT / 2, width[key]) for key, at in centre.items()}
+        x += max(width[item] for item in here)
+    return {item: _Place(left[level[item]], at - BOX_HEIGHT / 2, width[item]) for item, at in centre.items()}
 
 
-def _levels(tree: Tree, root: Item) -> dict[int, int]:
+def _levels(tree: Tree, root: Item) -> dict[Item, int]:
     depth = tree.depth_of
-    return {id(item): int(depth[item.node]) + item.stays for item in root.walk()}
+    return {item: int(depth[item.node]) + item.stays for item in root.walk()}
 
 
-def _branches(tree: Tree, root: Item, places: dict[int, _Place], sideways: bool) -> list[Curve | Label]:
+def tidy(root: T, children: Callable[[T], Sequence[T]], breadth: Callable[[T], float], gap: float) -> dict[T, float]:
+    """Return item → centre across the direction of growth, the smallest edge at 0.
+
+    breadth : size of an item across the direction of growth.   gap : between neighbours on one level.
+
+    Parents stand over the middle of their children, subtrees are pushed together until their outlines touch, and a subtree
+    looks the same wherever it stands.  Reingold & Tilford (1981), "Tidier drawings of trees"; outlines kept per level,
+    which costs O(nodes · depth), here at most a few hundred.
+    """
+    order = [root]
+    for item in order:
+        order.extend(children(item))
+    offset: dict[T, float] = {}  # relative to the parent
+    outlines: dict[T, list[tuple[float, float]]] = {}  # of a subtree: per level its (low, high) around its root
+    for item in reversed(order):
+        merged: list[tuple[float, float]] = []
+        kids = children(item)
+        for kid in kids:
+            shape = outlines.pop(kid)
+            shift = max((high + gap - low for (_, high), (low, _) in zip(merged, shape, strict=False)), default=0.0)
+            offset[kid] = shift
+            moved = [(low + shift, high + shift) for low, high in shape]
+            shared = [(a[0], b[1]) for a, b in zip(merged, moved, strict=False)]
+            merged = shared + merged[len(shared) :] + moved[len(shared) :]
+        middle = (offset[kids[0]] + offset[kids[-1]]) / 2 if kids else 0.0
+        for kid in kids:
+            offset[kid] -= middle
+        outlines[item] = [(-breadth(item) / 2, breadth(item) / 2), *((low - middle, high - middle) for low, high in merged)]
+    centre = {root: 0.0}
+    for item in order:  # parents before their children
+        centre |= {kid: centre[item] + offset[kid] for kid in children(item)}
+    left = min(at - breadth(item) / 2 for item, at in centre.items())
+    return {item: at - left for item, at in centre.items()}
+
+
+def _branches(tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool) -> list[Curve | Label]:
     """Curves first, then their marks, so that no curve crosses a word."""
     curves, marks = [], []
     rows = max(float(tree.mass[0]), 1e-300)
     for item in root.walk():
-        parent = places[id(item)]
+        parent = places[item]
         for child in item.children:
-            place = places[id(child)]
+            place = places[child]
             mass = float(child.weights.sum() if tree.task is Task.classification else child.weights[0])
             thickness = 1.0 + 7.0 * mass / rows
             if sideways:

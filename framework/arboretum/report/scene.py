@@ -1,15 +1,36 @@
-"""A picture as a list of shapes, in pixels, y downwards: what the SVG writer and the PNG painter both draw."""
+"""A picture as a list of shapes, in pixels, y downwards; each writes itself as SVG and paints itself by matplotlib.
+
+The SVG is written by hand: no font, no script, no other file is needed to show it.
+"""
 
 from __future__ import annotations
 
+import io
+import re
 import unicodedata
 from collections.abc import Sequence
+from html import escape
+from os import PathLike
+from typing import Any
 
 import attrs
 
 INK = "#1f2328"
 FAINT = "#656d76"
 LINE = "#b6bdc6"
+FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML 1.0 does not allow, not even escaped."""
+POINTS_PER_PIXEL = 0.72
+"""At 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib."""
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _text(value: str) -> str:
+    return escape(FORBIDDEN.sub("\ufffd", value), quote=False)
 
 
 @attrs.frozen
@@ -26,6 +47,22 @@ class Box:
     dashed: bool = False
     hint: str = ""
 
+    def svg(self) -> str:
+        corner = f' rx="{_number(self.radius)}"' if self.radius else ""
+        stroke = f' stroke="{self.stroke}" stroke-width="1.2"' if self.stroke != "none" else ""
+        dashes = ' stroke-dasharray="4 3"' if self.dashed else ""
+        place = f'x="{_number(self.x)}" y="{_number(self.y)}" width="{self.width:.2f}" height="{_number(self.height)}"'
+        start = f'<rect {place}{corner} fill="{self.fill}"{stroke}{dashes}'
+        return f"{start}><title>{_text(self.hint)}</title></rect>" if self.hint else f"{start}/>"
+
+    def paint(self, axes: Any, order: int) -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        corner = f"round,pad=0,rounding_size={min(self.radius, self.width / 2)}" if self.radius else "square,pad=0"
+        line = {"lw": 1.2 * POINTS_PER_PIXEL if self.stroke != "none" else 0, "ls": (0, (4, 3)) if self.dashed else "solid"}
+        place = ((self.x, self.y), self.width, self.height)
+        axes.add_patch(FancyBboxPatch(*place, boxstyle=corner, facecolor=self.fill, edgecolor=self.stroke, zorder=order, **line))
+
 
 @attrs.frozen
 class Label:
@@ -40,6 +77,24 @@ class Label:
     anchor: str = "start"
     halo: bool = False
 
+    def svg(self) -> str:
+        weight = ' font-weight="600"' if self.bold else ""
+        anchor = f' text-anchor="{self.anchor}"' if self.anchor != "start" else ""
+        halo = ' stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if self.halo else ""
+        place = f'x="{_number(self.x)}" y="{_number(self.y)}" font-size="{_number(self.size)}"'
+        return f'<text {place}{weight}{anchor} fill="{self.fill}"{halo} pointer-events="none">{_text(self.text)}</text>'
+
+    def paint(self, axes: Any, order: int) -> None:
+        from matplotlib.patheffects import withStroke
+
+        axes.text(
+            self.x, self.y, self.text.replace("$", r"\$"), color=self.fill, zorder=order, va="baseline",
+            fontsize=0.92 * self.size * POINTS_PER_PIXEL,  # DejaVu Sans, the face matplotlib brings, runs wide
+            fontweight="bold" if self.bold else "normal",
+            ha={"start": "left", "middle": "center", "end": "right"}[self.anchor],
+            path_effects=[withStroke(linewidth=4 * POINTS_PER_PIXEL, foreground="white")] if self.halo else None,
+        )  # fmt: skip
+
 
 @attrs.frozen
 class Curve:
@@ -53,21 +108,29 @@ class Curve:
     stroke: str = LINE
     level: bool = False
 
-    def bends(self) -> tuple[float, float, float, float]:
-        """The two control points of its cubic."""
-        if self.level:
-            middle = (self.x1 + self.x2) / 2
-            return middle, self.y1, middle, self.y2
-        middle = (self.y1 + self.y2) / 2
-        return self.x1, middle, self.x2, middle
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """Both ends of its cubic, and the two control points between."""
+        x, y = (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
+        bends = ((x, self.y1), (x, self.y2)) if self.level else ((self.x1, y), (self.x2, y))
+        return (self.x1, self.y1), *bends, (self.x2, self.y2)
 
     def at(self, t: float) -> tuple[float, float]:
         """The point a share ``t`` of the way along the cubic."""
-        a, b, c, d = self.bends()
         s = 1 - t
-        x = s**3 * self.x1 + 3 * s * s * t * a + 3 * s * t * t * c + t**3 * self.x2
-        y = s**3 * self.y1 + 3 * s * s * t * b + 3 * s * t * t * d + t**3 * self.y2
+        x, y = (s**3 * a + 3 * s * s * t * b + 3 * s * t * t * c + t**3 * d for a, b, c, d in zip(*self.points(), strict=True))
         return x, y
+
+    def svg(self) -> str:
+        start, *rest = (" ".join(map(_number, point)) for point in self.points())
+        path = f"M{start}C{' '.join(rest)}"
+        return f'<path d="{path}" fill="none" stroke="{self.stroke}" stroke-width="{_number(self.width)}"/>'
+
+    def paint(self, axes: Any, order: int) -> None:
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        path = Path(self.points(), [Path.MOVETO, *[Path.CURVE4] * 3])
+        axes.add_patch(PathPatch(path, fill=False, edgecolor=self.stroke, linewidth=self.width * POINTS_PER_PIXEL, zorder=order))
 
 
 Shape = Box | Label | Curve
@@ -81,6 +144,30 @@ class Scene:
     height: float
     shapes: Sequence[Shape]
     title: str
+
+    def svg(self) -> str:
+        """An SVG document; pointing at a box in a browser shows its hint."""
+        width, height = _number(self.width), _number(self.height)
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+            f'font-family="{FONT}" role="img">'
+        )
+        ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+        body = [shape.svg() for shape in self.shapes]
+        return "\n".join([head, f"<title>{_text(self.title)}</title>", ground, *body, "</svg>"]) + "\n"
+
+    def png(self, path: str | PathLike[str] | io.BytesIO, scale: float) -> None:
+        """Paint it into a PNG file; loads matplotlib, touches neither its backend nor its global figures."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(self.width / 100, self.height / 100), dpi=100 * scale, facecolor="white")
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, self.width), ylim=(self.height, 0))
+        axes.set_axis_off()
+        for order, shape in enumerate(self.shapes):
+            shape.paint(axes, order)
+        FigureCanvasAgg(figure).print_png(path)
 
 
 _NARROW = frozenset("iljtfIr.,:;'|!()[]{} `/\\-\"")

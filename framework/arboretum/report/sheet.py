@@ -17,8 +17,8 @@ import attrs
 from arboretum.errors import DataError
 from arboretum.model.charts import Axis
 from arboretum.report.palette import series_colour, series_form
-from arboretum.report.scene import FAINT
-from arboretum.report.svg import FORBIDDEN
+from arboretum.report.scene import FAINT, FORBIDDEN
+
 
 MARGIN, GAP = 20.0, 24.0
 """Around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are."""

@@ -12,10 +12,8 @@ import pytest
 from arboretum.model.rules import Interval, Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import ColumnSpec, Tree
-from arboretum.report.layout import tidy
 from arboretum.report.outline import leaves_below, outline
-from arboretum.report.picture import BOX_HEIGHT, PADDING, tree_scene
-from arboretum.report.png import tree_png
+from arboretum.report.picture import BOX_HEIGHT, PADDING, tidy, tree_png, tree_scene
 from arboretum.report.scene import Box, Label, fit_text, text_width
 from drawn_trees import tables, trees
 from hypothesis import given, settings
@@ -149,7 +147,7 @@ def test_the_layout_centres_parents_and_keeps_gaps():
     children = {"root": ["a", "b", "c"], "a": ["a1", "a2"], "b": [], "c": ["c1"], "a1": [], "a2": [], "c1": []}
     names = {name: name for name in children}
     at = tidy("root", lambda k: [names[c] for c in children[k]], lambda k: 10.0, 2.0)
-    place = {name: at[id(names[name])] for name in names}
+    place = {name: at[name] for name in names}
     assert place["root"] == pytest.approx((place["a"] + place["c"]) / 2)
     assert place["a"] == pytest.approx((place["a1"] + place["a2"]) / 2)
     assert place["a2"] - place["a1"] == pytest.approx(12)
