@@ -33,8 +33,8 @@ _PUBLIC = {
 }
 
 _FORMS = {
-    "record_html": "arboretum.report.record_html",
-    "tree_dot": "arboretum.report.graphviz",
+    "record_html": "arboretum.report.table",
+    "tree_dot": "arboretum.report.picture",
     "tree_png": "arboretum.report.picture",
     "tree_sklearn": "arboretum.report.to_sklearn",
     "tree_sql": "arboretum.report.sql",

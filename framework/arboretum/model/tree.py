@@ -373,7 +373,7 @@ class Tree:
         return arboretum.tree_png(self, path, **options)
 
     def to_graphviz(self, **options: Any) -> str:
-        """The tree in the DOT language; options of :func:`arboretum.report.graphviz.tree_dot`."""
+        """The tree in the DOT language; options of :func:`arboretum.report.picture.tree_dot`."""
         return arboretum.tree_dot(self, **options)
 
     def to_sql(self) -> str:

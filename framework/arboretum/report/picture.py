@@ -1,4 +1,7 @@
-"""From a tree to a scene: boxes with the question, a bar of class shares, counts; branches as thick as their rows."""
+"""From a tree to a picture: boxes with the question, a bar of class shares, counts; branches as thick as their rows.
+
+As a scene, which is written as SVG or painted as PNG, and in the DOT language, for Graphviz and the tools around it.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,8 @@ SIBLING_GAP = 16.0
 SIDEWAYS_ABOVE = 12
 """Pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not."""
 LEAF_BUDGET = 60
+DOT_COUNTS = 10
+"""Of so many classes all weights are written into a node of a DOT graph; of more, the heaviest one's share."""
 
 
 def tree_svg(tree: Tree, **options: Any) -> str:
@@ -343,3 +348,42 @@ def _right_end(shape: Box | Label | Curve) -> float:
     if isinstance(shape, Label):
         return shape.x + text_width(shape.text, shape.size, shape.bold)
     return shape.x + shape.width if isinstance(shape, Box) else max(shape.x1, shape.x2)
+
+
+def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, name: str = "tree") -> str:
+    """Write the tree as a digraph, growing down; options as in :func:`arboretum.report.text.tree_text`."""
+    root = outline(tree, max_depth, max_leaves, merge=False, labels=True)
+    lines = [
+        f"digraph {_quoted(name)} {{",
+        '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11];',
+        '  edge [fontname="Helvetica", fontsize=10, color="#8b949e"];',
+    ]
+    number = {item: i for i, item in enumerate(root.walk())}
+    for item in root.walk():
+        lines.append(f"  n{number[item]} [{_dot_node(tree, item)}];")
+        lines += [
+            f"  n{number[item]} -> n{number[child]} [label={_quoted(child.edge)}];" for child in item.children
+        ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_node(tree: Tree, item: Item) -> str:
+    text = [question(tree.rule(item.node)) if item.children else prediction(tree, item), f"{item.count} rows"]
+    if tree.task is Task.regression:
+        text.append(f"mean {spell_short(tree.value[item.node])} ± {spell_short(deviation(tree, item))}")
+    elif len(tree.classes) <= DOT_COUNTS:
+        text.append("[" + ", ".join(spell_short(weight) for weight in item.weights) + "]")
+    elif item.count:
+        text.append(f"{percentage(share(tree, item))} {tree.classes[tree.label[item.node]]}")
+    if item.note:
+        text.append(item.note)
+    if item.folded:
+        text.append(f"{item.folded} leaves folded")
+    fill = "#ffffff" if item.children else mix(node_colour(tree, item.node), "#ffffff", 0.7)
+    dashed = ', style="rounded,filled,dashed"' if item.folded else ""
+    return f'label={_quoted(chr(10).join(text))}, fillcolor="{fill}"{dashed}'
+
+
+def _quoted(text: str) -> str:
+    """A DOT string: quotes and backslashes escaped, line ends as ``\\n`` (centred lines)."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -12,8 +12,7 @@ import matplotlib.colors
 import pytest
 
 from arboretum.model.charts import Grid
-from arboretum.report.charts import chart_figure, chart_png, chart_svg
-from arboretum.report.heatmap import UNKNOWN, shade
+from arboretum.report.charts import UNKNOWN, chart_figure, chart_png, chart_svg, shade
 from arboretum.report.sheet import HINT, STYLE
 
 GRID = Grid(
