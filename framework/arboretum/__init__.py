@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from arboretum.config.entry import load, run
     from arboretum.errors import ArboretumError
-    from arboretum.model.record import Record
-    from arboretum.model.solution import Solution
+    from arboretum.model.record import Record, Solution
     from arboretum.model.tree import Tree
     from arboretum.sklearn import TreeClassifier, TreeRegressor
 
@@ -24,7 +23,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "ArboretumError": "arboretum.errors",
     "Record": "arboretum.model.record",
-    "Solution": "arboretum.model.solution",
+    "Solution": "arboretum.model.record",
     "Tree": "arboretum.model.tree",
     "TreeClassifier": "arboretum.sklearn",
     "TreeRegressor": "arboretum.sklearn",
@@ -43,17 +42,7 @@ _FORMS = {
 }
 """What ``Tree.to_text`` and its siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
 
-__all__ = [
-    "ArboretumError",
-    "Record",
-    "Solution",
-    "Tree",
-    "TreeClassifier",
-    "TreeRegressor",
-    "__version__",
-    "load",
-    "run",
-]
+__all__ = sorted((*_PUBLIC, "__version__"))  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
@@ -64,4 +53,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

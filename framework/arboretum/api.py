@@ -30,17 +30,14 @@ from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony
 from arboretum.interfaces.results import House, Piece, RunInfo
 from arboretum.interfaces.solving import Form, Shape, form_of, shape_of, value_of
 from arboretum.interfaces.stopping import LeafRule, Limits
-from arboretum.model.certificate import Certificate, Certified
 from arboretum.model.charts import Axis, BarChart, DotChart, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
-from arboretum.model.record import Record
+from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
 from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.scores import AgainstControl, Friedman, Observed, Pairwise, Scores
-from arboretum.model.selection import Selection
 from arboretum.model.shown import masked
-from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 

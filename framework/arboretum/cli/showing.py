@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from arboretum.cli import terminal
-from arboretum.model.record import Record
+from arboretum.model.record import Record, Solution
 from arboretum.model.rules import TestRule
-from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
 from arboretum.report.table import spell_cell, text_table
 from arboretum.report.text import INDENTED

@@ -10,7 +10,7 @@ import attrs
 
 from arboretum.engine.mismatch import fail
 from arboretum.interfaces.method import Context
-from arboretum.model.solution import Solution
+from arboretum.model.record import Solution
 
 MOST = 1000
 """Points kept of a curve; of more, every second one goes, but for the first and the last."""

@@ -31,9 +31,8 @@ from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.solving import form_of, value_of
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.model.arrivals import summed
-from arboretum.model.certificate import Certificate, Certified
 from arboretum.model.encoded import Encoded, Family
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Certificate, Certified, Solution, Status
 from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
 

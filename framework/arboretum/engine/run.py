@@ -25,9 +25,7 @@ from arboretum.interfaces.component import Capability
 from arboretum.interfaces.data import Division
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.encoded import Encoded
-from arboretum.model.record import Record
-from arboretum.model.selection import Selection
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Record, Selection, Solution, Status
 from arboretum.model.table import Table, Task
 
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})

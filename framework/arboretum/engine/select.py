@@ -13,8 +13,7 @@ from arboretum.engine.heartbeat import Progress
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
-from arboretum.model.selection import Selection
-from arboretum.model.solution import Solution
+from arboretum.model.record import Selection, Solution
 from arboretum.model.tree import Tree
 
 TUNABLE = (

@@ -30,8 +30,8 @@ from arboretum.model import walk
 from arboretum.model.arrivals import Arrivals
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.invariants import check_numbers
+from arboretum.model.record import Solution, Status
 from arboretum.model.rules import NO_OUTCOME
-from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, Surrogate, Tree
 

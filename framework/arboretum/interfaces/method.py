@@ -12,8 +12,7 @@ from arboretum.interfaces.component import Component
 from arboretum.interfaces.node import BETTER_SIDE
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.encoded import Encoded, Prices
-from arboretum.model.selection import Selection
-from arboretum.model.solution import Solution
+from arboretum.model.record import Selection, Solution
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Context, Problem
-from arboretum.model.solution import Solution
+from arboretum.model.record import Solution
 from arboretum.model.tree import Tree
 
 

@@ -1,20 +1,21 @@
-"""The record of a run: what is printed, written as ``record.json`` and logged."""
+"""What is known after a run: a tree and its value, values that were chosen, what is proven, and the record of it all.
+
+The record is what is printed, written as ``record.json`` and logged.
+"""
 
 from __future__ import annotations
 
+import enum
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 
 import arboretum
 from arboretum.errors import StoreError
-from arboretum.model.certificate import Certificate
 from arboretum.model.reading import document, refuse_misfits
-from arboretum.model.selection import Selection
-from arboretum.model.solution import Solution
 from arboretum.model.tree import Tree
 
 SCHEMA = "arboretum.record/1"
@@ -28,6 +29,235 @@ _FORMS = {
 """Field → type of what a file may hold, in the file's order."""
 _LEFT_OUT = ("certificate", "selections", "checked", "code", "checksums")
 """Fields that a file need not have: what is empty is not written."""
+
+
+class Status(enum.Enum):
+    """What is proven about a solution's value."""
+
+    optimal = "optimal"
+    feasible = "feasible"
+    infeasible = "infeasible"
+
+
+@attrs.frozen(eq=False)
+class Solution:
+    """A tree with its value and a proven bound.
+
+    value : the objective's value of ``tree``.
+    lower_bound : no feasible tree is below it (proven).
+    subproblems : number of subproblems looked at.
+    finished : False when a budget cut the work short; the same request may give another tree next time.
+    notes : what the user should know of it, a sentence each.
+    details : more that was proven, in words of JSON (number of optimal trees as a decimal string, minima of further stages).
+    others : further optimal trees, where they were asked for.
+    curve : (seconds, lower bound, value) as they improved, for a solver that says so while it works; the value is ∞ before
+        there is a tree.
+    """
+
+    tree: Tree | None
+    value: float
+    lower_bound: float
+    status: Status
+    subproblems: int = 0
+    finished: bool = True
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = attrs.field(factory=dict)
+    others: tuple[Tree, ...] = ()
+    curve: tuple[tuple[float, float, float], ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """``value − lower_bound`` (same unit as the objective), 0 when optimal."""
+        return self.value - self.lower_bound
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers, without the tree; one that is not known or not finite is None (JSON knows neither NaN nor ∞)."""
+        return {
+            "value": _known(self.value),
+            "lower_bound": _known(self.lower_bound),
+            "gap": _known(self.gap),
+            "status": self.status.value,
+            "subproblems": self.subproblems,
+            **({"details": dict(self.details)} if self.details else {}),
+            **({"curve": [[_known(number) for number in point] for point in self.curve]} if self.curve else {}),
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
+        """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is not one."""
+        refuse_misfits(data, {"value": float | None, "lower_bound": float | None, "subproblems": int, "details": dict, "curve": list})
+        value, bound = (_number_or(data[name], math.nan) for name in ("value", "lower_bound"))
+        curve = tuple((at, _number_or(low, -math.inf), _number_or(best, math.inf)) for at, low, best in data.get("curve", ()))
+        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}), curve=curve)
+
+
+TOLD = 12
+"""Tried values that a sentence names; the record holds all."""
+
+
+@attrs.frozen(eq=False)
+class Selection:
+    """One choice of values.
+
+    kept : field → the value kept; keys as on the command line ("criterion.lam").
+    measure : by which the trials are compared on the validation rows ("roc_auc"), "" where nobody says.
+    tried : what was tried, in order: (values, score), more being better, NaN where there was no tree to judge.
+    notes : what the user should know of the choice, a sentence each.
+    """
+
+    kept: Mapping[str, Any]
+    measure: str = ""
+    tried: Sequence[tuple[Mapping[str, Any], float]] = ()
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(kept: Mapping[str, Any] | Selection) -> Selection:
+        """A selection, made of the kept values where nothing else is told."""
+        return kept if isinstance(kept, Selection) else Selection(dict(kept))
+
+    def sentence(self, who: str) -> str:
+        """ "tuner descending keeps criterion.lam=1 (validation roc auc: 0.9500 at 10, 1.0000 at 1)"."""
+        kept = ", ".join(f"{key}={_typed(value)}" for key, value in self.kept.items()) or "the values as given"
+        if not self.tried:
+            return f"{who} keeps {kept}"
+        trials = [f"{score:.4f} at {', '.join(map(_typed, values.values()))}" for values, score in self.tried[:TOLD]]
+        more = f", and {len(self.tried) - TOLD} more" if len(self.tried) > TOLD else ""
+        return f"{who} keeps {kept} (validation {self.measure.replace('_', ' ')}: {', '.join(trials)}{more})"
+
+    def numbers(self) -> dict[str, float]:
+        """Kept numbers as metrics: "criterion.lam" → ``kept_lam`` (``kept_criterion_lam`` where two fields end alike)."""
+        ends = [key.rpartition(".")[2] for key in self.kept]
+        names = {key: end if ends.count(end) == 1 else key.replace(".", "_") for key, end in zip(self.kept, ends, strict=True)}
+        return {
+            f"kept_{names[key]}": float(value)
+            for key, value in self.kept.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The choice in words of JSON; a score that is not defined is None."""
+        trials = [{"values": dict(values), "score": _known(score)} for values, score in self.tried]
+        return {"kept": dict(self.kept), "measure": self.measure, "tried": trials}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Selection:
+        """Rebuild a choice (its notes are the record's); raises KeyError or TypeError when the mapping is none."""
+        refuse_misfits(data, {"kept": dict, "measure": str, "tried": list[dict]})
+        for one in data["tried"]:
+            refuse_misfits(one, {"values": dict, "score": float | None})
+        tried = [(one["values"], _number_or(one["score"], math.nan)) for one in data["tried"]]
+        return Selection(data["kept"], data["measure"], tried)
+
+
+@attrs.frozen
+class Certified:
+    """One complexity of a tree, beside what is proven of all trees on the same objects and tests with the same leaf rule.
+
+    value : of the run's tree.   lower_bound : no such tree is below it (proven); ≥ 0 and ≤ ``best_known``.
+    promised : factor of the minimum that the method's theorem says ``value`` does not exceed; None without one.
+    best_known : the smallest value of such a tree that was found, the run's own included; the minimum when it equals
+        ``lower_bound``.
+    """
+
+    value: float
+    lower_bound: float
+    best_known: float
+    promised: float | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether the minimum itself is known."""
+        return self.lower_bound >= self.best_known
+
+    @property
+    def minimum(self) -> float | None:
+        """The minimum, None where only a bound is proven."""
+        return self.best_known if self.proven else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Value ÷ lower bound: the exact ratio to the minimum where that is known, else one that the ratio cannot exceed.
+
+        None where the bound is 0: no ratio is defined (minimum 0: a single leaf is such a tree), or none is bounded yet.
+        """
+        return self.value / self.lower_bound if self.lower_bound > 0 else None
+
+    @property
+    def ratio_is(self) -> str:
+        """What ``ratio`` says: "exact", "at most", "undefined" (the minimum is 0), "unknown" (nothing above 0 is proven)."""
+        if self.lower_bound > 0:
+            return "exact" if self.proven else "at most"
+        return "undefined" if self.proven else "unknown"
+
+    def cells(self) -> dict[str, str]:
+        """How it reads in a table, aligned by hand: a bound is "≥ 3.2", a ratio that is one at most "≤ 1.4"."""
+        # three places: 1.000 is above 1, and only 1 is 1
+        ratio = "–" if self.ratio is None else "1" if self.ratio == 1 else f"{self.ratio:.3f}"
+        return {
+            "this tree": _spell(self.value),
+            "minimum": _spell(self.lower_bound) if self.proven else f"≥ {_spell(self.lower_bound)}",
+            "ratio": f"≤ {ratio}" if self.ratio_is == "at most" else ratio,
+            "promised": "" if self.promised is None else f"≤ {self.promised:,.0f}" if self.promised >= 100 else f"≤ {self.promised:.3f}",
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """All numbers; ``minimum`` and ``ratio`` are None where they are not known."""
+        names = ("value", "minimum", "lower_bound", "best_known", "ratio", "ratio_is")
+        promised = {} if self.promised is None else {"promised": self.promised}
+        return {**{name: getattr(self, name) for name in names}, "status": "optimal" if self.proven else "feasible", **promised}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Certified:
+        """Rebuild it; raises KeyError, TypeError or ValueError when the mapping is none."""
+        names = ("value", "lower_bound", "best_known", *["promised"] * (data.get("promised") is not None))
+        numbers = [float(data[name]) for name in names]
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError(f"a certificate's numbers are finite; got {numbers}")
+        return Certified(*numbers)
+
+
+@attrs.frozen(eq=False)
+class Certificate:
+    """What is proven of a run's tree.
+
+    certifier : name and fields of the solver that proved it.   leaf_rule : the rule that all trees compared obey
+    (min_split, theta, delta, min_objects, as in :class:`~arboretum.interfaces.stopping.LeafRule`).
+    complexities : name → :class:`Certified`, in the order in which they are shown.
+    """
+
+    certifier: Mapping[str, Any]
+    leaf_rule: Mapping[str, Any]
+    complexities: Mapping[str, Certified]
+
+    def rows(self) -> list[dict[str, str]]:
+        """A table for readers: complexity, this tree, minimum, ratio, and what is promised of it, if anything is; every
+        column but the first flush right.
+        """
+        table = [{"complexity": name, **found.cells()} for name, found in self.complexities.items()]
+        if all(found.promised is None for found in self.complexities.values()):
+            table = [{name: cell for name, cell in row.items() if name != "promised"} for row in table]
+        for column in list(table[0])[1:] if table else []:
+            widest = max((len(row[column]) for row in table), default=0)
+            table = [{**row, column: row[column].rjust(max(widest, len(column)))} for row in table]
+        return table
+
+    def to_json(self) -> dict[str, Any]:
+        """Words of JSON, for ``record.json``."""
+        return {
+            "certifier": dict(self.certifier),
+            "leaf_rule": dict(self.leaf_rule),
+            "complexities": {name: found.to_json() for name, found in self.complexities.items()},
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Certificate:
+        """Rebuild it; raises KeyError, TypeError, ValueError or AttributeError when the mapping is none."""
+        rule = {"min_split": int, "min_objects": int, "theta": float, "delta": float | None}
+        refuse_misfits(data, {"certifier": dict, "leaf_rule": dict, "complexities": dict[str, dict]})
+        refuse_misfits(data["leaf_rule"], rule)
+        data["certifier"]["name"]  # noqa: B018 - every reader names it
+        found = {name: Certified.from_json(one) for name, one in data["complexities"].items()}
+        return Certificate(dict(data["certifier"]), dict(data["leaf_rule"]), found)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -111,18 +341,16 @@ class Record:
         try:
             data = document(text, SCHEMA)
         except ValueError as error:
-            msg = f"not a record: {error}; was the file cut short?"
-            raise StoreError(msg) from None
+            raise StoreError(f"not a record: {error}; was the file cut short?") from None
         try:
             refuse_misfits(data, _FORMS)
             refuse_misfits(data["config"], {"choices": dict, "plugins": list[str]})
             for name in ("timings", "metrics"):
                 if not all(value is None or math.isfinite(value) for value in data[name].values()):
-                    msg = f"{name} must be finite"
-                    raise ValueError(msg)
+                    raise ValueError(f"{name} must be finite")
             found, certificate = data["solution"], data.get("certificate")
             known = {name: data[name] for name in _FORMS if name in data or name not in _LEFT_OUT} | {
-                "metrics": {k: math.nan if v is None else v for k, v in data["metrics"].items()},
+                "metrics": {name: _number_or(value, math.nan) for name, value in data["metrics"].items()},
                 "solution": None if found is None else Solution.from_json(found, tree),
                 "certificate": None if certificate is None else Certificate.from_json(certificate),
                 "selections": {who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
@@ -130,5 +358,25 @@ class Record:
             }
             return Record(tree=tree, **known)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            msg = f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"
-            raise StoreError(msg) from None
+            raise StoreError(f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?") from None
+
+
+def _known(number: float) -> float | None:
+    """A number as JSON has it, which knows neither NaN nor ∞."""
+    return float(number) if math.isfinite(number) else None
+
+
+def _number_or(number: float | None, unknown: float) -> float:
+    return unknown if number is None else number
+
+
+def _spell(number: float) -> str:
+    """Whole numbers in full, others to four places (six digits where they are large)."""
+    if number == int(number) and abs(number) < 1e15:
+        return str(int(number))
+    return f"{number:.4f}" if 1e-3 <= abs(number) < 1e4 else f"{number:.6g}"
+
+
+def _typed(value: Any) -> str:
+    """A value as one types it: 100 for 100.0."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -18,7 +18,7 @@ from arboretum.engine.run import CERTIFICATE_MB, Budget, Request, fingerprint, f
 from arboretum.errors import BudgetError, CapabilityError, ConfigError, VerificationError
 from arboretum.interfaces.solving import value_of
 from arboretum.interfaces.stopping import LeafRule
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Solution, Status
 from arboretum.plugin.assemble import assemble, certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Owner

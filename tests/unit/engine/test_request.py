@@ -13,7 +13,7 @@ from arboretum.engine.code import code_hash, framework_folder, versions
 from arboretum.engine.run import Budget, Request, fingerprint, fit, prepare
 from arboretum.errors import CapabilityError, DataError
 from arboretum.interfaces.method import Parts
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 
 from arboretum.plugin.assemble import assemble

@@ -11,9 +11,9 @@ from arboretum.engine.run import Request, fit, run
 from arboretum.engine.verify import verify
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Parts
-from arboretum.model.solution import Solution, Status
-from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
+from arboretum.model.record import Solution, Status
 from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
 
 
 def writable(array: np.ndarray) -> np.ndarray:

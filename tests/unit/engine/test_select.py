@@ -11,8 +11,7 @@ from arboretum.engine import check
 from arboretum.engine.select import Grown, grow_or_tune, prune, with_fields
 from arboretum.errors import CapabilityError, ConfigError
 from arboretum.interfaces.method import Context, Parts, Problem
-from arboretum.model.selection import Selection
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Selection, Solution, Status
 from arboretum.testing.oracles import build_tree, slow_greedy
 from arboretum.testing.tables import toy_objects, toy_table
 

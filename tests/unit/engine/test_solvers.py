@@ -14,7 +14,7 @@ from arboretum.engine.component_check import broken_contract
 from arboretum.engine.run import Budget, Request, fit, run
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.method import Context
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Solution, Status
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing.oracles import build_tree

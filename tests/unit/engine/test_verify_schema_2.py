@@ -12,8 +12,8 @@ from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.measure import complexities, costs_of_rows, evaluate
 from arboretum.model.encoded import Encoded, Prices, RawFeature
+from arboretum.model.record import Solution, Status
 from arboretum.model.rules import Equals, Threshold
-from arboretum.model.solution import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Surrogate, Tree
 from drawn_trees import Ramp, tables, trees

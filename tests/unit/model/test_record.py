@@ -10,9 +10,7 @@ import pytest
 
 import arboretum
 from arboretum.errors import StoreError
-from arboretum.model.certificate import Certificate, Certified
-from arboretum.model.record import Record
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Certificate, Certified, Record, Solution, Status
 
 
 def record(**changes) -> Record:

@@ -10,7 +10,7 @@ from arboretum.engine.search.memory import check_memory
 from arboretum.engine.search.shares import SharesGrowth
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.method import Context, Problem
-from arboretum.model.solution import Solution, Status
+from arboretum.model.record import Solution, Status
 
 ORDERS = ("depth", "breadth", "best")
 
