@@ -25,10 +25,8 @@ class Decimal(enum.Enum):
     point = "point"
     comma = "comma"
 
-    @property
-    def sign(self) -> str:
-        """The character."""
-        return "." if self is Decimal.point else ","
+
+SIGNS = {None: None, Decimal.point: ".", Decimal.comma: ","}
 
 
 @attrs.frozen
@@ -68,16 +66,9 @@ class FileDataset:
             if not getattr(self, field):
                 raise ConfigError(f"dataset.{field} is missing; say dataset=file dataset.path=FILE dataset.target=COLUMN")
         path = Path(self.path).expanduser()
-        schema = Schema(
-            self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, self.sign
-        )
-        table = build_table(table_name(path), self.cells(path), schema)
-        return table if self.positive is None else one_against_rest(table, self.positive)
-
-    @property
-    def sign(self) -> str | None:
-        """The sign before decimals, None to infer it."""
-        return None if self.decimal is None else self.decimal.sign
+        sign = SIGNS[self.decimal]
+        schema = Schema(self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, sign)
+        return one_against_rest(build_table(table_name(path), self.cells(path), schema), self.positive)
 
     def cells(self, path: Path) -> list[Cells]:
         """The raw columns, by the reader that the file's ending asks for."""
@@ -121,7 +112,7 @@ class FileDataset:
             return {"": np.full(cells[0].n_rows, None)}  # a tree that asks nothing still answers every row
         kept = [without_words(c, words, specs[c.name].categories) for c in found]
         text = frozenset(spec.name for spec in columns if spec.kind is not ColumnKind.continuous or spec.unit)
-        kept, _ = interpret(kept, Reading(self.sign, text))
+        kept, _ = interpret(kept, Reading(SIGNS[self.decimal], text))
         return {c.name: _values(c, specs[c.name], path) for c in kept}
 
 
@@ -184,4 +175,4 @@ class RandomTableDataset:
     def load(self, seed: int) -> Table:
         """Draw the table from ``seed``."""
         table = generated.random_table(self.n_rows, self.n_columns, self.n_values, self.n_classes, seed)
-        return table if self.positive is None else one_against_rest(table, self.positive)
+        return one_against_rest(table, self.positive)

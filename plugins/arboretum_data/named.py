@@ -13,7 +13,7 @@ from arboretum.api import DataError, Table, param
 from arboretum_data import bundled, generated
 from arboretum_data.catalogue import ENTRIES, Entry
 from arboretum_data.home import SUFFIX, data_home, home_names, load_from_home
-from arboretum_data.reading.build import one_against_rest, with_kinds, without_columns
+from arboretum_data.reading.build import described_anew, one_against_rest
 
 LOCAL: dict[str, Callable[[], Table]] = {
     "iris": bundled.iris,
@@ -55,11 +55,7 @@ class NamedDataset:
         """Return the canonical content, then ``ignore``, ``kinds`` and ``positive`` applied."""
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
-        if self.ignore:
-            table = without_columns(table, self.ignore)
-        if self.kinds:
-            table = with_kinds(table, self.kinds)
-        return table if self.positive is None else one_against_rest(table, self.positive)
+        return one_against_rest(described_anew(table, self.kinds, self.ignore), self.positive)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The class is made at run time, so an instance travels to another process by its name."""

@@ -76,7 +76,7 @@ class OpenMLDataset:
         table = build_table(name, fetched.cells, schema)
         if fetched.notes:
             table = attrs.evolve(table, notes={**table.notes, "openml": "; ".join(fetched.notes)})
-        return table if self.positive is None else one_against_rest(table, self.positive)
+        return one_against_rest(table, self.positive)
 
 
 def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named: str = "NAME") -> Fetched:

@@ -10,8 +10,6 @@ import numpy as np
 from arboretum.api import CapabilityError, Column, ColumnKind, Equals, Family, Feature, Table, Task, Threshold
 from arboretum_data.encoding import cuts
 from arboretum_data.encoding.features import BinnedFeature, CategoryFeature, OrdinalFeature, SingleTest
-from arboretum_data.encoding.kmeans import kmeans
-from arboretum_data.encoding.mdl import mdl
 
 
 class Numeric(enum.Enum):
@@ -82,56 +80,32 @@ def code_type(*features: Feature) -> type:
     return np.uint8 if highest < 1 << 8 else np.uint16 if highest < 1 << 16 else np.uint32
 
 
-@attrs.frozen(eq=False)
-class Distinct:
-    """The distinct known values of a continuous column, ascending, with their rows and classes.
-
-    rows : float[n_known], as they stand.   counts : int64[n].
-    class_counts : int64[n, n_classes], None where no rule asks for it.
-    """
-
-    values: np.ndarray
-    counts: np.ndarray
-    rows: np.ndarray
-    class_counts: np.ndarray | None = None
-
-
-def distinct_values(table: Table, column: Column, with_classes: bool) -> Distinct:
-    """Count the known values of a column."""
-    known = ~column.missing
-    rows = column.values[known]
-    if not with_classes:
-        values, counts = np.unique(rows, return_counts=True)
-        return Distinct(values, counts, rows)
-    values, inverse, counts = np.unique(rows, return_inverse=True, return_counts=True)
-    k = table.n_classes
-    pairs = np.bincount(inverse * k + table.target.codes[known], minlength=len(values) * k)
-    return Distinct(values, counts, rows, pairs.reshape(len(values), k))
-
-
 def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.ndarray:
     """Ascending edges for a continuous column; empty when it is constant or no cut pays.
 
     Raises CapabilityError for a supervised rule on a regression target.
     """
-    supervised = rule in (Numeric.bucketised, Numeric.mdl)
-    if supervised and table.task is not Task.classification:
-        msg = f"encoder.numeric={rule.value} looks at classes, but the target {table.target.name!r} holds numbers"
-        raise CapabilityError(msg)
-    seen = distinct_values(table, column, with_classes=supervised)
-    if len(seen.values) < 2:
+    known = ~column.missing
+    rows = column.values[known]
+    values, counts = np.unique(rows, return_counts=True)
+    if rule in (Numeric.bucketised, Numeric.mdl):
+        if table.task is not Task.classification:
+            msg = f"encoder.numeric={rule.value} looks at classes, but the target {table.target.name!r} holds numbers"
+            raise CapabilityError(msg)
+        cell = np.searchsorted(values, rows) * table.n_classes + table.target.codes[known]
+        counts = np.bincount(cell, minlength=len(values) * table.n_classes).reshape(len(values), table.n_classes)
+    if len(values) < 2:
         return np.empty(0)
-    found = {
-        Numeric.midpoints: lambda: cuts.all_midpoints(seen.values),
-        Numeric.bucketised: lambda: cuts.bucketised(seen.values, seen.class_counts),
-        Numeric.kmeans: lambda: kmeans(seen.values, seen.counts, seen.rows, n_bins),
-        Numeric.kmeans_elkan: lambda: kmeans(seen.values, seen.counts, seen.rows, n_bins, elkan=True),
-        Numeric.quantile: lambda: cuts.quantile(seen.values, seen.counts, n_bins),
-        Numeric.equal_width_floor: lambda: cuts.equal_width_floor(seen.values, n_bins),
-        Numeric.equal_width_round: lambda: cuts.equal_width_round(seen.values, n_bins),
-        Numeric.mdl: lambda: mdl(seen.values, seen.class_counts),
-    }
-    return found[rule]()
+    if rule in (Numeric.kmeans, Numeric.kmeans_elkan):
+        return cuts.kmeans(values, counts, rows, n_bins, elkan=rule is Numeric.kmeans_elkan)
+    if rule is Numeric.quantile:
+        return cuts.quantile(values, counts, n_bins)
+    if rule in (Numeric.equal_width_floor, Numeric.equal_width_round):
+        floor = rule is Numeric.equal_width_floor
+        return cuts.equal_width_floor(values, n_bins) if floor else cuts.equal_width_round(values, n_bins)
+    if rule is Numeric.midpoints:
+        return cuts.all_midpoints(values)
+    return cuts.mdl(values, counts) if rule is Numeric.mdl else cuts.bucketised(values, counts)
 
 
 def code_numeric(

@@ -1,4 +1,4 @@
-"""Coded features that say how each of their tests reads on the raw column.
+"""Coded features that say how each of their tests reads on the raw column; and tests where "missing" is a category of its own.
 
 Bins are numbered from low to high, or in the order of the categories.  Where "missing" is a category of its own it is
 the last bin; otherwise a missing value has the code ``n_bins`` and no outcome (``has_missing``).
@@ -6,21 +6,12 @@ the last bin; otherwise a missing value has the code ``n_bins`` and no outcome (
 
 from __future__ import annotations
 
-import attrs
+from typing import ClassVar
 
-from arboretum.api import (
-    Bins,
-    Equals,
-    Family,
-    Feature,
-    Interval,
-    OrdinalThreshold,
-    RawFeature,
-    TestRule,
-    Threshold,
-    Values,
-)
-from arboretum_data.encoding.rules import Known, OrdinalAtMost
+import attrs
+import numpy as np
+
+from arboretum.api import Bins, Equals, Family, Feature, Interval, OrdinalThreshold, RawFeature, TestRule, Threshold, Values
 
 
 @attrs.frozen
@@ -107,3 +98,47 @@ class RawOrdinal(RawFeature):
         """The test "code ≤ threshold", read as "at most the category with the highest such code"."""
         last = len(self.categories) - 1
         return OrdinalThreshold(self.column, self.categories, min(int(threshold // 1), last))
+
+
+@attrs.frozen
+class Known(TestRule):
+    """Outcome 0 is "the value is known", outcome 1 "it is missing"; no row is without an outcome."""
+
+    tag: ClassVar[str] = "known"
+    column: str
+
+    def outcomes(self, table, rows):
+        return table.column(self.column).missing[rows].astype(np.int32)
+
+    def outcome_of(self, row):
+        value = row[self.column]
+        return int(value is None or value != value)  # NaN is the one value that differs from itself
+
+    def outcome_label(self, outcome):
+        return "is known" if outcome == 0 else "is missing"
+
+
+@attrs.frozen
+class OrdinalAtMost(TestRule):
+    """Outcome 0 is "at most ``categories[index]``" of an ordinal column; a missing or unseen value takes outcome 1."""
+
+    tag: ClassVar[str] = "ordinal_at_most"
+    column: str
+    categories: tuple[str, ...]
+    index: int
+
+    def __attrs_post_init__(self):
+        self._threshold  # noqa: B018 - it refuses an index that is no position
+
+    @property
+    def _threshold(self) -> OrdinalThreshold:
+        return OrdinalThreshold(self.column, self.categories, self.index)
+
+    def outcomes(self, table, rows):
+        return np.abs(self._threshold.outcomes(table, rows))  # no outcome (−1) becomes 1
+
+    def outcome_of(self, row):
+        return abs(self._threshold.outcome_of(row))
+
+    def outcome_label(self, outcome):
+        return f"{'≤' if outcome == 0 else 'not ≤'} {self.categories[self.index]}"

@@ -85,7 +85,8 @@ def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
             msg = f"dataset.{field}: {unknown('column', column, by_name)}"
             raise DataError(_short(msg))
     if schema.target in schema.ignore:
-        raise DataError(_ignored_target(schema.target))
+        learnt = f"{schema.target!r} is the target, which is learnt and never an attribute"
+        raise DataError(f"dataset.ignore: {learnt}; leave it out of dataset.ignore")
     words = [kind.value for kind in ColumnKind]
     for column, kind in schema.kinds.items():
         if kind not in words:
@@ -211,11 +212,13 @@ def _check_finite(name: str, values: np.ndarray) -> None:
         raise DataError(msg)
 
 
-def one_against_rest(table: Table, positive: str) -> Table:
-    """The same rows with two classes: ``positive`` (code 1) and the rest (code 0).
+def one_against_rest(table: Table, positive: str | None) -> Table:
+    """The same rows with two classes: ``positive`` (code 1) and the rest (code 0); None: as they are.
 
     With two classes both keep their names, so only the order can change.
     """
+    if positive is None:
+        return table
     target = table.target
     if target.task is not Task.classification:
         raise DataError(f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes")
@@ -228,52 +231,25 @@ def one_against_rest(table: Table, positive: str) -> Table:
     return attrs.evolve(table, target=attrs.evolve(target, codes=codes, classes=(rest, positive)))
 
 
-def _ignored_target(name: str) -> str:
-    return f"dataset.ignore: {name!r} is the target, which is learnt and never an attribute; leave it out of dataset.ignore"
+def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]) -> Table:
+    """The table built again from its cells, with some columns left out or of another kind; raises DataError as :func:`build_table`."""
+    if not (kinds or ignore):
+        return table
+    target = table.target
+    classes = Column(target.name, ColumnKind.categorical, target.codes, target.classes) if target.codes is not None else None
+    columns = [*table.columns, classes or Column(target.name, ColumnKind.continuous, target.values)]
+    schema = Schema(
+        target.name,
+        {**{c.name: c.kind.value for c in table.columns}, **kinds},
+        {c.name: c.categories for c in columns if c.categories and kinds.get(c.name) != ColumnKind.continuous.value},
+        ignore=tuple(ignore),
+        task=TaskChoice(table.task.value),
+    )
+    built = build_table(table.name, [_cells_of(c) for c in columns], schema)
+    return attrs.evolve(built, notes={**table.notes, **built.notes})
 
 
-def without_columns(table: Table, ignore: Sequence[str]) -> Table:
-    """The table without some columns; raises DataError on a name it does not have or when none is left."""
-    if table.target.name in ignore:
-        raise DataError(_ignored_target(table.target.name))
-    for name in ignore:
-        if name not in {c.name for c in table.columns}:
-            msg = f"dataset.ignore: {unknown('column', name, [c.name for c in table.columns])}"
-            raise DataError(_short(msg))
-    kept = [c for c in table.columns if c.name not in set(ignore)]
-    if not kept:
-        raise DataError(f"{table.name}: dataset.ignore leaves no column")
-    return table.with_columns(kept)
-
-
-def with_kinds(table: Table, kinds: Mapping[str, str]) -> Table:
-    """The table with some columns taken as another kind: numbers as categories, or categories that spell numbers as numbers.
-
-    kinds : column → ``continuous`` or ``categorical``.   Raises DataError on an unknown column or kind, and for text as numbers.
-    """
-    for name, word in kinds.items():
-        if name not in {c.name for c in table.columns}:
-            msg = f"dataset.kinds: {unknown('column', name, [c.name for c in table.columns])}"
-            raise DataError(_short(msg))
-        if word not in ("continuous", "categorical"):
-            raise DataError(f"dataset.kinds: {unknown('kind', word, ['continuous', 'categorical'])}")
-    return table.with_columns([_as_kind(c, kinds[c.name]) if c.name in kinds else c for c in table.columns])
-
-
-def _as_kind(column: Column, word: str) -> Column:
-    if word == column.kind.value:
-        return column
-    missing = column.missing
-    if word == "continuous":
-        try:
-            spelled = np.array([float(text) for text in column.categories])
-        except ValueError:
-            msg = f"dataset.kinds: column {column.name!r} is no column of numbers (it has {column.categories[0]!r})"
-            raise DataError(msg) from None
-        return Column(column.name, ColumnKind.continuous, np.where(missing, np.nan, spelled[column.values]))
-    if column.kind is ColumnKind.ordinal:
-        return Column(column.name, ColumnKind.categorical, column.values, column.categories)
-    values, codes = np.unique(column.values[~missing], return_inverse=True)
-    whole = np.full(len(missing), -1, np.int32)
-    whole[~missing] = codes
-    return Column(column.name, ColumnKind.categorical, whole, tuple(f"{value:.12g}" for value in values.tolist()))
+def _cells_of(column: Column) -> Cells:
+    if column.kind is ColumnKind.continuous:
+        return Cells(column.name, numbers=column.values, unit=column.unit)
+    return Cells(column.name, column.categories, column.values)

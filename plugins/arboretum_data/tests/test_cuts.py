@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 import pytest
 from arboretum_data.encoding import cuts
-from arboretum_data.encoding.kmeans import kmeans
-from arboretum_data.encoding.mdl import mdl
+from arboretum_data.encoding.cuts import kmeans
+from arboretum_data.encoding.cuts import mdl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ import itertools
 import attrs
 import numpy as np
 import pytest
-from arboretum_data.encoding.coalesce import Coalesce
+from arboretum_data.encoding.encoder import Coalesce
 from arboretum_data.encoding.columns import BinTests, Categorical, Numeric, Ordinal
 from arboretum_data.encoding.encoder import (
     ENCODERS,
@@ -20,7 +20,7 @@ from arboretum_data.encoding.encoder import (
     OneHotKMeans5Encoder,
     TestsEncoder,
 )
-from arboretum_data.encoding.rules import Known, OrdinalAtMost
+from arboretum_data.encoding.features import Known, OrdinalAtMost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

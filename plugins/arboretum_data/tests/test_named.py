@@ -15,7 +15,7 @@ from arboretum_data.home import data_home as home_in_use
 from arboretum_data.home import home_names, load_from_home, user_cache
 from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, find_entry, named_components
 from arboretum_data.plugin import arboretum_components
-from arboretum_data.reading.build import with_kinds
+from arboretum_data.reading.build import described_anew
 
 from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task
 from arboretum.testing import DatasetSuite
@@ -149,7 +149,7 @@ def test_columns_can_be_left_out(no_home):
     assert [c.name for c in table.columns] == ["sepal_length", "sepal_width"]
     with pytest.raises(DataError, match="dataset.ignore: unknown column 'petal'"):
         component_of("iris")(ignore=["petal"]).load(0)
-    with pytest.raises(DataError, match="leaves no column"):
+    with pytest.raises(DataError, match="no column is left besides the target 'target'"):
         component_of("iris")(ignore=[c.name for c in canonical("iris").columns]).load(0)
 
 
@@ -250,7 +250,7 @@ def test_columns_can_be_taken_as_another_kind():
     iris = component_of("iris")(kinds={"petal_width": "categorical"}).load(0)
     width, own = iris.column("petal_width"), canonical("iris").column("petal_width")
     assert [float(width.categories[i]) for i in width.values] == own.values.tolist()
-    back = with_kinds(iris, {"petal_width": "continuous"})
+    back = described_anew(iris, {"petal_width": "continuous"}, ())
     assert back.column("petal_width").values.tolist() == own.values.tolist()
 
 
@@ -258,7 +258,7 @@ def test_columns_can_be_taken_as_another_kind():
     ("kinds", "message"),
     [
         ({"petal": "categorical"}, "dataset.kinds: unknown column 'petal'"),
-        ({"petal_width": "number"}, "dataset.kinds: unknown kind 'number'"),
+        ({"petal_width": "number"}, "dataset.kinds.petal_width: unknown kind 'number'"),
     ],
 )
 def test_a_kind_that_makes_no_sense_is_refused(kinds, message):
@@ -267,15 +267,15 @@ def test_a_kind_that_makes_no_sense_is_refused(kinds, message):
 
 
 def test_text_is_no_number():
-    with pytest.raises(DataError, match="column 'outlook' is no column of numbers"):
+    with pytest.raises(DataError, match="column 'outlook' is to be continuous, but '.*' is not a number"):
         component_of("play-tennis")(kinds={"outlook": "continuous"}).load(0)
 
 
 def test_a_missing_value_stays_missing_in_another_kind():
     column = Column("x", ColumnKind.continuous, np.array([2.0, np.nan, 1.5]))
-    table = Table("t", (column,), Target("y", Task.classification, np.zeros(3, np.int32), ("a",)))
-    taken = with_kinds(table, {"x": "categorical"})
+    table = Table("t", (column,), Target("y", Task.classification, np.array([0, 1, 0], np.int32), ("a", "b")))
+    taken = described_anew(table, {"x": "categorical"}, ())
     assert taken.columns[0].values.tolist() == [1, -1, 0]
     assert taken.columns[0].categories == ("1.5", "2")
-    back = with_kinds(taken, {"x": "continuous"}).columns[0].values
+    back = described_anew(taken, {"x": "continuous"}, ()).columns[0].values
     assert np.array_equal(back, column.values, equal_nan=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arboretum_data.encoding.coalesce import Coalesce
+from arboretum_data.encoding.encoder import Coalesce
 from arboretum_data.encoding.columns import BinTests, Categorical, Numeric
 from arboretum_data.encoding.encoder import BinsEncoder, FitOn, Missing, MultiwayEncoder, OneHotEncoder, TestsEncoder
 from arboretum_data.named import canonical

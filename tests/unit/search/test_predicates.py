@@ -18,7 +18,7 @@ from arboretum_basics.methods import Exact, Greedy, Order
 from arboretum_basics.stopping import Standard
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto
-from arboretum_data.encoding.coalesce import Coalesce
+from arboretum_data.encoding.encoder import Coalesce
 from arboretum_data.encoding.encoder import AutoEncoder, BinsEncoder
 
 
