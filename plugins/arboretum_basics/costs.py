@@ -82,34 +82,21 @@ class RandomIntegers:
 
 
 @attrs.frozen
-class PerColumn:
+class PerColumn(TablePrices):
     """A price per column, paid once per column and path: the value is known afterwards."""
 
-    kind = "cost"
     name = "per_column"
-    paper = ""
-    capabilities = ()
-
-    prices: dict[str, float] = param(attrs.Factory(dict), "column → price of its value")
-    default: float = param(1.0, "price of a column that is not named", ge=0.0)
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
-        return attrs.evolve(
-            _by_column(objects, _column_prices(objects, self.prices, self.default)), once_per_column=True
-        )
+        return attrs.evolve(super().price_list(objects, seed), once_per_column=True)
 
 
 @attrs.frozen
-class SetUp:
+class SetUp(TablePrices):
     """A price per test, and a set-up that the columns of a group share: paid once per path, with the first of them."""
 
-    kind = "cost"
     name = "set_up"
-    paper = ""
-    capabilities = ()
 
-    prices: dict[str, float] = param(attrs.Factory(dict), "column → price of each test that reads it")
-    default: float = param(1.0, "price of a column that is not named", ge=0.0)
     groups: dict[str, str] = param(attrs.Factory(dict), "column → its group; a column without one needs no set-up")
     set_up: dict[str, float] = param(attrs.Factory(dict), "group → price of its set-up")
 

@@ -13,91 +13,75 @@ LEAVES = "leaves shown; the smallest parts of a larger tree are folded, and the 
 
 
 @attrs.frozen
-class Text:
+class Form:
+    """What the forms here share: ``Tree.to_NAME`` with the fields as its options."""
+
+    kind, paper, capabilities = "export", "", ("classification", "regression")
+
+    def write(self, tree: Tree) -> str | bytes:
+        """The text, or the bytes.  Raises CapabilityError for a tree that this form cannot hold."""
+        return getattr(tree, f"to_{self.name}")(**attrs.asdict(self))
+
+
+@attrs.frozen
+class Text(Form):
     """Indented text, a line per node."""
 
-    kind, name, paper, capabilities, suffix = "export", "text", "", ("classification", "regression"), ".txt"
+    name, suffix = "text", ".txt"
 
     max_depth: int | None = param(None, DEPTH, ge=0)
     max_leaves: int | None = param(None, LEAVES, ge=1)
     width: int = param(100, "of a line", ge=40, unit="columns")
 
-    def write(self, tree: Tree) -> str:
-        """The text."""
-        return tree.to_text(max_depth=self.max_depth, max_leaves=self.max_leaves, width=self.width)
-
 
 @attrs.frozen
-class Svg:
+class Svg(Form):
     """A picture for browsers and papers."""
 
-    kind, name, paper, capabilities, suffix = "export", "svg", "", ("classification", "regression"), ".svg"
+    name, suffix = "svg", ".svg"
 
     max_depth: int | None = param(None, DEPTH, ge=0)
     max_leaves: int | None = param(60, LEAVES, ge=1)
 
-    def write(self, tree: Tree) -> str:
-        """The document."""
-        return tree.to_svg(max_depth=self.max_depth, max_leaves=self.max_leaves)
-
 
 @attrs.frozen
-class Png:
+class Png(Svg):
     """The same picture, in pixels."""
 
-    kind, name, paper, capabilities, suffix = "export", "png", "", ("classification", "regression"), ".png"
+    name, suffix = "png", ".png"
 
-    max_depth: int | None = param(None, DEPTH, ge=0)
-    max_leaves: int | None = param(60, LEAVES, ge=1)
     scale: float = param(2.0, "pixels per pixel of the SVG", gt=0.0)
-
-    def write(self, tree: Tree) -> bytes:
-        """The file."""
-        return tree.to_png(max_depth=self.max_depth, max_leaves=self.max_leaves, scale=self.scale)
 
 
 @attrs.frozen
-class Graphviz:
+class Graphviz(Form):
     """The DOT language, for Graphviz and the tools around it."""
 
-    kind, name, paper, capabilities, suffix = "export", "graphviz", "", ("classification", "regression"), ".dot"
+    name, suffix = "graphviz", ".dot"
 
     max_depth: int | None = param(None, DEPTH, ge=0)
     max_leaves: int | None = param(None, LEAVES, ge=1)
 
-    def write(self, tree: Tree) -> str:
-        """The digraph."""
-        return tree.to_graphviz(max_depth=self.max_depth, max_leaves=self.max_leaves)
-
 
 @attrs.frozen
-class Sql:
+class Sql(Form):
     """The prediction as a CASE expression, to predict where the rows are."""
 
-    kind, name, paper, capabilities, suffix = "export", "sql", "", ("classification", "regression"), ".sql"
-
-    def write(self, tree: Tree) -> str:
-        """The expression."""
-        return tree.to_sql()
+    name, suffix = "sql", ".sql"
 
 
 @attrs.frozen
-class Json:
+class Json(Form):
     """The whole tree, which ``Tree.from_json`` reads again."""
 
-    kind, name, paper, capabilities, suffix = "export", "json", "", ("classification", "regression"), ".json"
-
-    def write(self, tree: Tree) -> str:
-        """The document."""
-        return tree.to_json()
+    name, suffix = "json", ".json"
 
 
 @attrs.frozen
-class Sklearn:
-    """A fitted scikit-learn tree with the same predictions, pickled."""
+class Sklearn(Form):
+    """A fitted scikit-learn tree with the same predictions, pickled; refuses tests that scikit-learn does not have."""
 
-    kind, name, paper, capabilities, suffix = "export", "sklearn", "", ("classification", "regression"), ".pkl"
+    name, suffix = "sklearn", ".pkl"
 
     def write(self, tree: Tree) -> bytes:
-        """The pickle.  Raises CapabilityError for tests that scikit-learn does not have."""
         return pickle.dumps(tree.to_sklearn())

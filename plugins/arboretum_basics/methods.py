@@ -1,10 +1,12 @@
-"""The two open recipes; everything else about a method is the choice of its parts."""
+"""The two open recipes (everything else about a method is the choice of its parts), and what becomes of a row without a value."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 import attrs
+import numpy as np
 
 from arboretum.api import ConfigError, Context, Problem, Solution, param
 
@@ -37,7 +39,6 @@ class Greedy:
 
         return grow(problem, context, order=self.order.value, allow_constant=self.allow_constant)
 
-
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels that :meth:`fit` will use."""
         from arboretum.api import warm_up
@@ -65,3 +66,17 @@ class Exact:
         """Let the solver load its kernels, so that none of the budget goes into compilation."""
         if hasattr(problem.parts.solver, "warm_up"):
             problem.parts.solver.warm_up(problem, context)
+
+
+@attrs.frozen
+class BetterSide:
+    """A two-way test tries them in either outcome and keeps the better; a multiway test has them in its heaviest."""
+
+    kind = "missing"
+    name = "better_side"
+    paper = ""
+    capabilities = ()
+    counted, discounted, kernel = True, False, "better_side"
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (0, 1) if len(known) == 2 else (int(np.argmax(known)),)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from arboretum.api import hookimpl
 from arboretum_basics.costs import PerColumn, RandomIntegers, SetUp, TablePrices, Unit
 from arboretum_basics.exports import Graphviz, Json, Png, Sklearn, Sql, Svg, Text
-from arboretum_basics.methods import Exact, Greedy
-from arboretum_basics.missing import BetterSide
+from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 
 

@@ -8,13 +8,28 @@ from arboretum.api import LeafRule, Limits, Node, param
 
 
 @attrs.frozen
-class Standard:
-    """The usual limits: depth, leaves, rows and weight per leaf, least decrease."""
+class NodeRule:
+    """What the rules here share: no limits, and a leaf where the rule that solvers obey says so."""
 
     kind = "stopping"
-    name = "standard"
     paper = ""
     capabilities = ()
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def is_leaf(self, node: Node) -> bool:
+        return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
+
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
+
+
+@attrs.frozen
+class Standard(NodeRule):
+    """The usual limits: depth, leaves, rows and weight per leaf, least decrease."""
+
+    name = "standard"
 
     max_depth: int | None = param(None, "tests on a path, at most", ge=0, unit="tests")
     min_leaf: int = param(1, "rows in every branch that receives any, at least", ge=1, unit="rows")
@@ -29,9 +44,6 @@ class Standard:
     def limits(self) -> Limits:
         return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass)
 
-    def is_leaf(self, node: Node) -> bool:
-        return node.count < self.min_split
-
     def min_split_only(self) -> int:
         """Rows a node needs; the rest are limits."""
         return self.min_split
@@ -41,36 +53,22 @@ class Standard:
 
 
 @attrs.frozen
-class Pure:
+class Pure(NodeRule):
     """Stop only where one class is left: the tree makes no error that its tests can avoid."""
 
-    kind = "stopping"
     name = "pure"
-    paper = ""
-    capabilities = ()
-
-    def limits(self) -> Limits:
-        return Limits()
-
-    def is_leaf(self, node: Node) -> bool:
-        return False
 
     def min_split_only(self) -> int:
         """No rule about rows."""
         return 0
 
-    def leaf_rule(self) -> LeafRule:
-        return LeafRule()
-
 
 @attrs.frozen
-class MassAtMost:
+class MassAtMost(NodeRule):
     """Stop where the node's share of the weight is at most θ (Zhang & Gionis, section 3)."""
 
-    kind = "stopping"
     name = "mass"
     paper = "Zhang & Gionis 2023, section 3"
-    capabilities = ()
 
     theta: float = param(
         0.0, "share of the total weight", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
@@ -79,32 +77,17 @@ class MassAtMost:
         0.0, "how much more than θ is still at most θ, beside rounding", ge=0.0, le=1.0, unit="share of the total weight"
     )
 
-    def limits(self) -> Limits:
-        return Limits()
-
-    def is_leaf(self, node: Node) -> bool:
-        return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
-
     def leaf_rule(self) -> LeafRule:
         return LeafRule(theta=min(self.theta + self.tolerance, 1.0))
 
 
 @attrs.frozen
-class ImpurityAtMost:
+class ImpurityAtMost(NodeRule):
     """Stop where the impurity is at most δ (α-decision trees; early stopping of Nan et al., Lemma 4.1)."""
 
-    kind = "stopping"
     name = "impurity"
-    paper = ""
-    capabilities = ()
 
     delta: float = param(0.0, "impurity of a node that need not be split", ge=0.0)
-
-    def limits(self) -> Limits:
-        return Limits()
-
-    def is_leaf(self, node: Node) -> bool:
-        return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
 
     def leaf_rule(self) -> LeafRule:
         return LeafRule(delta=self.delta)

@@ -15,8 +15,7 @@ from arboretum.testing import MissingSuite
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import SEEDS, ToyGini, TreeParts, problem_of, toy_table
 from arboretum.testing.example_components import ToyExcluded, ToyReduction
-from arboretum_basics.methods import Exact, Greedy
-from arboretum_basics.missing import BetterSide
+from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_data.encoding.encoder import Missing, TestsEncoder
 
 
