@@ -48,8 +48,7 @@ __all__ = sorted((*_PUBLIC, "__version__"))  # noqa: PLE0605
 def __getattr__(name: str) -> Any:
     if module := _PUBLIC.get(name) or _FORMS.get(name):
         return getattr(importlib.import_module(module), name)
-    msg = f"module 'arboretum' has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module 'arboretum' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

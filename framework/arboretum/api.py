@@ -66,8 +66,7 @@ __all__ = sorted({name for name in globals() if name[0] != "_"} - {"annotations"
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
-        msg = f"module 'arboretum.api' has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module 'arboretum.api' has no attribute {name!r}")
     module, _, inside = _LATE[name].partition(":")
     found = importlib.import_module(module)
     return getattr(found, inside) if inside else found

@@ -1,6 +1,7 @@
 """The one family of errors.
 
-Every message is one line that names the rule, the value that broke it, and the way out.
+Every message is one line that names the rule, the value that broke it, and the way out.  What is wrong with what was given is a
+ValueError, too, which is what scikit-learn's tools know.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ class ArboretumError(Exception):
     """Root of every error the laboratory raises on purpose."""
 
 
-class ConfigError(ArboretumError):
+class ConfigError(ArboretumError, ValueError):
     """What the user asked for cannot be understood: unknown name, wrong type, value out of bounds."""
 
 
@@ -21,11 +22,11 @@ class PluginError(ArboretumError):
     """A plugin cannot be used: it fails to import, breaks a contract, or claims a name that is taken."""
 
 
-class DataError(ArboretumError):
+class DataError(ArboretumError, ValueError):
     """The table is unusable: missing file, ragged rows, absent target, one class, infinite values."""
 
 
-class CapabilityError(ArboretumError):
+class CapabilityError(ArboretumError, ValueError):
     """The parts are fine but do not fit together (an impurity for classes on a regression target)."""
 
 

@@ -11,8 +11,7 @@ knows of the tree is in ``tree_``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral
 from typing import Any
@@ -27,7 +26,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from arboretum.engine import check
 from arboretum.engine.run import measure
 from arboretum.engine.run import fit as grow_tree
-from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError, unknown
+from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
 from arboretum.interfaces.component import KINDS, MANY, Capability
 from arboretum.interfaces.data import Division
 from arboretum.interfaces.method import Parts
@@ -39,18 +38,6 @@ from arboretum.plugin.build import fields_of
 from arboretum.plugin.overrides import UNUSED, as_mapping, assembled
 
 
-class RefusedDataError(DataError, ValueError):
-    """A DataError that scikit-learn's tools know as ValueError."""
-
-
-class RefusedConfigError(ConfigError, ValueError):
-    """A ConfigError that scikit-learn's tools know as ValueError."""
-
-
-class RefusedCapabilityError(CapabilityError, ValueError):
-    """A CapabilityError that scikit-learn's tools know as ValueError."""
-
-
 _LIMITS = {
     "max_depth": "max_depth",
     "max_leaf_nodes": "max_leaves",
@@ -59,19 +46,8 @@ _LIMITS = {
 }
 """Parameters by scikit-learn's names → fields of ``stopping.standard``."""
 
-_REFUSALS = {DataError: RefusedDataError, ConfigError: RefusedConfigError, CapabilityError: RefusedCapabilityError}
-
 _KINDS = tuple(kind for kind in KINDS if kind not in (*UNUSED, "method"))
 """Kinds that are parameters of their own, beside the method."""
-
-
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Raise the laboratory's errors as errors that scikit-learn's tools know, too."""
-    try:
-        yield
-    except tuple(_REFUSALS) as error:
-        raise _REFUSALS[type(error)](str(error)) from error
 
 
 def _taking_kinds(init: Callable[..., None]) -> Callable[..., None]:
@@ -119,7 +95,7 @@ class _BaseTree(BaseEstimator):
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters, and fields of components as kind__field; raises ValueError (a ConfigError) for an unknown name."""
-        self._refuse_unknown(params, RefusedConfigError)
+        self._refuse_unknown(params, ConfigError)
         own = self._get_param_names()
         vars(self).update({name: value for name, value in params.items() if name in own})
         self._fields = {**self._fields, **{name: value for name, value in params.items() if name not in own}}
@@ -161,13 +137,12 @@ class _BaseTree(BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Read the rows, grow, keep the tree."""
-        with _refusing():
-            parts = self._parts()
-            columns, y, n_rows = self._read_training(X, y)
-            target = self._target(y)
-            weights = self._row_weights(sample_weight, target, n_rows)
-            table = Table("X", columns, target, weights)
-            self._grow(parts, table if weights is None else _without_weightless(table))
+        parts = self._parts()
+        columns, y, n_rows = self._read_training(X, y)
+        target = self._target(y)
+        weights = self._row_weights(sample_weight, target, n_rows)
+        table = Table("X", columns, target, weights)
+        self._grow(parts, table if weights is None else _without_weightless(table))
         return self
 
     def _grow(self, parts: Parts, table: Table) -> None:
@@ -232,15 +207,14 @@ class _BaseTree(BaseEstimator):
     def _answer(self, ask: Callable[[Tree, Table], Any], X: Any) -> Any:
         """What the tree says of rows to predict on, read with the columns that it asks for."""
         tree = self._grown
-        with _refusing():
-            if self._mixed:
-                validate_data(self, X, reset=False, skip_check_array=True)
-                return ask(tree, table_like(tree, X))
-            X = self._numbers(X, reset=False)
-            asked = {name for rule in tree.rules for name in rule.columns}
-            named = [(name, X[:, j]) for j, name in enumerate(self._names()) if name in asked]
-            columns = tuple(Column(name, ColumnKind.continuous, values) for name, values in named)
-            return ask(tree, Table("X", columns, Target("", Task.regression, values=np.zeros(len(X)))))
+        if self._mixed:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return ask(tree, table_like(tree, X))
+        X = self._numbers(X, reset=False)
+        asked = {name for rule in tree.rules for name in rule.columns}
+        named = [(name, X[:, j]) for j, name in enumerate(self._names()) if name in asked]
+        columns = tuple(Column(name, ColumnKind.continuous, values) for name, values in named)
+        return ask(tree, Table("X", columns, Target("", Task.regression, values=np.zeros(len(X)))))
 
     def apply(self, X: Any) -> np.ndarray:
         """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a missing value stops it."""

@@ -155,8 +155,7 @@ def param(
         if not obeys:
             cls = type(instance)
             where = f"{getattr(cls, 'kind', cls.__name__)}.{attribute.alias}"
-            msg = f"{where} must be {bounds}; got {value!r}"
-            raise ValueError(msg)
+            raise ValueError(f"{where} must be {bounds}; got {value!r}")
 
     metadata = {"doc": doc, "unit": unit, "bounds": bounds, "shared": shared}
     return attrs.field(default=default, validator=check if bounds else None, converter=converter, alias=alias, metadata=metadata)

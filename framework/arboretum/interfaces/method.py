@@ -68,15 +68,12 @@ class Parts:
         names = {"max_depth": None, "max_leaves": None, "min_leaf": 1, "min_decrease": None, "min_mass": 0.0}
         for name, nothing in names.items():
             if name not in obeyed and (value := getattr(limits, name)) != nothing:
-                msg = f"exact minima know no limit {name} (it is {value:g}); leave it out, or use stopping=[pure]"
-                raise CapabilityError(msg)
+                raise CapabilityError(f"exact minima know no limit {name} (it is {value:g}); leave it out, or use stopping=[pure]")
         if self.pruner is not None:
-            msg = f"exact minima know no pruned trees; leave pruner {self.pruner.name} out"
-            raise CapabilityError(msg)
+            raise CapabilityError(f"exact minima know no pruned trees; leave pruner {self.pruner.name} out")
         foreign = [rule.name for rule in self.stopping if not hasattr(rule, "leaf_rule")]
         if foreign:
-            msg = f"exact minima need leaf rules that look at objects alone; stopping {foreign[0]} has no leaf_rule()"
-            raise CapabilityError(msg)
+            raise CapabilityError(f"exact minima need leaf rules that look at objects alone; stopping {foreign[0]} has no leaf_rule()")
         rules = [rule.leaf_rule() for rule in self.stopping]
         if not counting_objects and any(rule.min_objects for rule in rules):
             msg = "this solver knows no leaf rule that counts objects; count rows (stopping.standard.min_split) or leave it out"

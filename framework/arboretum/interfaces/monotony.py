@@ -69,8 +69,7 @@ class Monotony:
         """
         tried, leaf = Monotony(complexity), float(complexity.leaf())
         if not 0.0 <= leaf < math.inf:
-            msg = f"complexity {complexity.name}: ψ⁰ = {leaf:g} must be a finite number ≥ 0; let leaf() return one"
-            raise CapabilityError(msg)
+            raise CapabilityError(f"complexity {complexity.name}: ψ⁰ = {leaf:g} must be a finite number ≥ 0; let leaf() return one")
         if form_of(complexity) is None:
             tried.on_a_grid().at_random(DRAWS)
             for seed in range(1, 1 + ORDERS):

@@ -120,7 +120,7 @@ def shape_of(objective: Any) -> Shape | None:
 class Solver(Component, Protocol):
     """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the proven bound.
 
-    minimises : (optional) the shapes (:class:`~arboretum.interfaces.objective.Shape`) of objectives that it knows; a run with
+    minimises : (optional) the shapes (:class:`Shape`) of objectives that it knows; a run with
         another one is refused.
     """
 

@@ -35,17 +35,18 @@ class Arrivals:
         first = np.full(n_objects, -1)
         first[object_of_row[::-1]] = np.arange(len(object_of_row))[::-1]
         if not (first >= 0).all():
-            _refuse(f"every object stands for a row: object {int(first.argmin())} does not")
-        stands = first[object_of_row]  # for each row, the one that stands for its object
-        if not (places.whole == places.whole[stands]).all():
-            _refuse("rows merged into one object share their path: row {} does not", places.whole != places.whole[stands])
-        if len(places.row):
-            _check_shares_alike(tree, places, stands)
-        chosen = first[object_of_row[places.row]] == places.row
-        whole = np.flatnonzero(places.whole[first] >= 0)
-        node = np.concatenate([places.whole[first[whole]], places.node[chosen]])
-        who = np.concatenate([whole, object_of_row[places.row[chosen]]])
-        share = np.concatenate([np.ones(len(whole)), places.share[chosen]])
+            raise ContractError(f"every object stands for a row: object {int(first.argmin())} does not")
+        node, row, share = places.all()
+        order = np.lexsort((node, row))
+        node, row, share = node[order], row[order], share[order]
+        size = np.bincount(row, minlength=len(object_of_row))
+        begin, stands = np.cumsum(size) - size, first[object_of_row[row]]  # the row that stands for the object of each entry's row
+        twin = np.minimum(begin[stands] + np.arange(len(row)) - begin[row], len(row) - 1)  # and its entry at the same node
+        alike = (size[row] == size[stands]) & (node == node[twin]) & (share == share[twin])
+        if not alike.all():
+            raise ContractError(f"rows merged into one object share their path: row {int(row[np.argmin(alike)])} does not")
+        chosen = np.flatnonzero(row == stands)
+        node, who, share = node[chosen], object_of_row[row[chosen]], share[chosen]
         order = np.lexsort((who, node))
         start = np.searchsorted(node[order], np.arange(tree.n_nodes + 1))
         return Arrivals(tree, places, node[order], who[order], share[order], start)
@@ -93,27 +94,7 @@ class Arrivals:
 
 def summed(own: np.ndarray, tree: Tree) -> np.ndarray:
     """Sums over subtrees of what each node has itself; own : float64[n_nodes] or [n_nodes, k]."""
-    total, parent, depth = own.astype(np.float64), tree.parent, tree.depth_of
-    order = np.argsort(-depth, kind="stable")
-    level = np.flatnonzero(np.diff(depth[order], prepend=-1))
-    for low, high in zip(level, [*level[1:], len(order)], strict=True):
-        nodes = order[low:high]
-        if nodes[0] != 0:
-            np.add.at(total, parent[nodes], total[nodes])
+    total = own.astype(np.float64)
+    for node, above in zip(range(tree.n_nodes - 1, 0, -1), tree.parent[:0:-1].tolist(), strict=True):  # children after their parents
+        total[above] += total[node]
     return total
-
-
-def _check_shares_alike(tree: Tree, places: Places, stands: np.ndarray) -> None:
-    """Rows of an object have the same shares at the same nodes."""
-    order = np.lexsort((places.node, places.row))
-    node, row, share = places.node[order], places.row[order], places.share[order]
-    key = row * tree.n_nodes + node  # ascending
-    mine = np.minimum(np.searchsorted(key, stands[row] * tree.n_nodes + node), len(key) - 1)
-    size = np.bincount(row, minlength=len(stands))
-    alike = (key[mine] == stands[row] * tree.n_nodes + node) & (share[mine] == share) & (size[row] == size[stands[row]])
-    if not alike.all():
-        _refuse(f"rows merged into one object share their path: row {int(row[np.argmin(alike)])} does not")
-
-
-def _refuse(what: str, wrong: np.ndarray | None = None) -> None:
-    raise ContractError(what if wrong is None else what.format(int(np.argmax(wrong))))

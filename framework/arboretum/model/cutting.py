@@ -71,8 +71,7 @@ def _marked(tree: Tree, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
     numbers = np.asarray(nodes, np.int64).reshape(-1)
     wrong = numbers[(numbers < 0) | (numbers >= tree.n_nodes)]
     if len(wrong):
-        msg = f"a tree is cut at its nodes, 0 to {tree.n_nodes - 1}; got {int(wrong[0])}"
-        raise ContractError(msg)
+        raise ContractError(f"a tree is cut at its nodes, 0 to {tree.n_nodes - 1}; got {int(wrong[0])}")
     marked = np.zeros(tree.n_nodes, bool)
     marked[numbers] = True
     return marked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import json
 import types
@@ -15,8 +16,7 @@ def parse(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        msg = "nested too deeply"
-        raise ValueError(msg) from None
+        raise ValueError("nested too deeply") from None
 
 
 def document(text: str, *schemas: str) -> dict[str, Any]:
@@ -24,8 +24,7 @@ def document(text: str, *schemas: str) -> dict[str, Any]:
     data = parse(text)
     found = data.get("schema") if isinstance(data, dict) else type(data).__name__
     if found not in schemas or not isinstance(data, dict):
-        msg = f"schema {found!r}, expected {' or '.join(schemas)}"
-        raise ValueError(msg)
+        raise ValueError(f"schema {found!r}, expected {' or '.join(schemas)}")
     return data
 
 
@@ -40,7 +39,9 @@ def fits(value: Any, wanted: Any) -> bool:
         return isinstance(value, Mapping) and all(fits(item, inner[1]) for item in value.values())
     if wanted in (int, float):
         return isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
-    return isinstance(value, wanted) if isinstance(wanted, type) else True
+    if not isinstance(wanted, type) or issubclass(wanted, enum.Enum):  # the class itself reads its words
+        return True
+    return isinstance(value, wanted)
 
 
 def refuse_misfits(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -48,8 +49,7 @@ def refuse_misfits(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None
     for name, kind in wanted.items():
         if name in values and not fits(values[name], kind):
             spelled = kind.__name__ if isinstance(kind, type) and typing.get_origin(kind) is None else kind
-            msg = f"{name} must be {spelled}; got {brief(values[name])}"
-            raise ValueError(msg)
+            raise ValueError(f"{name} must be {spelled}; got {brief(values[name])}")
 
 
 SHOWN = 80
@@ -62,8 +62,15 @@ def brief(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
+def built(cls: type, fields: Mapping[str, Any]) -> Any:
+    """An object of an attrs class from JSON values of its fields; raises TypeError or ValueError where they do not fit."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    refuse_misfits(values, _field_types(cls))
+    return cls(**values)
+
+
 @functools.cache
-def field_types(cls: type) -> Mapping[str, Any]:
+def _field_types(cls: type) -> Mapping[str, Any]:
     """Field → annotated type of a class; {} where annotations cannot be resolved."""
     try:
         return {name: kind for name, kind in typing.get_type_hints(cls).items() if typing.get_origin(kind) is not typing.ClassVar}

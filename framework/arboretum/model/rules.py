@@ -18,7 +18,7 @@ import numpy as np
 
 from arboretum.errors import DataError, unknown
 from arboretum.model.dates import UNITS, spell_date
-from arboretum.model.reading import field_types, refuse_misfits
+from arboretum.model.reading import built
 from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, recoded
 
 NO_OUTCOME = -1
@@ -108,17 +108,13 @@ def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
 
 def _rule(known: Mapping[str, type[TestRule]], data: Mapping[str, Any]) -> TestRule:
     if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
-        msg = "a test is an object with the key type"
-        raise DataError(msg)
+        raise DataError("a test is an object with the key type")
     if data["type"] not in known:
         raise DataError(unknown("type of test", str(data.get("type")), known))
-    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "type"}
     try:
-        refuse_misfits(fields, field_types(known[data["type"]]))
-        return known[data["type"]](**fields)
+        return built(known[data["type"]], {key: value for key, value in data.items() if key != "type"})
     except (TypeError, ValueError) as error:
-        msg = f"not a test of type {data['type']!r}: {error}"
-        raise DataError(msg) from None
+        raise DataError(f"not a test of type {data['type']!r}: {error}") from None
 
 
 def _subclasses(cls: type) -> list[type]:
@@ -129,8 +125,7 @@ def _subclasses(cls: type) -> list[type]:
 def _demand(instance: TestRule, attribute: attrs.Attribute, holds: bool, rule: str, value: Any) -> None:
     """Refuse the value of a field that does not obey; None stands for an open side where the field allows it."""
     if not holds:
-        msg = f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}"
-        raise DataError(msg)
+        raise DataError(f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}")
 
 
 def _finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
@@ -140,8 +135,7 @@ def _finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
 
 def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
     if value not in UNITS:
-        msg = f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}"
-        raise DataError(msg)
+        raise DataError(f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}")
 
 
 def _position(instance: OrdinalThreshold, attribute: attrs.Attribute, value: int) -> None:
@@ -375,8 +369,7 @@ class Interval(TestRule):
 
 def _refuse_continuous(column: Column) -> None:
     if column.kind is ColumnKind.continuous:
-        msg = f"column {column.name!r} is continuous here, but the tree asks for one of its categories; give it as text"
-        raise DataError(msg)
+        raise DataError(f"column {column.name!r} is continuous here, but the tree asks for one of its categories; give it as text")
 
 
 def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
@@ -387,8 +380,7 @@ def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
     """
     column = table.column(name)
     if column.kind is not ColumnKind.continuous:
-        msg = f"column {name!r} is {column.kind.value} here, but the tree compares it with a number; give it as numbers"
-        raise DataError(msg)
+        raise DataError(f"column {name!r} is {column.kind.value} here, but the tree compares it with a number; give it as numbers")
     return column.values[rows]
 
 

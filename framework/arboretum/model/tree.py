@@ -18,7 +18,7 @@ import arboretum
 from arboretum.errors import ContractError, DataError
 from arboretum.model import cutting, walk
 from arboretum.model.invariants import check_numbers, check_tree
-from arboretum.model.reading import brief, document, refuse_misfits
+from arboretum.model.reading import brief, built, document, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
 from arboretum.model.walk import Places
@@ -43,7 +43,7 @@ class ColumnSpec:
     """
 
     name: str
-    kind: ColumnKind
+    kind: ColumnKind = attrs.field(converter=ColumnKind)
     categories: tuple[str, ...] = ()
     unit: str = ""
     missing: bool = False
@@ -251,15 +251,13 @@ class Tree:
         """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are split over branches."""
         result = self.rest(table)
         if (result == walk.SPLIT_ROW).any():
-            msg = "this tree splits rows over several leaves; ask for predict_proba instead"
-            raise DataError(msg)
+            raise DataError("this tree splits rows over several leaves; ask for predict_proba instead")
         return result
 
     def predict_proba(self, table: Table, places: Places | None = None) -> np.ndarray:
         """float64[n_rows, n_classes]: class shares (classification).   places : from :meth:`places`, where they are known."""
         if self.task is Task.regression:
-            msg = "predict_proba needs classes; this tree predicts numbers: call predict"
-            raise DataError(msg)
+            raise DataError("predict_proba needs classes; this tree predicts numbers: call predict")
         return (places or self.places(table)).averaged(self.distribution())
 
     def predict(self, table: Table, places: Places | None = None) -> np.ndarray:
@@ -318,28 +316,19 @@ class Tree:
         try:
             data = document(text, *READS)
         except ValueError as error:
-            msg = f"not a tree of this version: {error}; expected the JSON that Tree.to_json writes"
-            raise DataError(msg) from None
+            raise DataError(f"not a tree of this version: {error}; expected the JSON that Tree.to_json writes") from None
         missing = sorted({"task", "classes", "columns", "rules", *_ARRAYS} - set(data))
         if missing:
-            msg = f"not a tree: {', '.join(missing)} absent; was the file cut short?"
-            raise DataError(msg)
+            raise DataError(f"not a tree: {', '.join(missing)} absent; was the file cut short?")
         try:
             refuse_misfits(data, {"classes": list[str], "columns": list[dict], "rules": list[dict], "surrogates": list[dict]})
-            for one in data.get("surrogates", ()):
-                refuse_misfits(one, {"node": int, "rule": int, "to": list[int]})
-            for column in data["columns"]:
-                refuse_misfits(column, {"name": str, "categories": list[str], "unit": str, "missing": bool})
             tree = Tree(
                 task=Task(data["task"]),
-                columns=tuple(
-                    ColumnSpec(c["name"], ColumnKind(c["kind"]), tuple(c["categories"]), c.get("unit", ""), c.get("missing", False))
-                    for c in data["columns"]
-                ),
+                columns=tuple(built(ColumnSpec, column) for column in data["columns"]),
                 classes=tuple(data["classes"]),
                 rules=rules_from_json(data["rules"]),
                 **{name: _read(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
-                surrogates=tuple(Surrogate(one["node"], one["rule"], tuple(one["to"])) for one in data.get("surrogates", ())),
+                surrogates=tuple(built(Surrogate, one) for one in data.get("surrogates", ())),
                 branch_price=_read("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
             )
             for rule in tree.rules:  # of whatever plugin: it can be read aloud
@@ -348,9 +337,8 @@ class Tree:
             check_numbers(tree)
             return tree
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
-            kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
-            msg = f"not a tree: {kind}{error}"
-            raise DataError(msg) from None
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            raise DataError(f"not a tree: {kind}{error}") from None
         except ContractError as error:
             raise DataError(str(error)) from None
 
@@ -396,13 +384,11 @@ def _read(name: str, values: Any, dtype: type) -> np.ndarray:
     """One array from its JSON values; raises ValueError where one is no number, or no whole one where it has to be."""
     nested = name == "weights"
     if not isinstance(values, list) or (nested and not all(isinstance(row, list) for row in values)):
-        msg = f"{name} must be a list{' of lists' * nested}; got {type(values).__name__}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must be a list{' of lists' * nested}; got {type(values).__name__}")
     kinds = (int,) if dtype in (np.int32, np.int64) else (int, float)
     for value in itertools.chain.from_iterable(values) if nested else values:
         if type(value) not in kinds and not (name in _OPEN and value in (None, "inf", "-inf")):
-            msg = f"{name} must hold {'whole ' * (len(kinds) == 1)}numbers; got {brief(value)}"
-            raise ValueError(msg)
+            raise ValueError(f"{name} must hold {'whole ' * (len(kinds) == 1)}numbers; got {brief(value)}")
     return np.array(values, dtype=dtype).reshape(len(values), -1) if nested else np.array(values, dtype=dtype)
 
 

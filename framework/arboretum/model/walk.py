@@ -203,14 +203,12 @@ class _Block:
     size: int
     numbers: np.ndarray
     codes: np.ndarray
-    gaps: bool
 
     @staticmethod
     def of(plan: _Plan, part: slice) -> _Block:
         numbers = np.array([values[part] for values in plan.numeric], np.float64).reshape(-1)
         codes = np.array([values[part] for values in plan.coded], np.int32).reshape(-1)
-        gaps = bool(plan.coded) or plan.asks_other or bool(np.isnan(numbers).any())
-        return _Block(plan, part.start, part.stop - part.start, numbers, codes, gaps)
+        return _Block(plan, part.start, part.stop - part.start, numbers, codes)
 
     def walk(self, whole: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Fill ``whole`` (as in :class:`Places`); returns where shares rest: (node, row of the block, share), in pieces."""
@@ -231,23 +229,18 @@ class _Block:
         """
         plan, offset = self.plan, self.plan.tree.child_offset
         while len(row):
-            alone = at[0] == at[-1] and bool((at == at[0]).all())  # a chain: what is asked of its node is looked up once
-            node = at[0] if alone else at
-            outcome, more = self._outcomes(node, row), None
-            stops = np.zeros(0, np.int64)
-            if self.gaps and len(lost := np.flatnonzero(outcome < 0)):
+            outcome, more = self._outcomes(at, row), None
+            if len(lost := np.flatnonzero(outcome < 0)):
                 outcome[lost] = self._placed(at[lost], row[lost], outcome[lost])
-                if len(shed := np.flatnonzero(outcome == SPLITS)):
-                    if share is None:
-                        split.append((at[shed], row[shed]))
-                    else:
-                        more = self._spread(at[shed], row[shed], share[shed])
-                    keep = outcome != SPLITS
-                    at, row, outcome, share = at[keep], row[keep], outcome[keep], None if share is None else share[keep]
-                    node = at[:1] if alone else at
-                stops = np.flatnonzero(outcome < 0)
-                outcome[stops] = 0
-            edge = offset[node] + outcome
+                shed, keep = np.flatnonzero(outcome == SPLITS), outcome != SPLITS
+                if len(shed) and share is None:
+                    split.append((at[shed], row[shed]))
+                elif len(shed):
+                    more = self._spread(at[shed], row[shed], share[shed])
+                at, row, outcome, share = at[keep], row[keep], outcome[keep], None if share is None else share[keep]
+            stops = np.flatnonzero(outcome < 0)
+            outcome[stops] = 0
+            edge = offset[at] + outcome
             there, goes_on = plan.there[edge], plan.goes_on[edge]
             there[stops], goes_on[stops] = at[stops], False
             if more is not None:
@@ -284,47 +277,32 @@ class _Block:
         return plan.there[edge], row[which], share[which] * part[kept], plan.goes_on[edge]
 
     def _outcomes(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """int64[len(row)]: outcome of the test of each row's node; ``at`` : a number where they are all at one."""
-        plan = self.plan
-        if not at.ndim:
-            return self._asked(int(at), row)
+        """int64[len(row)]: outcome of the test of each row's node."""
+        plan, cell = self.plan, self.plan.slot[at] * self.size + row
         if not plan.asks_other and not plan.coded:
-            return self._compare(plan.threshold[at], plan.slot[at] * self.size + row)
+            return self._compared(at, cell)
         result, kind = np.empty(len(at), np.int64), plan.kind[at]
-        for one in np.flatnonzero(np.bincount(kind, minlength=3)):
-            here = np.flatnonzero(kind == one)
-            nodes, rows = at[here], row[here]
-            if one == OTHER:
-                result[here] = self._asked_by_node(nodes, rows)
-                continue
-            cell = plan.slot[nodes] * self.size + rows
-            found = plan.lookup[plan.base[nodes] + self.codes[cell]] if one == CODED else self._compare(plan.threshold[nodes], cell)
-            result[here] = found
+        here = np.flatnonzero(kind == NUMERIC)
+        result[here] = self._compared(at[here], cell[here])
+        here = np.flatnonzero(kind == CODED)
+        result[here] = plan.lookup[plan.base[at[here]] + self.codes[cell[here]]]
+        here = np.flatnonzero(kind == OTHER)
+        here = here[np.argsort(at[here], kind="stable")]
+        for part in np.split(here, np.flatnonzero(np.diff(at[here])) + 1) if len(here) else ():
+            result[part] = self._asked(int(at[part[0]]), row[part] + self.first)
         return result
 
-    def _asked_by_node(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
-        order = np.argsort(at, kind="stable")
-        first = np.flatnonzero(np.diff(at[order], prepend=-1))
-        result = np.empty(len(at), np.int64)
-        for part in np.split(order, first[1:]):
-            result[part] = self._asked(int(at[part[0]]), row[part])
-        return result
-
-    def _asked(self, node: int, row: np.ndarray) -> np.ndarray:
-        """The same for rows that are together at a node."""
-        plan, kind = self.plan, self.plan.kind[node]
-        if kind == OTHER and node in plan.fuzzy:
-            degrees = plan.tree.rule(node).degrees(plan.table, row + self.first)
-            whole = np.where(degrees.max(axis=1) == 1.0, degrees.argmax(axis=1), SPLITS)
-            return np.where(degrees.any(axis=1), whole, NO_OUTCOME)
-        if kind == OTHER:
-            return plan.tree.rule(node).outcomes(plan.table, row + self.first).astype(np.int64)
-        cell = plan.slot[node] * self.size + row
-        return plan.lookup[plan.base[node] + self.codes[cell]].astype(np.int64) if kind == CODED else self._compare(plan.threshold[node], cell)
-
-    def _compare(self, threshold, cell: np.ndarray) -> np.ndarray:
+    def _compared(self, at: np.ndarray, cell: np.ndarray) -> np.ndarray:
         value = self.numbers[cell]
-        outcome = (value > threshold).astype(np.int64)
-        if self.gaps:
-            outcome[np.isnan(value)] = NO_OUTCOME
+        outcome = (value > self.plan.threshold[at]).astype(np.int64)
+        outcome[np.isnan(value)] = NO_OUTCOME
         return outcome
+
+    def _asked(self, node: int, rows: np.ndarray) -> np.ndarray:
+        """The same of a test that is asked by itself.   rows : of the table, together at the node."""
+        rule = self.plan.tree.rule(node)
+        if not rule.fuzzy:
+            return rule.outcomes(self.plan.table, rows)
+        degrees = rule.degrees(self.plan.table, rows)
+        whole = np.where(degrees.max(axis=1) == 1.0, degrees.argmax(axis=1), SPLITS)
+        return np.where(degrees.any(axis=1), whole, NO_OUTCOME)

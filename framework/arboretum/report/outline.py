@@ -75,10 +75,8 @@ def outline(
 
 def leaves_below(tree: Tree) -> np.ndarray:
     """int64[n_nodes]: number of leaves under each node, itself included."""
-    total, parent = tree.is_leaf.astype(np.int64), tree.parent
-    for node in range(tree.n_nodes - 1, 0, -1):
-        total[parent[node]] += total[node]
-    return total
+    before = np.concatenate([[0], np.cumsum(tree.is_leaf)])
+    return before[tree.subtree_end] - before[:-1]
 
 
 def _opened(tree: Tree, depth, below, max_depth: int | None, max_leaves: int | None) -> np.ndarray:
