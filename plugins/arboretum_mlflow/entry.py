@@ -5,6 +5,7 @@ Built in the command's process; written by :mod:`.writer` in the process that ho
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import getpass
 import hashlib
@@ -56,24 +57,54 @@ class Entry:
 
 def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Entry:
     """The entry of a finished run."""
-    config = record.config or run.config
-    params = parameters(config, record.seed)
+    params = parameters(record.config or run.config, record.seed)
     metrics, left_out = numbers(record)
-    fingerprint = run.fingerprint or record.fingerprint
-    end = _ended(run.folder)
-    return Entry(
-        name=shorten(run.name or default_name(params, record.data), MAX_NAME),
-        key=key_of(fingerprint, run.folder, FINISHED),
-        sweep=run.sweep_id,
-        status=FINISHED,
-        start=end - int(1000 * sum(record.timings.values())),
-        end=end,
-        params=params,
+    return _entry(
+        attrs.evolve(run, name=run.name or default_name(params, record.data), fingerprint=run.fingerprint or record.fingerprint),
+        FINISHED,
+        params,
+        _record_tags(record, left_out, files.get("tree.txt", "")),
+        files,
+        seconds=sum(record.timings.values()),
         metrics=metrics,
         series=curves(record),
-        tags=_tags(run, fingerprint, params.get("reproduction", "")) | _record_tags(record, left_out, files.get("tree.txt", "")),
         dataset=_dataset(record),
+    )
+
+
+def failed(run: RunInfo, error: str) -> Entry:
+    """The entry of a failed run; the error is a tag, the description, and the artifact ``error.txt``."""
+    first_line = next((line for line in error.splitlines() if line.strip()), "failed without a message")
+    tags = {"arboretum.error": first_line, "mlflow.note.content": describe_failure(error)}
+    return _entry(run, FAILED, parameters(run.config), tags, {"error.txt": error})
+
+
+def _entry(
+    run: RunInfo, status: str, params: dict[str, str], tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0, **more: Any
+) -> Entry:
+    end, reproduction = _ended(run.folder), params.get("reproduction", "")
+    source = {
+        "mlflow.source.name": f"arboretum reproduce {reproduction}" if reproduction else "arboretum run",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": user(),
+        "arboretum.role": "run",
+        "arboretum.fingerprint": run.fingerprint,
+        "arboretum.folder": str(Path(run.folder).absolute()) if run.folder else "",
+        "arboretum.copy_of": run.copy_of,
+        "arboretum.sweep": run.sweep_id,
+        "mlflow.parentRunId": run.sweep_id,
+    }
+    return Entry(
+        name=shorten(run.name or default_name(params, {}), MAX_NAME),
+        key=key_of(run.fingerprint, run.folder, status),
+        sweep=run.sweep_id,
+        status=status,
+        start=end - int(1000 * seconds),
+        end=end,
+        params=params,
+        tags=_short(source) | _short(tags),
         files=dict(files),
+        **more,
     )
 
 
@@ -90,25 +121,6 @@ def sweep(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     }
     files = {"sweep.json": json.dumps(config, ensure_ascii=False, indent=2, default=str)}
     return {"name": shorten(name, MAX_NAME), "tags": _short(tags), "files": files}
-
-
-def failed(run: RunInfo, error: str) -> Entry:
-    """The entry of a failed run; the error is a tag, the description, and the artifact ``error.txt``."""
-    params = parameters(run.config)
-    end = _ended(run.folder)
-    first_line = next((line for line in error.splitlines() if line.strip()), "failed without a message")
-    tags = {"arboretum.error": first_line, "mlflow.note.content": describe_failure(error)}
-    return Entry(
-        name=shorten(run.name or default_name(params, {}), MAX_NAME),
-        key=key_of(run.fingerprint, run.folder, FAILED),
-        sweep=run.sweep_id,
-        status=FAILED,
-        start=end,
-        end=end,
-        params=params,
-        tags=_tags(run, run.fingerprint) | _short(tags),
-        files={"error.txt": error},
-    )
 
 
 def key_of(fingerprint: str, folder: Path | None, status: str) -> str:
@@ -160,44 +172,24 @@ def finite_only(values: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]
     kept: dict[str, float] = {}
     left_out = []
     for name, value in sanitised(values.items()):
-        number = _finite(value)
-        if number is None:
-            left_out.append(name)
-        else:
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if math.isfinite(number):
             kept[name] = number
+        else:
+            left_out.append(name)
     return kept, left_out
-
-
-def _finite(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _ended(folder: Path | None) -> int:
     """Milliseconds since 1970 when the record was written: now, unless the run is sent later."""
-    now = time.time()
-    try:
-        return int(1000 * min(now, (Path(folder) / "record.json").stat().st_mtime)) if folder else int(1000 * now)
-    except OSError:
-        return int(1000 * now)
-
-
-def _tags(run: RunInfo, fingerprint: str, reproduction: str = "") -> dict[str, str]:
-    tags = {
-        "mlflow.source.name": f"arboretum reproduce {reproduction}" if reproduction else "arboretum run",
-        "mlflow.source.type": "LOCAL",
-        "mlflow.user": user(),
-        "arboretum.role": "run",
-        "arboretum.fingerprint": fingerprint,
-        "arboretum.folder": str(Path(run.folder).absolute()) if run.folder else "",
-        "arboretum.copy_of": run.copy_of,
-        "arboretum.sweep": run.sweep_id,
-        "mlflow.parentRunId": run.sweep_id,
-    }
-    return _short(tags)
+    now = written = time.time()
+    if folder:
+        with contextlib.suppress(OSError):
+            written = (Path(folder) / "record.json").stat().st_mtime
+    return int(1000 * min(now, written))
 
 
 def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[str, str]:
@@ -212,7 +204,7 @@ def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[st
     for name, version in record.versions.items():
         key = "mlflow.source.git.commit" if name == "git" else f"arboretum.{name.replace(' ', '.', 1)}"
         tags[key if name == "git" or name.startswith("plugin ") else f"arboretum.version.{name}"] = str(version)
-    return _short(tags)
+    return tags
 
 
 def _short(tags: Mapping[str, str]) -> dict[str, str]:

@@ -49,8 +49,6 @@ class MLflowTracker:
 
         return Client(self.location, self.experiment, self.timeout)
 
-    # -- life-cycle ------------------------------------------------------------------------------------------------
-
     def prepare(self) -> None:
         """Make the store ready; safe for several processes at once.  Answers in milliseconds once it has been made.
 
@@ -80,7 +78,7 @@ class MLflowTracker:
     def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
         """Open the parent of a multirun and return its id; the configuration is its artifact ``sweep.json``."""
         took = config.get("seconds")
-        seconds = float(took) if isinstance(took, int | float) and not isinstance(took, bool) and 0.0 <= took < math.inf else 0.0
+        seconds = float(took) if type(took) in (int, float) and 0.0 <= took < math.inf else 0.0
         return self._courier.ask("open_sweep", {**entry.sweep(name, config), "seconds": seconds})
 
     def reopen_sweep(self, sweep_id: str, name: str, config: Mapping[str, Any]) -> str:
@@ -97,10 +95,7 @@ class MLflowTracker:
         self._courier.ask("annotate", {"sweep_id": sweep_id, "text": text, "files": dict(files)})
 
     def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
-        """Keep one finished run and return its id; the same fingerprint in the same folder is kept once.
-
-        files : artifact name → text (record.json, tree.json, tree.svg, tree.txt).
-        """
+        """Keep one finished run and return its id; the same fingerprint in the same folder is kept once."""
         return self._courier.ask("store", {"entry": attrs.asdict(entry.finished(run, record, files))})
 
     def store_failure(self, run: RunInfo, error: str) -> str:
@@ -120,8 +115,6 @@ class MLflowTracker:
     def close(self) -> None:
         """End the process that holds MLflow; it is started again when needed.  (It also ends with the command.)"""
         self._courier.end()
-
-    # -- the UI ------------------------------------------------------------------------------------------------------
 
     def serve(self, host: str = "127.0.0.1", port: int = 5000) -> None:
         """Serve the store's UI in the foreground until Ctrl-C; prints its address once it answers.  Makes no store."""

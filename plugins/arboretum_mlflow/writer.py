@@ -63,16 +63,12 @@ class Writer:
     @cached_property
     def experiment_id(self) -> str:
         """The experiment, made when something is first written."""
-        return self._experiment(self.experiment)
-
-    def _experiment(self, name: str) -> str:
-        found = self.client.get_experiment_by_name(name)
-        if found is None:
+        name = self.experiment
+        if (found := self.client.get_experiment_by_name(name)) is None:
             try:
                 return self.client.create_experiment(name, self.location.artifacts or None, EXPERIMENT_TAGS)
             except MlflowException:  # another process was faster
-                found = self.client.get_experiment_by_name(name)
-                if found is None:
+                if (found := self.client.get_experiment_by_name(name)) is None:
                     raise
         if found.lifecycle_stage != "active":
             msg = f"experiment {name!r} was deleted in MLflow store {self.location.shown}; restore it "
@@ -176,6 +172,14 @@ class Writer:
             finally:
                 store.ManagedSessionMaker = managed
 
+    def _run(self, run_id: str) -> Run | None:
+        try:
+            return self.client.get_run(run_id)
+        except MlflowException as error:
+            if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                raise
+            return None
+
     def _find(self, key: str) -> Run | None:
         if not key:
             return None
@@ -212,19 +216,15 @@ class Writer:
 
     def fetch(self, run_id: str) -> dict[str, str]:
         """Artifact name → text, for the artifacts at the top level that are text."""
-        try:
-            run = self.client.get_run(run_id)
-        except MlflowException as error:
-            if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                raise
+        if self._run(run_id) is None:
             msg = f"no run {run_id!r} in MLflow store {self.location.shown}; "
-            raise TrackerError(msg + "give a run's id (arboretum ui shows them) or a run folder") from None
+            raise TrackerError(msg + "give a run's id (arboretum ui shows them) or a run folder")
         texts = {}
-        for item in self.client.list_artifacts(run.info.run_id):
+        for item in self.client.list_artifacts(run_id):
             if item.is_dir or (item.file_size or 0) > LARGEST_TEXT:
                 continue
             with tempfile.TemporaryDirectory() as made:
-                raw = Path(self.client.download_artifacts(run.info.run_id, item.path, made)).read_bytes()
+                raw = Path(self.client.download_artifacts(run_id, item.path, made)).read_bytes()
             try:
                 texts[item.path] = raw.decode("utf-8")
             except UnicodeDecodeError:  # a picture: not one of the texts asked for
@@ -243,13 +243,8 @@ class Writer:
 
     def reopen_sweep(self, sweep_id: str, name: str, tags: Mapping[str, str], files: Mapping[str, str]) -> str:
         """Let a parent run again, under another name; "" when it is gone."""
-        try:
-            run = self.client.get_run(sweep_id)
-        except MlflowException as error:
-            if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                raise
-            return ""
-        if run.info.lifecycle_stage != "active" or run.info.experiment_id != self.experiment_id:
+        run = self._run(sweep_id)
+        if run is None or run.info.lifecycle_stage != "active" or run.info.experiment_id != self.experiment_id:
             return ""
         self.client.update_run(sweep_id, "RUNNING", name)
         self.client.log_batch(sweep_id, tags=[RunTag(key, value) for key, value in tags.items()])
@@ -278,25 +273,20 @@ class Writer:
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """Put the best metrics on the parent and end it; then the parameters that its runs share, and a summary.
 
-        Reading the runs back takes 3 s per 1,000, so what must not be lost comes first and the summary looks at the
-        first ``SUMMARISED`` runs.
+        Reading the runs back takes 3 s per 1,000, so what must not be lost comes first.
         """
         now = int(1000 * time.time())
         self._write_batch(sweep_id, {}, best, now)
         self.client.set_terminated(sweep_id, status, now)
-        children = self._children(sweep_id)
+        filtered, order = f"tags.mlflow.parentRunId = '{sweep_id}'", ["attributes.start_time ASC"]
+        children = self.client.search_runs([self.experiment_id], filtered, max_results=SUMMARISED, order_by=order)
         common, varied = _compare([run.data.params for run in children])
         counts = {"runs": float(len(children)), "runs_failed": float(sum(r.info.status == "FAILED" for r in children))}
         known = self.client.get_run(sweep_id).data.params  # a parent that went on has some; MLflow never changes a parameter
         self._write_batch(sweep_id, {name: value for name, value in common.items() if name not in known}, counts, now)
         stale = sorted(name for name in known if common.get(name) != known[name])
         shown = [
-            {
-                "name": r.info.run_name,
-                "status": r.info.status,
-                "metrics": r.data.metrics,
-                "dataset": r.data.params.get("dataset", ""),
-            }
+            {"name": r.info.run_name, "status": r.info.status, "metrics": r.data.metrics, "dataset": r.data.params.get("dataset", "")}
             for r in children
         ]
         said = self.client.get_run(sweep_id).data.tags.get(NOTE, RUNNING)
@@ -307,31 +297,9 @@ class Writer:
         tags = {NOTE: text, VARIED: json.dumps([name for name in chosen(varied) if name not in PARAMETERS][:MOST_VARIED])}
         self.client.log_batch(sweep_id, tags=[RunTag(name, shorten(value, MAX_TAG)) for name, value in tags.items()])
 
-    def _children(self, sweep_id: str) -> list[Run]:
-        """The runs of a sweep, oldest first, at most ``SUMMARISED``."""
-        runs: list[Run] = []
-        token = None
-        while len(runs) < SUMMARISED:
-            page = self.client.search_runs(
-                [self.experiment_id],
-                f"tags.mlflow.parentRunId = '{sweep_id}'",
-                max_results=PAGE,
-                order_by=["attributes.start_time ASC"],
-                page_token=token,
-            )
-            runs += page
-            token = page.token
-            if not token:
-                break
-        return runs
-
 
 def _compare(params: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], dict[str, int]]:
     """Parameters with one value in all runs, and the number of values of those with several."""
-    values: dict[str, set[str]] = {}
-    for found in params:
-        for name, value in found.items():
-            values.setdefault(name, set()).add(value)
-    everywhere = {name for name in values if all(name in found for found in params)}
-    common = {name: next(iter(values[name])) for name in sorted(everywhere) if len(values[name]) == 1}
-    return common, {name: len(found) for name, found in sorted(values.items()) if len(found) > 1}
+    values = {name: [found[name] for found in params if name in found] for name in sorted(set().union(*params))}
+    common = {name: found[0] for name, found in values.items() if len(found) == len(params) and len(set(found)) == 1}
+    return common, {name: len(set(found)) for name, found in values.items() if len(set(found)) > 1}
