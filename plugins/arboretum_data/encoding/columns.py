@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import enum
 
-import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Column, ColumnKind, Equals, Family, Feature, Table, Task, Threshold
+from arboretum.api import CapabilityError, Column, ColumnKind, Family, Feature, Table, Task
 from arboretum_data.encoding import cuts
-from arboretum_data.encoding.features import BinnedFeature, CategoryFeature, OrdinalFeature, SingleTest
+from arboretum_data.encoding.features import BinnedFeature, CategoryFeature, OrdinalFeature
 
 
 class Numeric(enum.Enum):
@@ -59,19 +58,9 @@ class BinTests(enum.Enum):
     thresholds = "thresholds"
 
 
-@attrs.frozen(eq=False)
-class Coded:
-    """One column of codes with its feature.
-
-    codes : uint8, uint16 or uint32[n_rows], as narrow as the feature's bins allow: all columns wait side by side until
-        the matrix is put together.
-    """
-
-    feature: Feature
-    codes: np.ndarray
-
-    def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "codes", self.codes.astype(code_type(self.feature)))
+Coded = tuple[Feature, np.ndarray]
+"""A feature with its codes: uint8, uint16 or uint32[n_rows], as narrow as its bins allow, for all columns wait side by side until the
+matrix is put together."""
 
 
 def code_type(*features: Feature) -> type:
@@ -108,74 +97,50 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
     return cuts.mdl(values, counts) if rule is Numeric.mdl else cuts.bucketised(values, counts)
 
 
-def code_numeric(
-    column: Column, position: int, edges: np.ndarray, tests: BinTests, *, missing_bin: bool
-) -> list[Coded]:
+def code_numeric(column: Column, position: int, edges: np.ndarray, tests: BinTests, missing_bin: bool) -> list[Coded]:
     """Codes of a continuous column cut at ``edges``."""
-    missing = column.missing
     codes = np.searchsorted(edges, column.values, side="left")
-    codes[missing] = len(edges) + 1
-    has_missing = bool(missing.any()) and not missing_bin
-    n_bins = len(edges) + 1 + missing_bin
-    spelled = tuple(edges.astype(np.float64).tolist())
-    if n_bins == 2 and len(edges) == 1 and tests is not BinTests.multiway:
-        rule = Threshold(column.name, spelled[0], column.unit)
-        return [Coded(SingleTest(column.name, position, Family.thresholds, 2, has_missing, rule), codes)]
-    family = {"onehot": Family.equals, "multiway": Family.multiway, "thresholds": Family.thresholds}[tests.value]
-    feature = BinnedFeature(column.name, position, family, n_bins, has_missing, spelled, missing_bin, column.unit)
-    return [Coded(feature, codes)]
+    codes[column.missing] = len(edges) + 1
+    two = len(edges) == 1 and not missing_bin and tests is BinTests.onehot  # one test tells two bins apart
+    family = {"onehot": Family.equals, "multiway": Family.multiway, "thresholds": Family.thresholds}["thresholds" if two else tests.value]
+    more = {"edges": tuple(edges.astype(np.float64).tolist()), "unit": column.unit}
+    return [_coded(BinnedFeature, column, position, family, codes, len(edges) + 1, missing_bin, **more)]
 
 
-def present_values(*columns: Column) -> np.ndarray:
-    """Ascending codes that occur in one of the columns."""
-    size = len(columns[0].categories)
-    occurs = np.zeros(size, bool)
-    for column in columns:
-        occurs[column.values[column.values >= 0]] = True
-    return np.flatnonzero(occurs)
-
-
-def code_categories(
-    column: Column, position: int, present: np.ndarray, tests: Categorical, *, missing_bin: bool
-) -> list[Coded]:
+def code_categories(column: Column, position: int, present: np.ndarray, tests: Categorical, missing_bin: bool) -> list[Coded]:
     """Codes of a categorical column (or of an ordinal one taken so); ``present`` are the values that get a bin."""
-    codes, has_missing = _bins_of_values(column, present, missing_bin)
-    categories = tuple(column.categories[i] for i in present)
+    codes, categories = _bins_of_values(column, present), tuple(column.categories[i] for i in present)
     n_bins = len(present) + missing_bin
-    if tests is not Categorical.multiway and (tests is Categorical.drop_last or n_bins == 2):
-        return _single_tests(column, position, codes, categories, n_bins, has_missing, missing_bin)
+    if tests is Categorical.drop_last or (tests is Categorical.onehot and n_bins == 2):  # a column for every bin but the last
+        gone = codes == n_bins
+        outcomes = [np.where(gone, 2, codes != k) for k in range(n_bins - 1)]
+        one = [{"categories": (category,)} for category in categories]
+        return [
+            (CategoryFeature(column.name, position, Family.thresholds, 2, bool(gone.any()), missing_bin, **own), outcome.astype(np.uint8))
+            for own, outcome in zip(one, outcomes, strict=False)
+        ]
     family = Family.multiway if tests is Categorical.multiway else Family.equals
-    return [Coded(CategoryFeature(column.name, position, family, n_bins, has_missing, categories, missing_bin), codes)]
+    return [_coded(CategoryFeature, column, position, family, codes, len(present), missing_bin, categories=categories)]
 
 
-def _bins_of_values(column: Column, present: np.ndarray, missing_bin: bool) -> tuple[np.ndarray, bool]:
-    """Bin of each row (missing: ``len(present)``), and whether a row is left without one."""
+def code_ordinal(column: Column, position: int, present: np.ndarray, missing_bin: bool) -> list[Coded]:
+    """Codes of an ordinal column whose tests are thresholds on its order."""
+    codes, more = _bins_of_values(column, present), {"categories": column.categories, "positions": tuple(present.tolist())}
+    return [_coded(OrdinalFeature, column, position, Family.thresholds, codes, len(present), missing_bin, **more)]
+
+
+def _bins_of_values(column: Column, present: np.ndarray) -> np.ndarray:
+    """Bin of each row; missing: ``len(present)``."""
     lookup = np.full(len(column.categories) + 2, len(present), np.int64)  # two more for the codes −1 and −2
     lookup[present] = np.arange(len(present))
-    codes = lookup[column.values]
-    return codes, bool((codes == len(present)).any()) and not missing_bin
+    return lookup[column.values]
 
 
-def _single_tests(column, position, codes, categories, n_bins, has_missing, missing_bin) -> list[Coded]:
-    """A two-outcome column of its own for every bin but the last."""
-    made = []
-    for index in range(n_bins - 1):
-        rule = Equals(column.name, categories[index], missing_is_other=missing_bin)
-        outcome = np.where(codes == index, 0, 1)
-        if has_missing:
-            outcome[codes == n_bins] = 2
-        made.append(Coded(SingleTest(column.name, position, Family.thresholds, 2, has_missing, rule), outcome))
-    return made
-
-
-def code_ordinal(column: Column, position: int, present: np.ndarray, *, missing_bin: bool) -> list[Coded]:
-    """Codes of an ordinal column whose tests are thresholds on its order."""
-    codes, has_missing = _bins_of_values(column, present, missing_bin)
-    feature = OrdinalFeature(
-        column.name, position, Family.thresholds, len(present) + missing_bin, has_missing, column.categories,
-        tuple(present.tolist()), missing_bin,
-    )  # fmt: skip
-    return [Coded(feature, codes)]
+def _coded(kind: type, column: Column, position: int, family: Family, codes: np.ndarray, known: int, missing_bin: bool, **more) -> Coded:
+    """A column of one feature.   codes : ``known``, the number of known bins, where the value is missing."""
+    has_missing = not missing_bin and bool((codes == known).any())
+    feature = kind(column.name, position, family, known + missing_bin, has_missing, missing_bin, **more)
+    return feature, codes.astype(code_type(feature))
 
 
 def is_identifier(column: Column, least: int = 21) -> bool:

@@ -93,8 +93,6 @@ class TestsEncoder:
             raise DataError(f"{table.name}: no usable column is left ({'; '.join(notes[:3]) or 'the table has none'})")
         return self._assemble(table, coded, raw, notes)
 
-    # -- one column ----------------------------------------------------------------------------------------------
-
     def _reason_to_leave_out(self, column: Column, origin: Column) -> str:
         """Why a column offers no test; "" when it does."""
         missing = bool(column.missing.any() or origin.missing.any())
@@ -127,16 +125,15 @@ class TestsEncoder:
                 return []
             fixed = rule in (Numeric.midpoints, Numeric.bucketised)
             tests = BinTests.thresholds if fixed else self.bin_tests
-            return coding.code_numeric(column, position, edges, tests, missing_bin=missing_bin)
-        present = coding.present_values(column, origin)
+            return coding.code_numeric(column, position, edges, tests, missing_bin)
+        present = np.flatnonzero(np.bincount(np.concatenate([column.values, origin.values]) + 2)[2:])  # without the codes −1 and −2
         if column.kind is ColumnKind.ordinal and self.ordinal is not Ordinal.categories:
-            return coding.code_ordinal(column, position, present, missing_bin=missing_bin)
-        return coding.code_categories(column, position, present, self.categorical, missing_bin=missing_bin)
+            return coding.code_ordinal(column, position, present, missing_bin)
+        return coding.code_categories(column, position, present, self.categorical, missing_bin)
 
-    # -- the whole -----------------------------------------------------------------------------------------------
-
-    def _assemble(self, table: Table, coded: list[Coded], raw: list, notes: list[str]) -> Encoded:
-        codes = _matrix([c.codes for c in coded], table.n_rows, coding.code_type(*(c.feature for c in coded)))
+    def _assemble(self, table: Table, coded: list[Coded], raw: list[tuple[RawFeature, np.ndarray]], notes: list[str]) -> Encoded:
+        features, raw_features = (tuple(feature for feature, _ in found) for found in (coded, raw))
+        codes = _matrix([column for _, column in coded], table.n_rows, coding.code_type(*features))
         narrowest = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64  # float32 where every column is
         values = _matrix([values for _, values in raw], table.n_rows, narrowest)
         classes = table.task is Task.classification
@@ -158,9 +155,9 @@ class TestsEncoder:
             weight = total if self.coalesce is Coalesce.sum else np.ones(n)
         return Encoded(
             table=table,
-            features=tuple(c.feature for c in coded),
+            features=features,
             codes=codes,
-            raw_features=tuple(feature for feature, _ in raw),
+            raw_features=raw_features,
             raw=values,
             label=label,
             y=y,

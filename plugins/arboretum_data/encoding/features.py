@@ -15,14 +15,17 @@ from arboretum.api import Bins, Equals, Family, Feature, Interval, OrdinalThresh
 
 
 @attrs.frozen
-class BinnedFeature(Feature):
-    """A continuous column cut at ``edges``: bin k is ``edges[k−1] < value ≤ edges[k]``.
+class CodedFeature(Feature):
+    """A feature of this encoder.   missing_bin : the last bin is "missing"."""
 
-    missing_bin : the last bin is "missing".   unit : as in Column.
-    """
+    missing_bin: bool = False
+
+
+@attrs.frozen
+class BinnedFeature(CodedFeature):
+    """A continuous column cut at ``edges``: bin k is ``edges[k−1] < value ≤ edges[k]``.   unit : as in Column."""
 
     edges: tuple[float, ...] = ()
-    missing_bin: bool = False
     unit: str = ""
 
     def rule(self, index: int) -> TestRule:
@@ -43,11 +46,10 @@ class BinnedFeature(Feature):
 
 
 @attrs.frozen
-class CategoryFeature(Feature):
-    """A categorical or ordinal column; bin k is ``categories[k]``.   missing_bin : the last bin is "missing"."""
+class CategoryFeature(CodedFeature):
+    """A categorical or ordinal column; bin k is ``categories[k]``.  In the family ``thresholds`` bin 1 is all the rest."""
 
     categories: tuple[str, ...] = ()
-    missing_bin: bool = False
 
     def rule(self, index: int) -> TestRule:
         """The equality or multiway test with that index."""
@@ -59,7 +61,7 @@ class CategoryFeature(Feature):
 
 
 @attrs.frozen
-class OrdinalFeature(Feature):
+class OrdinalFeature(CodedFeature):
     """An ordinal column whose tests are "at most this value".
 
     categories : all values of the raw column, low to high.   positions : which of them the bins are, ascending.
@@ -67,7 +69,6 @@ class OrdinalFeature(Feature):
 
     categories: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
-    missing_bin: bool = False
 
     def rule(self, index: int) -> TestRule:
         """The threshold test with that index."""
@@ -75,17 +76,6 @@ class OrdinalFeature(Feature):
             return Known(self.column)
         kind = OrdinalAtMost if self.missing_bin else OrdinalThreshold
         return kind(self.column, self.categories, self.positions[index])
-
-
-@attrs.frozen
-class SingleTest(Feature):
-    """One test with two outcomes; the code is the outcome (family ``thresholds`` with two bins)."""
-
-    test: TestRule | None = None
-
-    def rule(self, index: int) -> TestRule:
-        """The test (``index`` is 0)."""
-        return self.test
 
 
 @attrs.frozen
