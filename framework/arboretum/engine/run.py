@@ -18,8 +18,8 @@ import numpy as np
 
 from arboretum.blame import blaming
 from arboretum.engine import check, select
-from arboretum.engine.heartbeat import Progress, repeated
-from arboretum.engine.seal import Seal
+from arboretum.engine.mismatch import Seal
+from arboretum.engine.progress import Progress, repeated
 from arboretum.errors import ArboretumError, BudgetError, DataError
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.data import Division

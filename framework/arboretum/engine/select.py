@@ -7,9 +7,8 @@ from typing import Any
 
 import attrs
 
-from arboretum.engine.anytime import Curve
 from arboretum.engine.check import returned
-from arboretum.engine.heartbeat import Progress
+from arboretum.engine.progress import Curve, Progress
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem

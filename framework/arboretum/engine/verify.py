@@ -21,8 +21,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine import verify_nodes
-from arboretum.engine.mismatch import at_every_node, at_most, equal, fail
-from arboretum.engine.seal import Seal
+from arboretum.engine.mismatch import Seal, at_every_node, at_most, equal, fail
 from arboretum.engine.search.coverage_state import COVERED
 from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem

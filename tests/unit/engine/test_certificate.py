@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from arboretum.api import Form, param
 from arboretum.engine.certificate import breaks_rule, certified
-from arboretum.engine.heartbeat import repeated
+from arboretum.engine.progress import repeated
 from arboretum.engine.run import CERTIFICATE_MB, Budget, Request, fingerprint, fit, run
 from arboretum.errors import BudgetError, CapabilityError, ConfigError, VerificationError
 from arboretum.interfaces.solving import value_of

@@ -7,8 +7,8 @@ import time
 
 import attrs
 import pytest
-from arboretum.engine import anytime
-from arboretum.engine.anytime import Curve
+from arboretum.engine import progress
+from arboretum.engine.progress import Curve
 from arboretum.engine.check import check_parts
 from arboretum.engine.component_check import broken_contract
 from arboretum.engine.run import Budget, Request, fit, run
@@ -99,7 +99,7 @@ def test_a_bound_or_a_value_told_on_the_way_that_cannot_be_is_found_out(solver, 
 
 
 def test_a_curve_of_any_length_is_kept_in_few_points(monkeypatch):
-    monkeypatch.setattr(anytime, "MOST", 10)
+    monkeypatch.setattr(progress, "MOST", 10)
     clock = iter(range(10**6))
     curve = Curve(Context(), lambda: next(clock))
     for step in range(1, 1001):

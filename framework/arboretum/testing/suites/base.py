@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from arboretum.api import Capability, Context, Parts, Solution, Table, Task, Tree
-from arboretum.engine.seal import Seal
+from arboretum.engine.mismatch import Seal
 from arboretum.engine.verify import verify
 from arboretum.errors import ContractError
 from arboretum.interfaces.component import EVERY_KIND, as_capabilities

@@ -1,0 +1,95 @@
+"""What is heard of a run while it works: messages, repeated while nothing new is said, and what a solver has proven by when."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import attrs
+
+from arboretum.engine.mismatch import fail
+from arboretum.interfaces.method import Context
+from arboretum.model.record import Solution
+
+Progress = Callable[[float, float | None, str], None]
+
+REPEATED_SECONDS = 1.0
+MOST = 1000
+"""Points kept of a curve; of more, every second one goes, but for the first and the last."""
+SLACK = 1e-9
+"""Relative: a bound and a value are sums of the same terms in other orders."""
+
+
+@contextmanager
+def repeated(progress: Progress, subject: str, seconds: float = REPEATED_SECONDS) -> Iterator[Progress]:
+    """A listener that passes every message on as "subject: message", and the last one again every ``seconds``.
+
+    The command shows nothing of what is said in a run's first two seconds; a solver that then works without a word would look
+    dead.  (A thread repeats; it is heard while compiled kernels run, because they release the lock.)
+    """
+    last: tuple[float, float | None, str] = (0, None, subject)
+    done, lock = threading.Event(), threading.Lock()
+
+    def say() -> None:
+        with lock:
+            progress(*last)
+
+    def listen(amount: float, total: float | None, message: str) -> None:
+        nonlocal last
+        last = (amount, total, f"{subject}: {message}")
+        say()
+
+    def repeat() -> None:
+        while not done.wait(seconds):
+            say()
+
+    say()
+    thread = threading.Thread(target=repeat, name="arboretum-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield listen
+    finally:
+        done.set()
+        thread.join()
+
+
+class Curve:
+    """Hears (lower bound, value) of a search, and keeps what improves, with the seconds since the search began."""
+
+    def __init__(self, context: Context, clock: Callable[[], float] = lambda: time.monotonic()) -> None:
+        self._context, self._clock, self._start = context, clock, clock()
+        self._points: list[tuple[float, float, float]] = []
+
+    def context(self) -> Context:
+        """The same context, heard; what is proven is said with its progress."""
+        return attrs.evolve(self._context, proven=self.proven, progress=self._progress)
+
+    def proven(self, lower_bound: float, value: float) -> None:
+        """Keep the better of each, where one is better than before."""
+        low, best = self._points[-1][1:] if self._points else (-math.inf, math.inf)
+        if lower_bound > low or value < best or not self._points:
+            self._points.append((self._clock() - self._start, max(low, lower_bound), min(best, value)))
+            if len(self._points) > MOST:
+                self._points[1:-1] = self._points[2:-1:2]
+
+    def _progress(self, done: float, total: float | None, message: str) -> None:
+        if self._points:
+            _, low, best = self._points[-1]
+            message += f"; no tree is below {low:.6g}" + (f", the best one has {best:.6g}" if best < math.inf else "")
+        self._context.progress(done, total, message)
+
+    def of(self, solution: Solution, solver: str) -> Solution:
+        """The solution with its curve, which ends with what it proves.
+
+        Raises VerificationError where a bound that was told is above the value, or a value below the proven bound.
+        """
+        _, low, best = self._points[-1] if self._points else (0.0, -math.inf, math.inf)
+        slack = SLACK * max(1.0, abs(solution.value))
+        if low > solution.value + slack or best < solution.lower_bound - slack:
+            told = f"told a bound of {low:g} and a value of {best:g} on its way"
+            fail(f"solver {solver} {told}, and returned {solution.lower_bound:g} and {solution.value:g}")
+        self.proven(solution.lower_bound, solution.value)
+        return attrs.evolve(solution, curve=tuple(self._points))
