@@ -7,7 +7,7 @@ written down) until a missing value or a test that gives degrees splits it; from
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import attrs
@@ -17,7 +17,7 @@ from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
 from arboretum.model.table import UNSEEN_CODE, Column, ColumnKind, Table
 
 if TYPE_CHECKING:
-    from arboretum.model.tree import Surrogate, Tree
+    from arboretum.model.tree import Tree
 
 STOPS, SPLITS = -1, -2
 SPLIT_ROW = -1
@@ -80,7 +80,7 @@ def _heavy(tree: Tree) -> np.ndarray:
 
 def places(tree: Tree, table: Table) -> Places:
     """Where all rows of a table come to rest."""
-    plan = _Plan.of(tree, table)
+    plan = _Plan(tree, table)
     whole, split = np.zeros(table.n_rows, np.int64), []
     if tree.test[0] >= 0:
         block = max(BLOCK_CELLS // max(len(plan.numeric) + len(plan.coded), 1), 512)
@@ -88,7 +88,7 @@ def places(tree: Tree, table: Table) -> Places:
             block = max(table.n_rows, 1)
         for start in range(0, table.n_rows, block):
             part = slice(start, min(start + block, table.n_rows))
-            shares = _Block.of(plan, part).walk(whole[part])
+            shares = _Block(plan, part).walk(whole[part])
             split += [(node, row + start, share) for node, row, share in shares]
     if not split:
         return Places(whole, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
@@ -99,7 +99,6 @@ def places(tree: Tree, table: Table) -> Places:
     return Places(whole, node, row, share)
 
 
-@attrs.frozen(eq=False)
 class _Plan:
     """The tree as arrays that a block of rows can follow without looking at single nodes.
 
@@ -112,68 +111,35 @@ class _Plan:
     portion : float64[n_edges], the part of a row without an outcome that a SPLITS node sends down the edge.
     """
 
-    tree: Tree
-    table: Table
-    policy: np.ndarray
-    numeric: list[np.ndarray]
-    coded: list[np.ndarray]
-    kind: np.ndarray
-    slot: np.ndarray
-    threshold: np.ndarray
-    lookup: np.ndarray
-    base: np.ndarray
-    portion: np.ndarray
-    there: np.ndarray
-    goes_on: np.ndarray
-    fuzzy: frozenset[int]
-    surrogates: Mapping[int, Sequence[Surrogate]]
-    asks_other: bool
-
-    @staticmethod
-    def of(tree: Tree, table: Table) -> _Plan:
+    def __init__(self, tree: Tree, table: Table) -> None:
         """Compile the tree for a table.  Raises DataError where a test cannot be asked of it."""
         numeric: dict[str, int] = {}
         coded: dict[str, int] = {}
         columns = {column.name: column for column in table.columns}
-        kind, slot, threshold, base = [], [], [], []
-        pieces, size = [], 0
+        asked, pieces, size = [], [np.zeros(0, np.int32)], 0
         for rule in tree.rules:
-            names = rule.columns
-            name = names[0] if len(names) == 1 else ""
-            column = columns.get(name)
-            if column is None and name:
-                table.column(name)  # says which is closest
-            piece = _lookup_of(rule, column, table, size)
-            plain = type(rule) is Threshold and column.kind is ColumnKind.continuous
-            kind.append(CODED if piece is not None else NUMERIC if plain else OTHER)
-            known = numeric if kind[-1] == NUMERIC else coded
-            slot.append(0 if kind[-1] == OTHER else known.setdefault(name, len(known)))
-            threshold.append(rule.threshold if kind[-1] == NUMERIC else 0.0)
-            base.append(size - UNSEEN_CODE)
-            if piece is not None:
-                size += len(piece)
+            name = rule.columns[0] if len(rule.columns) == 1 else ""
+            column = columns.get(name) or (table.column(name) if name else None)  # an absent one is refused, with the closest
+            if (piece := _lookup_of(rule, column, table, size)) is not None:
+                asked.append((CODED, coded.setdefault(name, len(coded)), 0.0, size - UNSEEN_CODE))
                 pieces.append(piece)
-        policy, of_node = policies(tree), tree.test  # −1 at a leaf reads the last slot, which nobody uses
-        fuzzy = [i for i, rule in enumerate(tree.rules) if rule.fuzzy]
-        surrogates = {node: tuple(one) for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)}
-        return _Plan(
-            tree=tree,
-            table=table,
-            policy=policy,
-            numeric=[columns[name].values for name in numeric],
-            coded=[columns[name].values for name in coded],
-            kind=np.array([*kind, OTHER], np.int8)[of_node],
-            slot=np.array([*slot, 0])[of_node],
-            threshold=np.array([*threshold, 0.0])[of_node],
-            lookup=np.concatenate(pieces) if pieces else np.zeros(0, np.int32),
-            base=np.array([*base, 0])[of_node],
-            portion=_portions(tree, policy),
-            there=np.where(tree.child < 0, tree.owner, tree.child).astype(np.int64),
-            goes_on=(of_node[tree.child] >= 0) & (tree.child >= 0),
-            fuzzy=frozenset(np.flatnonzero(np.isin(of_node, fuzzy)).tolist() if fuzzy else ()),
-            surrogates=surrogates,
-            asks_other=OTHER in kind,
-        )
+                size += len(piece)
+            elif type(rule) is Threshold and column.kind is ColumnKind.continuous:
+                asked.append((NUMERIC, numeric.setdefault(name, len(numeric)), rule.threshold, 0))
+            else:
+                asked.append((OTHER, 0, 0.0, 0))
+        of_node, child = tree.test, tree.child  # −1 at a leaf reads the last row, which nobody uses
+        kind, slot, threshold, base = np.array([*asked, (OTHER, 0, 0.0, 0)])[of_node].T
+        self.tree, self.table, self.policy = tree, table, policies(tree)
+        self.numeric, self.coded = [columns[name].values for name in numeric], [columns[name].values for name in coded]
+        self.kind, self.slot, self.base = kind.astype(np.int8), slot.astype(np.int64), base.astype(np.int64)
+        self.threshold, self.lookup = threshold.copy(), np.concatenate(pieces)
+        self.portion = _portions(tree, self.policy)
+        self.there, self.goes_on = np.where(child < 0, tree.owner, child).astype(np.int64), (of_node[child] >= 0) & (child >= 0)
+        fuzzy = np.array([*(rule.fuzzy for rule in tree.rules), False])[of_node]
+        self.fuzzy = frozenset(np.flatnonzero(fuzzy).tolist())
+        self.surrogates = {node: tuple(one) for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)}
+        self.asks_other = any(one[0] == OTHER for one in asked)
 
 
 def _lookup_of(rule: TestRule, column: Column | None, table: Table, size: int) -> np.ndarray | None:
@@ -194,21 +160,13 @@ def _portions(tree: Tree, policy: np.ndarray) -> np.ndarray:
     return np.divide(heavy, total, out=heavy, where=total > 0)
 
 
-@attrs.frozen(eq=False)
 class _Block:
     """Some rows of the table, side by side for one plan.   first : number of the first in the table."""
 
-    plan: _Plan
-    first: int
-    size: int
-    numbers: np.ndarray
-    codes: np.ndarray
-
-    @staticmethod
-    def of(plan: _Plan, part: slice) -> _Block:
-        numbers = np.array([values[part] for values in plan.numeric], np.float64).reshape(-1)
-        codes = np.array([values[part] for values in plan.coded], np.int32).reshape(-1)
-        return _Block(plan, part.start, part.stop - part.start, numbers, codes)
+    def __init__(self, plan: _Plan, part: slice) -> None:
+        self.plan, self.first, self.size = plan, part.start, part.stop - part.start
+        self.numbers = np.array([values[part] for values in plan.numeric], np.float64).reshape(-1)
+        self.codes = np.array([values[part] for values in plan.coded], np.int32).reshape(-1)
 
     def walk(self, whole: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Fill ``whole`` (as in :class:`Places`); returns where shares rest: (node, row of the block, share), in pieces."""
