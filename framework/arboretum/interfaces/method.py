@@ -10,7 +10,7 @@ import attrs
 from arboretum.errors import CapabilityError
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.node import BETTER_SIDE
-from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.interfaces.stopping import LeafRule, Limits, tightest
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Selection, Solution
 from arboretum.model.table import Table
@@ -46,15 +46,7 @@ class Parts:
 
     def limits(self) -> Limits:
         """The tightest combination of what the stopping rules limit."""
-        found = [rule.limits() for rule in self.stopping]
-        tightest = lambda values: min((v for v in values if v is not None), default=None)  # noqa: E731
-        return Limits(
-            max_depth=tightest(limit.max_depth for limit in found),
-            max_leaves=tightest(limit.max_leaves for limit in found),
-            min_leaf=max((limit.min_leaf for limit in found), default=1),
-            min_decrease=max((limit.min_decrease for limit in found if limit.min_decrease is not None), default=None),
-            min_mass=max((limit.min_mass for limit in found), default=0.0),
-        )
+        return tightest(Limits, [rule.limits() for rule in self.stopping])
 
     def leaf_rule(self, *, counting_objects: bool = False, obeyed: Sequence[str] = ()) -> LeafRule:
         """The leaf rule that greedy growth and exact solvers share, the several rules combined.
@@ -65,10 +57,9 @@ class Parts:
         caller takes care of.
         """
         limits = self.limits()
-        names = {"max_depth": None, "max_leaves": None, "min_leaf": 1, "min_decrease": None, "min_mass": 0.0}
-        for name, nothing in names.items():
-            if name not in obeyed and (value := getattr(limits, name)) != nothing:
-                raise CapabilityError(f"exact minima know no limit {name} (it is {value:g}); leave it out, or use stopping=[pure]")
+        for field in attrs.fields(Limits):
+            if field.name not in obeyed and (value := getattr(limits, field.name)) != field.default:
+                raise CapabilityError(f"exact minima know no limit {field.name} (it is {value:g}); leave it out, or use stopping=[pure]")
         if self.pruner is not None:
             raise CapabilityError(f"exact minima know no pruned trees; leave pruner {self.pruner.name} out")
         foreign = [rule.name for rule in self.stopping if not hasattr(rule, "leaf_rule")]
@@ -78,7 +69,7 @@ class Parts:
         if not counting_objects and any(rule.min_objects for rule in rules):
             msg = "this solver knows no leaf rule that counts objects; count rows (stopping.standard.min_split) or leave it out"
             raise CapabilityError(msg)
-        return LeafRule.tightest(rules)
+        return tightest(LeafRule, rules)
 
 
 @attrs.frozen(eq=False)

@@ -19,46 +19,29 @@ DRAWS, ORDERS = 500, 4
 """Random pairs of arguments at a time; and of a table, as many at the masses that objects add up to in each of some orders."""
 
 
-@attrs.frozen
-class Counterexample:
-    """A pair of arguments on which F falls though a branch became dearer, or is no number ≥ 0."""
-
-    mass: float
-    price: float
-    cheaper: tuple[float, ...]
-    dearer: tuple[float, ...]
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        spelled = lambda children, value: f"F(mass={self.mass:g}, price={self.price:g}, {list(children)}) = {value:g}"  # noqa: E731
-        for children, value in ((self.cheaper, self.low), (self.dearer, self.high)):
-            if not value >= 0.0:
-                return f"{spelled(children, value)} must be a number ≥ 0"
-        return f"{spelled(self.cheaper, self.low)} is greater than {spelled(self.dearer, self.high)}"
-
-
 @attrs.define
 class Monotony:
     """How far it was tried that F is monotone: a number of pairs of arguments, until a counterexample was found.
 
-    Finding none is evidence, not proof.
+    Finding none is evidence, not proof.   found : a pair on which F falls though a branch became dearer, or is no number ≥ 0,
+    as a sentence; None while there is none.
     """
 
     complexity: Any
     pairs: int = 0
-    found: Counterexample | None = None
+    found: str | None = None
 
     def compare(self, mass: float, price: float, cheaper: Sequence[float], dearer: Sequence[float]) -> bool:
         """Try one pair: whether F(… cheaper) ≤ F(… dearer), both numbers ≥ 0; ``found`` says so where not."""
-        low = float(self.complexity.node(mass, price, np.array(cheaper)))
-        high = float(self.complexity.node(mass, price, np.array(dearer)))
+        low, high = (float(self.complexity.node(mass, price, np.array(children))) for children in (cheaper, dearer))
         self.pairs += 1
         # a sum of t terms may round differently: nothing below that is a counterexample
         equal = math.isclose(low, high, rel_tol=4 * len(cheaper) * sys.float_info.epsilon)
         if low >= 0.0 and high >= 0.0 and (low <= high or equal):
             return True
-        self.found = Counterexample(mass, price, tuple(cheaper), tuple(dearer), low, high)
+        said = [f"F(mass={mass:g}, price={price:g}, {list(c)}) = {value:g}" for c, value in ((cheaper, low), (dearer, high))]
+        undefined = [text for text, value in zip(said, (low, high), strict=True) if not value >= 0.0]
+        self.found = f"{undefined[0]} must be a number ≥ 0" if undefined else f"{said[0]} is greater than {said[1]}"
         return False
 
     @staticmethod
@@ -81,8 +64,8 @@ class Monotony:
     def demand(self) -> None:
         """Raises CapabilityError, with the counterexample, where one was found."""
         if self.found is not None:
-            msg = f"complexity {self.complexity.name} is not monotone: {self.found}; let F be ≥ 0 and grow with every branch's value"
-            raise CapabilityError(msg)
+            way_out = "let F be ≥ 0 and grow with every branch's value"
+            raise CapabilityError(f"complexity {self.complexity.name} is not monotone: {self.found}; {way_out}")
 
     def on_a_grid(self) -> Monotony:
         """All vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry raised."""
@@ -113,6 +96,6 @@ class Monotony:
         return self
 
 
-def counterexample_to_monotony(complexity: Any, seed: int = 0, draws: int = 500) -> Counterexample | None:
+def counterexample_to_monotony(complexity: Any, seed: int = 0, draws: int = 500) -> str | None:
     """Look for arguments on which F is not monotone; None when none was found (a closed form always is monotone)."""
     return None if form_of(complexity) is not None else Monotony(complexity).on_a_grid().at_random(draws, seed).found

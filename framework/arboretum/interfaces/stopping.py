@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import attrs
 
 from arboretum.interfaces.component import Component
 from arboretum.model.encoded import Node
+
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -40,6 +42,12 @@ class Limits:
         if self.min_mass <= 0.0:
             return 0.0
         return max(0.0, (self.min_mass - 2.0 * n_objects * sys.float_info.epsilon) * total)
+
+
+def tightest(cls: type[T], limits: Sequence[T]) -> T:
+    """Several limits as one: of each field the least (max_…) or the most (all others) that any of them asks for."""
+    asked = {name: [value for one in limits if (value := getattr(one, name)) is not None] for name in attrs.fields_dict(cls)}
+    return cls(**{name: (min if name.startswith("max_") else max)(values) for name, values in asked.items() if values})
 
 
 class Stopping(Component, Protocol):
@@ -75,19 +83,7 @@ class LeafRule:
     delta: float | None = None
     min_objects: int = 0
 
-    @staticmethod
-    def tightest(rules: Sequence[LeafRule]) -> LeafRule:
-        """Several rules as one: a node is a leaf where one of them says so."""
-        return LeafRule(
-            min_split=max((rule.min_split for rule in rules), default=0),
-            theta=max((rule.theta for rule in rules), default=0.0),
-            delta=max((rule.delta for rule in rules if rule.delta is not None), default=None),
-            min_objects=max((rule.min_objects for rule in rules), default=0),
-        )
-
-    def holds(
-        self, mass: float, total_mass: float, count: int, impurity: float, n_objects: int | None = None
-    ) -> bool:
+    def holds(self, mass: float, total_mass: float, count: int, impurity: float, n_objects: int | None = None) -> bool:
         """Whether a node of several classes is a leaf.   n_objects : asked for by ``min_objects`` alone; None: enough."""
         light, mixed = self.levels(total_mass)
         few = count < self.min_split or (n_objects is not None and n_objects < self.min_objects)

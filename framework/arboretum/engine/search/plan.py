@@ -14,7 +14,7 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion, compon
 from arboretum.engine.search.reasons import objects_alone, reasons_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
-from arboretum.interfaces.stopping import LeafRule
+from arboretum.interfaces.stopping import LeafRule, tightest
 
 MOST_BINS = 1 << 16
 """Bins of all features beyond which their tables are too many to be cleared at every node."""
@@ -121,4 +121,4 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
 def leaf_rule_of(parts: Parts) -> LeafRule | None:
     """The combination of leaf rules that look at a node's objects alone; None when one of them is of another sort."""
     found = [objects_alone(rule) for rule in parts.stopping]
-    return None if None in found else LeafRule.tightest(found)
+    return None if None in found else tightest(LeafRule, found)
