@@ -142,15 +142,12 @@ class _BaseTree(BaseEstimator):
         target = self._target(y)
         weights = self._row_weights(sample_weight, target, n_rows)
         table = Table("X", columns, target, weights)
-        self._grow(parts, table if weights is None else _without_weightless(table))
-        return self
-
-    def _grow(self, parts: Parts, table: Table) -> None:
+        table = table if weights is None else _without_weightless(table)
         check.check_parts(parts)
         check.check_table(parts, table)
         if all(is_constant(column) for column in table.columns):
             self.tree_ = single_leaf(table)
-            return
+            return self
         none = np.empty(0, np.int64)
         division = Division(np.arange(table.n_rows), none, none)
         fitted = grow_tree(parts, table, self._seed(), division=division, sealed=self.verify)
@@ -160,6 +157,7 @@ class _BaseTree(BaseEstimator):
 
             metrics = measure(self.tree_, fitted, fitted.train)
             verify(self.tree_, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+        return self
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):

@@ -45,6 +45,10 @@ def frozen_array(values, dtype=None) -> np.ndarray:
     return array
 
 
+def _taken(array: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if array is None else frozen_array(array[rows])
+
+
 def array_field(dtype: type, **options: Any) -> Any:
     """A field of an attrs class that holds a read-only array of the type, or None."""
     converter = attrs.converters.optional(lambda values: frozen_array(values, dtype))
@@ -107,9 +111,7 @@ class Target:
 
     def take(self, rows: np.ndarray) -> Target:
         """The same target on some rows."""
-        if self.task is Task.classification:
-            return attrs.evolve(self, codes=frozen_array(self.codes[rows]))
-        return attrs.evolve(self, values=frozen_array(self.values[rows]))
+        return attrs.evolve(self, codes=_taken(self.codes, rows), values=_taken(self.values, rows))
 
 
 @attrs.frozen(eq=False)
@@ -158,8 +160,8 @@ class Table:
             self,
             columns=tuple(column.take(rows) for column in self.columns),
             target=self.target.take(rows),
-            weights=None if self.weights is None else frozen_array(self.weights[rows]),
-            groups=None if self.groups is None else frozen_array(self.groups[rows]),
+            weights=_taken(self.weights, rows),
+            groups=_taken(self.groups, rows),
         )
 
     def with_columns(self, columns: Sequence[Column]) -> Table:
@@ -200,9 +202,7 @@ def _hash_floats(digest, values: np.ndarray) -> None:
 
 def _hash_codes(digest, codes: np.ndarray, categories: tuple[str, ...]) -> None:
     """Hash codes through a table that does not depend on the order of ``categories``."""
-    order = sorted(range(len(categories)), key=lambda i: categories[i])
-    rank = np.full(len(categories) + 1, -1, dtype="<i4")
-    for position, index in enumerate(order):
-        rank[index] = position
+    order = np.array(sorted(range(len(categories)), key=categories.__getitem__), np.int64)
+    rank = np.append(np.argsort(order), -1).astype("<i4")
     digest.update("\1".join(categories[i] for i in order).encode())
-    digest.update(rank[np.asarray(codes)].astype("<i4").tobytes())
+    digest.update(rank[codes].tobytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -48,14 +48,9 @@ class Item:
 
 
 def outline(
-    tree: Tree,
-    max_depth: int | None = None,
-    max_leaves: int | None = None,
-    *,
-    merge: bool = True,
-    empty: bool = False,
-    labels: bool = False,
-) -> Item:
+    tree: Tree, max_depth: int | None = None, max_leaves: int | None = None,
+    *, merge: bool = True, empty: bool = False, labels: bool = False,
+) -> Item:  # fmt: skip
     """Choose what to show.
 
     max_depth : branches below are folded.   max_leaves : the heaviest nodes are opened until that many leaves show.
@@ -104,27 +99,17 @@ def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: 
     if not opened:
         return Item(node, "", weights, count, folded=0 if tree.is_leaf[node] else below)
     rule = tree.rule(node)
-    branches: list[tuple[list[str], list[Item]]] = []
-    place: dict[object, int] = {}
-    lost, takes_missing = missing_outcome(tree, node), -1
+    groups: dict[object, list[tuple[str, Item, bool]]] = {}
+    lost = missing_outcome(tree, node)
     for outcome, child in enumerate(tree.children(node)):
         if child < 0:
             continue
-        item, mark = built.pop(int(child)), edge_label(rule, outcome, labels)
+        mark = edge_label(rule, outcome, labels)
         joins = merge and rule.arity > MERGE_ABOVE and tree.is_leaf[child]
         answer = tree.label[child] if tree.task is Task.classification else tree.value[child]
-        key = ("same", answer) if joins else ("own", outcome)
-        if key in place:
-            branches[place[key]][0].append(mark)
-            branches[place[key]][1].append(item)
-        else:
-            place[key] = len(branches)
-            branches.append(([mark], [item]))
-        if outcome == lost and "missing" not in mark:
-            takes_missing = place[key]
-    children = [
-        _joined(marks, items, missing=index == takes_missing) for index, (marks, items) in enumerate(branches)
-    ]
+        group = groups.setdefault(("same", answer) if joins else ("own", outcome), [])
+        group.append((mark, built.pop(int(child)), outcome == lost and "missing" not in mark))
+    children = [_joined(*zip(*group, strict=True)) for group in groups.values()]
     rest = weights - sum(child.weights for child in children)
     stays = tree.mass[node] - sum(_mass(tree, child.weights) for child in children)
     without = _rows(count - sum(child.count for child in children))
@@ -162,15 +147,13 @@ def _mass(tree: Tree, weights: np.ndarray) -> float:
     return float(weights.sum() if tree.task is Task.classification else weights[0])
 
 
-def _joined(marks: list[str], items: list[Item], missing: bool) -> Item:
-    """One branch of the leaves that are shown as one; ``missing``: rows without a value take it, too."""
-    too = ("" if not missing else ", missing" if marks[0] in ("yes", "no") else " or missing")
+def _joined(marks: Sequence[str], items: Sequence[Item], missing: Sequence[bool]) -> Item:
+    """One branch of the leaves that are shown as one; ``missing``: which of them rows without a value take, too."""
+    too = "" if not any(missing) else ", missing" if marks[0] in ("yes", "no") else " or missing"
     if len(items) == 1:
         return attrs.evolve(items[0], edge=marks[0] + too)
-    if all(mark.startswith("= ") for mark in marks):
-        edge = "= " + ", ".join(mark[2:] for mark in marks)
-    else:
-        edge = " or ".join(marks)
+    alike = all(mark.startswith("= ") for mark in marks)
+    edge = "= " + ", ".join(mark[2:] for mark in marks) if alike else " or ".join(marks)
     weights, count = sum(item.weights for item in items), _rows(sum(item.count for item in items))
     return attrs.evolve(items[0], edge=edge + too, weights=weights, count=count, merged=len(items))
 
