@@ -36,7 +36,7 @@ from arboretum.api import (
     unknown,
     value_of,
 )
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum_decision_tables.bulk import COSTS, Minima
 from arboretum_decision_tables.complexities import COMPLEXITIES

@@ -27,7 +27,7 @@ from arboretum.engine.certificate import certified
 from arboretum.engine.run import Budget, fit, measure
 from arboretum.model.charts import Grid
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS, MEASURES

@@ -25,7 +25,7 @@ from arboretum.api import Problem, Status, bulk
 from arboretum.engine.run import Budget
 from arboretum.model.charts import Grid
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS

@@ -34,8 +34,8 @@ from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numb
 from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
+from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
 from arboretum.plugin.build import fields_of
-from arboretum.plugin.overrides import UNUSED, as_mapping, assembled
 
 
 _LIMITS = {

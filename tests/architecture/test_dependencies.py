@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import sys
 
-EVERYONE_MAY = {"errors", "blame"}
+EVERYONE_MAY = {"errors"}
 MAY_IMPORT = {
     "errors": set(),
-    "blame": set(),
     "model": {""},  # of the package its lazy names: Tree.to_text and its siblings ask it for what draws
     "kernels": set(),
     "measure": {"model"},
@@ -113,8 +112,8 @@ def test_each_third_party_package_has_its_room(house):
 LOADED_LATE = {
     "numba": lambda m: m.room == "kernels" or m.path.name == "kernels.py",
     "sklearn": lambda m: m.name == "arboretum.sklearn",
-    "hydra": lambda m: m.room == "config" or m.name in ("arboretum.cli.job", "arboretum.cli.sweep"),
-    "omegaconf": lambda m: m.room == "config" or m.name in ("arboretum.cli.job", "arboretum.cli.sweep"),
+    "hydra": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
+    "omegaconf": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
     "mlflow": lambda m: m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py"),
     "hypothesis": lambda m: m.room == "testing",
 }

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from arboretum.api import Encoded
-from arboretum.cli.example import command, runs_anywhere
+from arboretum.cli.plugins import command, runs_anywhere
 from arboretum.config.compose import compose_and_resolve
 from arboretum.engine import check
 from arboretum.engine.run import Request, run

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.cli.showing import flatten
-from arboretum.config.settings import Settings
+from arboretum.config.resolve import Settings
 from arboretum.errors import ConfigError, unknown
-from arboretum.measure.evaluate import HIGHER, better, direction
-from arboretum.measure.pareto import pareto_front
-from arboretum.measure.places import BEST, CONFIDENCE, LEAST_SHARED, TIED, mean_and_error, places
+from arboretum.measure.evaluate import BEST, CONFIDENCE, HIGHER, LEAST_SHARED, TIED, better, direction, mean_and_error, places
+from arboretum.measure.study import pareto_front
 from arboretum.model.charts import Axis, Chart, DotChart, Line, LineChart, Panels
 from arboretum.model.record import Record
 from arboretum.report.table import csv_table, spell_cell, text_table
+from arboretum.runs.sweeps import Sweep, flatten, records_of
 
 DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
@@ -90,13 +90,18 @@ class Comparison:
         traded : metrics besides the goal, for the front of those that no other beats in all of them.
         """
         records = list(records)
-        varied = varied_keys(records)
         groups: dict[tuple[str, ...], list[Record]] = {}
-        for record in records:
-            groups.setdefault(tuple(read(record) for read in varied.values()), []).append(record)
-        settings = [Setting(dict(zip(varied, key)), tuple(group), _goal(goal, group)) for key, group in sorted(groups.items())]
+        for names, record in zip(rows := shown_names(records), records, strict=True):
+            groups.setdefault(tuple(names.values()), []).append(record)
+        settings = [Setting(dict(zip(rows[0], key)), tuple(group), _goal(goal, group)) for key, group in sorted(groups.items())]
         judged = (setting for _, mine in sorted(_by_data_set(settings).items()) for setting in _judged(mine))
         return Comparison(tuple(judged), traded)
+
+    @staticmethod
+    def of_folder(folder: Path, sweep: Sweep | None) -> Comparison:
+        """The runs of a sweep's folder."""
+        sweep = sweep or Sweep()
+        return Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
 
     @property
     def best(self) -> list[Setting]:
@@ -296,28 +301,30 @@ def uncertified(records: Sequence[Record]) -> list[str]:
 def mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
     """Mean ratio to the minimum; "≤ 1.2" when one of them is only bounded, None unless all runs have one."""
     found = [record.certificate.complexities.get(name) if record.certificate else None for record in records]
-    ratios = [one.ratio for one in found if one is not None and one.ratio is not None]
-    if not name or len(ratios) < len(found):
+    if not name or any(one is None or one.ratio is None for one in found):
         return None
-    mean = sum(ratios) / len(ratios)
+    mean = sum(one.ratio for one in found) / len(found)
     return mean if all(one.proven for one in found) else f"≤ {spell_cell(mean)}"
 
 
-def varied_keys(records: Sequence[Record]) -> dict[str, Callable[[Record], str]]:
-    """Column → how to read it: method, data set, and every other choice or parameter that differs, but the seed and folds."""
+def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
+    """Per run, column → value: method, data set, and every other choice or parameter that differs, but the seed and folds.
+
+    What differs only because the method (for parameters of a data set: the data set) differs needs no column.
+    """
     flat = [dict(flatten(record.config)) for record in records]
-    columns: dict[str, Callable[[Record], str]] = {
-        "method": lambda record: _choice(record, "method"),
-        "dataset": data_set_of,
-    }
+    methods, datasets = [_choice(record, "method") for record in records], [data_set_of(record) for record in records]
+    rows = [{"method": method, "dataset": dataset} for method, dataset in zip(methods, datasets, strict=True)]
     for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
         name = key.removeprefix("choices.")  # which criterion comes before its parameters
         group, _, rest = name.partition(".")
-        if name in columns or group in HIDDEN or key == "split.fold" or rest == "name":
+        if name in rows[0] or group in HIDDEN or key == "split.fold" or rest == "name":
             continue  # a component's own name says no more than the choice
-        if _varies_within(key, flat, records):
-            columns[name] = lambda record, key=key: _spelled(dict(flatten(record.config)).get(key))
-    return columns
+        owners = datasets if group == "dataset" else methods
+        if len({(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}) > len(set(owners)):
+            for row, one in zip(rows, flat, strict=True):
+                row[name] = _spelled(one.get(key))
+    return rows
 
 
 def _spelled(value: Any) -> str:
@@ -337,15 +344,6 @@ def data_set_of(record: Record) -> str:
 
 def _choice(record: Record, kind: str) -> str:
     return str(record.config.get("choices", {}).get(kind, ""))
-
-
-def _varies_within(key: str, flat: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> bool:
-    """Whether one method (for parameters of a data set: one data set) shows several values.
-
-    What differs only because the method, or the data set, differs needs no column.
-    """
-    owners = [data_set_of(record) if key.startswith("dataset.") else _choice(record, "method") for record in records]
-    return len({(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}) > len(set(owners))
 
 
 def goal_of(goal: str, metrics: Mapping[str, float]) -> str:

@@ -1,30 +1,51 @@
-"""``arboretum export RUN --to NAME``: the tree of a run in another form."""
+"""``arboretum export RUN --to NAME`` and ``arboretum predict RUN FILE``: the tree of a run in other forms, and at work."""
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import OVERRIDES_HELP, find_tree, run_parser, write_out
-from arboretum.errors import ConfigError
-from arboretum.plugin.assemble import read_assignment
+from arboretum.cli.show import OVERRIDES_HELP, find_tree, run_parser, write_out
+from arboretum.errors import ConfigError, DataError, unknown
+from arboretum.model.frame import table_like
+from arboretum.model.record import Record
+from arboretum.model.shown import visible
+from arboretum.model.table import UNSEEN_CODE, ColumnKind, Table
+from arboretum.model.tree import Tree
+from arboretum.plugin.assemble import read_assignment, split_values
 from arboretum.plugin.build import build
+from arboretum.plugin.registry import Registry
 
 DESCRIPTION = """\
 The tree of a run in the form NAME (arboretum plugins --kind export lists them), on standard output or in a file."""
-OWN = "export."
+PREDICT = """\
+Predict every row of a file: CSV (also .gz; "-" is standard input), Parquet or ARFF, told apart by the ending.  Columns
+are matched by name; columns that the tree does not read may be absent, others are ignored.  The file is read as that of
+the run was (separator, encoding, decimal, missing), unless options say otherwise.  Writes CSV: the prediction per row."""
+
+READER = "file"
+"""The data set component that reads files."""
+OPTIONS = ("separator", "encoding", "decimal", "missing")
 
 
 def main(argv: list[str]) -> int:
     """Write the tree."""
-    parser = run_parser("export", DESCRIPTION)
+    parser = run_parser("export", DESCRIPTION, f"export.FIELD=VALUE; {OVERRIDES_HELP}")
     parser.add_argument("--to", required=True, metavar="NAME", help="the form: text, svg, png, graphviz, sql, json, sklearn, or a plugin's")
     parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
-    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help=f"{OWN}FIELD=VALUE; {OVERRIDES_HELP}")
     arguments = parser.parse_intermixed_args(argv)
-    fields = dict(read_assignment(word.removeprefix(OWN)) for word in arguments.overrides if word.startswith(OWN))
-    others = [word for word in arguments.overrides if not word.startswith(OWN)]
+    own, others = _parted(arguments.overrides, "export.")
     record, registry = find_tree(arguments.run, others, arguments.plugin)
+    fields = dict(read_assignment(word.removeprefix("export.")) for word in own)
     export = build(registry.get("export", arguments.to), fields)
     written = export.write(record.tree)
     if arguments.out is not None:
@@ -36,3 +57,90 @@ def main(argv: list[str]) -> int:
     else:
         sys.stdout.buffer.write(written)
     return 0
+
+
+def predict_main(argv: list[str]) -> int:
+    """Write one line per row."""
+    how = f"how FILE is read: {', '.join(f'dataset.{name}=…' for name in OPTIONS)}; which store the run id is of: {OVERRIDES_HELP}"
+    parser = run_parser("predict", PREDICT, how, more={"file": "file with a header, or typed columns"})
+    parser.add_argument("--output", metavar="FILE", help="write here instead of standard output")
+    parser.add_argument("--proba", action="store_true", help="also the probability of each class")
+    parser.add_argument("--node", action="store_true", help="also the number of the node where the row comes to rest")
+    arguments = parser.parse_intermixed_args(argv)
+    own, others = _parted(arguments.overrides, "dataset.")
+    record, registry = find_tree(arguments.run, others, arguments.plugin)
+    table = read_table(arguments.file, record, own, registry)
+    _warn_of_unseen_values(record.tree, table)
+    columns = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
+    if arguments.output is not None:
+        write_out(arguments.output, text.getvalue())
+    else:  # a file gets class names as they are, a terminal does not obey them
+        sys.stdout.write(visible(text.getvalue()) if terminal.is_terminal() else text.getvalue())
+    return 0
+
+
+def _parted(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+    """The overrides of the verb itself, and the others."""
+    return [text for text in overrides if text.startswith(prefix)], [text for text in overrides if not text.startswith(prefix)]
+
+
+def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[str, list[Any]]:
+    """Heading → column."""
+    answer = tree.predict(table)
+    columns = {"prediction": [tree.classes[code] if tree.classes else repr(float(code)) for code in answer]}
+    if proba:
+        shares = tree.predict_proba(table)
+        columns |= {f"p({name})": [f"{share:.6g}" for share in shares[:, k]] for k, name in enumerate(tree.classes)}
+    return {**columns, "node": tree.apply(table).tolist()} if node else columns
+
+
+def _warn_of_unseen_values(tree: Tree, table: Table) -> None:
+    """Say which columns that the tree reads hold unknown categories."""
+    read = {name for rule in tree.rules for name in rule.columns}
+    for column in table.columns:
+        if column.name in read and column.kind is not ColumnKind.continuous:
+            rows = np.flatnonzero(column.values == UNSEEN_CODE)
+            if len(rows):
+                found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
+                terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
+
+
+def read_table(file: str, record: Record, overrides: Sequence[str], registry: Registry) -> Table:
+    """The rows of a file as the tree of a run wants them.
+
+    Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged rows, a column
+    absent that the tree reads, text for a number, infinite values.
+    """
+    reader = _reader(record.config, overrides, registry)
+    with _path(file) as path:
+        try:
+            return table_like(record.tree, reader.rows(path, record.tree.columns))
+        except DataError as error:
+            name = "standard input" if file == "-" else file
+            text = str(error).replace(str(path), name)
+            raise DataError(text if name in text else f"{name}: {text}") from error
+
+
+def _reader(config: Mapping[str, Any], overrides: Sequence[str], registry: Registry) -> Any:
+    """The component that reads files, with the options of the run's own file where it came from one."""
+    given = split_values({}, list(overrides))[1].get("dataset", {})
+    for key in given:
+        if key not in OPTIONS:
+            raise ConfigError(f"dataset.{key}: {unknown('option', key, OPTIONS)}")
+    own = config.get("dataset") if (config.get("choices") or {}).get("dataset") == READER else None
+    kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
+    return build(registry.get("dataset", READER), {**kept, **given})
+
+
+@contextmanager
+def _path(file: str) -> Iterator[Path]:
+    """A path to read from; standard input is put into a temporary file."""
+    if file != "-":
+        yield Path(file).expanduser()
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path

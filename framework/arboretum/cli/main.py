@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import pkgutil
 import sys
 from collections.abc import Sequence
 
 from arboretum import __version__
-from arboretum.cli.signals import FAILED_STATUS, ending_like_ctrl_c, status_of, word_of
-from arboretum.cli.terminal import report_error, say, tell
+from arboretum.cli.terminal import FAILED_STATUS, ending_like_ctrl_c, report_error, say, status_of, tell, word_of
 from arboretum.errors import ConfigError, closest
 
-
-VERBS: dict[str, str] = {
-    "run": "grow one tree, or with -m a sweep of them",
-    "reproduce": "a paper's numbers beside ours, with a verdict each",
-    "plugins": "what is installed: a bibliography with capabilities and commands",
-    "explain": "one component: paper, parameters with units and bounds, capabilities",
-    "show": "a finished run: its numbers and its tree",
-    "why": "why this test at that node: every candidate's table, score and terms",
-    "predict": "rows of a file through the tree of a run",
-    "export": "the tree of a run in another form: text, picture, SQL, scikit-learn",
-    "new": "write a complete plugin that passes its own tests",
-    "ui": "open the tracker's user interface",
-    "sync": "send runs to the tracker that never reached it",
+VERBS: dict[str, tuple[str, str]] = {
+    "run": ("run:main", "grow one tree, or with -m a sweep of them"),
+    "reproduce": ("reproduce:main", "a paper's numbers beside ours, with a verdict each"),
+    "plugins": ("plugins:main", "what is installed: a bibliography with capabilities and commands"),
+    "explain": ("plugins:explain_main", "one component: paper, parameters with units and bounds, capabilities"),
+    "show": ("show:main", "a finished run: its numbers and its tree"),
+    "why": ("show:why_main", "why this test at that node: every candidate's table, score and terms"),
+    "predict": ("export:predict_main", "rows of a file through the tree of a run"),
+    "export": ("export:main", "the tree of a run in another form: text, picture, SQL, scikit-learn"),
+    "new": ("new:main", "write a complete plugin that passes its own tests"),
+    "ui": ("sync:ui_main", "open the tracker's user interface"),
+    "sync": ("sync:main", "send runs to the tracker that never reached it"),
 }
-"""Verb → one line of meaning, in the order of a user's day; ``main(argv) -> status`` of each is in the module of its name."""
+"""Verb → its function ``argv -> status`` and one line of meaning, in the order of a user's day."""
 LIGHT = ("plugins", "explain", "new")
 """They only read declarations; NumPy then starts no threads, which saves a fifth of the half second they may take."""
 
@@ -62,7 +60,7 @@ def _dispatch(arguments: list[str]) -> int:
         raise ConfigError(f"unknown verb {name!r}; {hint}known: {', '.join(VERBS)}")
     if name in LIGHT:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return importlib.import_module(f"arboretum.cli.{name}").main(rest)
+    return pkgutil.resolve_name(f"arboretum.cli.{VERBS[name][0]}")(rest)
 
 
 def usage() -> str:
@@ -73,7 +71,7 @@ def usage() -> str:
         "",
         "usage: arboretum VERB …",
         "",
-        *(f"  {name:<{widest}}  {summary}" for name, summary in VERBS.items()),
+        *(f"  {name:<{widest}}  {summary}" for name, (_, summary) in VERBS.items()),
         "",
         "first steps:",
         "  arboretum run dataset=iris method=cart",

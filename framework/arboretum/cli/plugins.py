@@ -1,30 +1,46 @@
-"""``arboretum plugins``: what is installed, as a bibliography; light enough to answer at once."""
+"""``arboretum plugins`` and ``arboretum explain KIND.NAME``: what is installed, as a bibliography, and one component of it.
+
+Light enough to answer at once: declarations are read, nothing is compiled.
+"""
 
 from __future__ import annotations
 
+import enum
+import inspect
 import re
+import shlex
+import typing
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 from arboretum.cli import terminal
-from arboretum.cli.example import command, runs_anywhere
-from arboretum.cli.terminal import Parser, paragraph
-from arboretum.errors import ConfigError, unknown
-from arboretum.interfaces.component import EVERY_KIND, STUDIES
+from arboretum.cli.terminal import Parser, paragraph, paragraphs
+from arboretum.engine.search.reasons import KINDS, way_of
+from arboretum.errors import ConfigError, closest, unknown
+from arboretum.interfaces.component import EVERY_KIND, MANY, STUDIES, Capability
 from arboretum.plugin.assemble import DEFAULT_CHOICES
+from arboretum.plugin.build import default_of, field_types, fields_of
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import Entry, Preset, Registry
+from arboretum.plugin.registry import NONE, ONE_FILE, Entry, Preset, Registry, plugin_files
 
 DESCRIPTION = """\
 What is installed: papers first (year, authors, what they bring, one command each), then every component by kind.
 arboretum explain KIND.NAME tells more of one."""
+EXPLAIN = "One component: paper, meaning, parameters with type, default, unit and bounds, capabilities, owner."
+
+CLASSES, NUMBERS = "iris", "diabetes"
+"""Data sets of examples, for classes and for numbers."""
+NOTHING = ("", (), NONE)
+"""Default choices that leave a group empty."""
+NAMES_ONLY = 24
+"""Components of a kind above which only their names are listed: data sets come by the dozen."""
+HEAD = ("parameter", "type", "default", "bounds", "unit", "meaning")
 
 
 def main(argv: list[str]) -> int:
     """Print the bibliography; status 1 when a plugin could not be loaded and --strict is given."""
-    parser = Parser("plugins", DESCRIPTION)
+    parser = Parser("plugins", DESCRIPTION, plugin="a one-file plugin, too")
     parser.add_argument("kind", nargs="?", metavar="KIND", help="only components of this kind")
-    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help="a one-file plugin, too")
     parser.add_argument("--names", action="store_true", help="one KIND.NAME per line, for scripts")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 when a plugin does not load")
     arguments = parser.parse_args(argv)
@@ -39,6 +55,15 @@ def main(argv: list[str]) -> int:
     return 1 if arguments.strict and registry.failures else 0
 
 
+def explain_main(argv: list[str]) -> int:
+    """Print what KIND.NAME is."""
+    parser = Parser("explain", EXPLAIN, plugin="a one-file plugin, too")
+    parser.add_argument("component", metavar="KIND.NAME", help="as in criterion.reduction; KIND alone lists its options")
+    arguments = parser.parse_args(argv)
+    terminal.say(explain(arguments.component, installed(arguments.plugin)))
+    return 0
+
+
 def installed(files: Sequence[str] = ()) -> Registry:
     """The registry with the given one-file plugins; what could not be loaded is told in a warning each."""
     registry = load_registry(plugin_files(files))
@@ -47,9 +72,73 @@ def installed(files: Sequence[str] = ()) -> Registry:
     return registry
 
 
-def plugin_files(given: Sequence[str]) -> list[str]:
-    """One-file plugins as absolute paths; a file that is named twice is one."""
-    return list(dict.fromkeys(str(Path(file).expanduser().resolve()) for file in given))
+# -- one command that uses a component, as it is printed beside it: it has to run ----------------------------------------------
+
+
+def command(item: Entry | Preset, registry: Registry) -> str | None:
+    """A command that uses a component or preset; None where it needs a part of which none is installed.
+
+    A component's ``example`` says what it needs besides; words in capitals are for the reader to replace.
+    """
+    if item.kind in STUDIES:
+        return f"arboretum export RUN --to {item.name}" if item.kind == "export" else f"arboretum reproduce {item.name}"
+    chosen = _overrides(item, registry)
+    file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
+    words = (*file, *(f"{key}={value}" for key, value in (chosen or {}).items()))
+    return None if chosen is None else f"arboretum run {shlex.join(words)}"
+
+
+def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str] | None:
+    """Key → value of the example, as on the command line."""
+    cls, preset = _class_of(item, registry), item
+    own = dict(word.split("=", 1) for word in getattr(cls, "example", "").split()) if isinstance(item, Entry) else {}
+    option = f"[{item.name}]" if item.kind in MANY else item.name
+    data = {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
+    chosen = {**data, item.kind: option, **own}
+    if isinstance(item, Entry):
+        preset = registry.find_preset("method", own.get("method", ""))
+    selected = preset.select if preset is not None else {}
+    if item.kind != "method" and selected.get(item.kind) == item.name:
+        del chosen[item.kind]  # the preset brings it
+    if item.kind == "solver" and "method" not in chosen:  # somebody has to ask it
+        asks = [entry.name for entry in registry.entries("method") if "solver" in getattr(entry.cls, "needs", ())]
+        chosen |= {"method": asks[0], "encoder": "multiway"} if asks else {}
+    wanted = list(getattr(cls, "needs", ()))
+    while wanted:
+        group = wanted.pop(0)
+        if group in (*chosen, *selected) or DEFAULT_CHOICES[group] not in NOTHING:
+            continue
+        names = registry.names(group)
+        if not names:
+            return None
+        chosen[group] = f"[{names[0]}]" if group in MANY else names[0]
+        if registry.find_preset(group, names[0]) is None:  # what was added may need parts itself
+            wanted += getattr(registry.get(group, names[0]).cls, "needs", ())
+    return chosen
+
+
+def _class_of(item: Entry | Preset, registry: Registry) -> type:
+    return item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls
+
+
+def _dataset(item: Entry | Preset, registry: Registry) -> str:
+    """A data set with a target that the component copes with."""
+    entries = [item]
+    if isinstance(item, Preset):
+        options = [(kind, name) for kind, o in item.select.items() for name in (o if isinstance(o, tuple) else (o,))]
+        entries = [entry for entry in registry.entries() if (entry.kind, entry.name) in options]
+    for entry in entries:
+        if Capability.regression in entry.capabilities and Capability.classification not in entry.capabilities:
+            return NUMBERS
+    return CLASSES
+
+
+def runs_anywhere(item: Entry | Preset) -> bool:
+    """Whether the example needs neither a file nor the network: False for data sets that do not say so."""
+    return item.kind != "dataset" or (isinstance(item, Entry) and bool(getattr(item.cls, "offline", False)))
+
+
+# -- the bibliography ----------------------------------------------------------------------------------------------------------
 
 
 def bibliography(registry: Registry, kinds: list[str]) -> str:
@@ -78,11 +167,10 @@ def _papers(registry: Registry) -> str:
 
 
 def _command_of(items: list[Entry | Preset], registry: Registry) -> str:
-    """The command for a paper: rather a method than a part, and one that needs neither file nor network."""
+    """The command for a paper: rather the whole study or a recipe than a part, a data set only if need be."""
     runnable = [item for item in items if runs_anywhere(item) and command(item, registry)]
     if not runnable:
         return f"arboretum explain {items[0].kind}.{items[0].name}"
-    # the whole study, then a recipe; a data set only if need be
     best = max(runnable, key=lambda i: (i.kind in STUDIES, i.kind != "dataset", isinstance(i, Preset), i.kind == "method"))
     return command(best, registry) or ""
 
@@ -90,12 +178,8 @@ def _command_of(items: list[Entry | Preset], registry: Registry) -> str:
 def _brought(items: list[Entry | Preset]) -> str:
     """What of a paper is installed; its data sets only by number."""
     names = [f"{item.kind}.{item.name}" for item in items if item.kind != "dataset"]
-    data = [item for item in items if item.kind == "dataset"]
-    if len(data) == 1:
-        names.append(f"dataset.{data[0].name}")
-    elif data:
-        names.append(f"{len(data)} data sets ({data[0].name}, …)")
-    return ", ".join(names)
+    data = [item.name for item in items if item.kind == "dataset"]
+    return ", ".join(names + ([f"dataset.{data[0]}"] if len(data) == 1 else [f"{len(data)} data sets ({data[0]}, …)"] if data else []))
 
 
 def reference(paper: str) -> str:
@@ -103,17 +187,14 @@ def reference(paper: str) -> str:
     text = paper.strip()
     if text.lower() in ("", "none"):
         return ""
-    found = re.fullmatch(r"([a-z_]+?)_?(\d{4})", text)
-    if found:
-        return f"{found[1].replace('_', ' & ').title()} {found[2]}"
-    return text.replace("_", " & ").title() if re.fullmatch(r"[a-z]+(_[a-z]+)*", text) else text
+    found = re.fullmatch(r"([a-z]+(?:_[a-z]+)*?)_?(\d{4})?", text)
+    return " ".join(filter(None, (found[1].replace("_", " & ").title(), found[2]))) if found else text
 
 
 def _kind(kind: str, registry: Registry) -> str:
-    entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
-    chosen = DEFAULT_CHOICES.get(kind, "")
-    head = paragraph(f"{kind}: {EVERY_KIND[kind]}" + (f" (default {_listed(chosen)})" if chosen not in ("", (), "none") else ""), rest="  ")
-    if len(entries) > 24:  # data sets by the dozen: names only
+    entries, presets, chosen = list(registry.entries(kind)), registry.presets(kind), DEFAULT_CHOICES.get(kind, "")
+    head = paragraph(f"{kind}: {EVERY_KIND[kind]}" + (f" (default {_listed(chosen)})" if chosen not in NOTHING else ""), rest="  ")
+    if len(entries) > NAMES_ONLY:
         return head + "\n" + paragraph(", ".join(entry.name for entry in entries), "  ")
     room = max(len(name) for name in registry.names(kind)) + 4
     rows = [(p.name, f"= {p.recipe} with {_selection(p)}", "preset", p.owner) for p in presets]
@@ -131,3 +212,101 @@ def _selection(preset: Preset) -> str:
 
 def _listed(option: object) -> str:
     return ",".join(option) if isinstance(option, tuple) else str(option)
+
+
+# -- one component -------------------------------------------------------------------------------------------------------------
+
+
+def explain(text: str, registry: Registry) -> str:
+    """The text for KIND.NAME (or KIND, or a NAME that only one kind has); raises ConfigError with the closest match."""
+    kind, _, name = text.partition(".")
+    if not name and kind in EVERY_KIND:
+        names = registry.names(kind)
+        return f"{kind}: {EVERY_KIND[kind]}\n\n" + ("\n".join(f"  {kind}.{n}" for n in names) or "  none installed")
+    if kind not in EVERY_KIND:
+        owners = [k for k in EVERY_KIND if text in registry.names(k)]
+        if len(owners) != 1:
+            every = [f"{k}.{n}" for k in EVERY_KIND for n in registry.names(k)]
+            near = closest(text, [*every, *EVERY_KIND])
+            hint = f"; did you mean {near!r}?" if near else ";"
+            raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}")
+        kind, name = owners[0], text
+    preset = registry.find_preset(kind, name)
+    return _preset(preset, registry) if preset is not None else _component(registry.get(kind, name), registry)
+
+
+def _preset(preset: Preset, registry: Registry) -> str:
+    rows = [(f"  {preset.kind}", preset.recipe)]
+    rows += [(f"  {group}", ", ".join(o) if isinstance(o, tuple) else o) for group, o in preset.select.items()]
+    lines = [f"{preset.kind}.{preset.name}: a preset", "", paragraph(preset.summary), "", *_paper(preset.paper), "selects:"]
+    lines += [terminal.columns(rows), "", *_foot(preset, registry)]
+    return "\n".join(lines)
+
+
+def _component(entry: Entry, registry: Registry) -> str:
+    doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
+    lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
+    prefix = "--" if entry.kind == "reproduction" else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
+    rows = [(prefix + row[0], *row[1:]) for row in (_field(f, entry) for f in fields_of(entry.cls).values())]
+    lines += [_fields(rows) if rows else "no parameters", ""]
+    declared = sorted(c.value for c in entry.capabilities)
+    if declared or entry.kind not in STUDIES:
+        words = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
+        lines.append(paragraph("capabilities: " + words, rest="  "))
+    if entry.kind in KINDS:
+        lines.append(paragraph(f"growth: {way_of(entry.kind, entry.cls())}", rest="  "))
+    needs = getattr(entry.cls, "needs", ())
+    return "\n".join([*lines, *([f"needs: {', '.join(needs)}"] if needs else []), *_foot(entry, registry)])
+
+
+def _fields(rows: list[tuple[str, ...]]) -> str:
+    """A table where it keeps to the width, else one paragraph per parameter."""
+    table = terminal.columns(rows, HEAD)
+    if max(map(len, table.splitlines())) <= terminal.width():
+        return table
+    lines = ["parameters"]
+    for name, type_, default, bounds, unit, meaning in rows:
+        words = [type_, *([bounds] if bounds not in ("–", type_) else []), *([f"in {unit}"] if unit != "–" else [])]
+        lines.append(paragraph(f"{name}={default}  ({'; '.join(words)})", "  ", "      "))
+        lines.append(paragraph(meaning, "      "))
+    return "\n".join(lines)
+
+
+def _field(field: Any, entry: Entry) -> tuple[str, ...]:
+    meta, default = field.metadata, default_of(field)
+    follows = f" (follows {meta['shared']})" if meta.get("shared") else ""
+    shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
+    bounds = (meta.get("bounds") or "–").replace("one of ", "")
+    kind = type_text(field_types(entry.cls)[field.alias])
+    return field.alias, kind, shown, bounds, meta.get("unit") or "–", meta.get("doc", "") + follows
+
+
+def type_text(wanted: Any) -> str:
+    """A field's type for people: "int or null", "list of float", the names of an enumeration."""
+    origin, arguments = typing.get_origin(wanted), [a for a in typing.get_args(wanted) if a is not ...]
+    if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
+        return " | ".join(member.name for member in wanted)
+    if origin in (tuple, list):
+        return "list of " + (type_text(arguments[0]) if arguments else "anything")
+    if origin is dict or wanted is dict:
+        return "{name: " + (type_text(arguments[1]) if len(arguments) == 2 else "value") + "}"
+    if arguments:
+        return " or ".join(type_text(argument) for argument in arguments)
+    return {str: "text", bool: "true | false", type(None): "null"}.get(wanted, getattr(wanted, "__name__", str(wanted)))
+
+
+def _paper(paper: str) -> list[str]:
+    return [paragraph(f"paper: {text}", rest="  "), ""] if (text := reference(paper)) else []
+
+
+def _foot(item: Entry | Preset, registry: Registry) -> list[str]:
+    owner, text = item.owner, command(item, registry)
+    brought = f" ({owner.distribution} {owner.version})".replace("  ", " ") if owner.distribution else ""
+    if text is None:
+        needs = getattr(_class_of(item, registry), "needs", ())
+        missing = next(group for group in needs if DEFAULT_CHOICES[group] in NOTHING and not registry.names(group))
+        text = f"– (needs a {missing}; none is installed)"
+    elif not runs_anywhere(item):
+        note = "(reads a file: one you name, one of the data home ARBORETUM_DATA, or one it fetches)"
+        text += "\n" + paragraph(note, " " * 7)
+    return [f"owner: {owner.plugin}{brought}", f"try:   {text}"]

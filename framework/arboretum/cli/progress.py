@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TextIO
 
 import attrs
 
 from arboretum.cli.terminal import duration, fit, warn, width
+from arboretum.engine.progress import every
 from arboretum.measure import better
 from arboretum.runs.sweeps import FAILED, SKIPPED, Note
 from arboretum.runs.worker_pool import seconds_left
@@ -60,31 +60,22 @@ class Line:
 
 
 @contextmanager
-def every(seconds: float, action: Callable[[], Any], name: str = "arboretum-progress") -> Iterator[None]:
-    """Do something again and again in a thread, until the block ends."""
-    stop = threading.Event()
-
-    def repeat() -> None:
-        while not stop.wait(seconds):
-            action()
-
-    thread = threading.Thread(target=repeat, name=name, daemon=True)
-    thread.start()
+def looking(one: RunProgress | Watch, line: Line) -> Iterator[None]:
+    """Show now and then how something stands, until the block ends; then take the line away."""
     try:
-        yield
+        with every(LOOK_SECONDS, one.look):
+            yield
     finally:
-        stop.set()
-        thread.join(2.0)
+        line.clear()
 
 
 @contextmanager
 def waiting(text: str, line: Line | None = None) -> Iterator[None]:
     """Say what is waited for, once that takes QUIET_SECONDS."""
-    progress = RunProgress(line or Line())
+    progress = RunProgress(line := line or Line())
     progress(0, None, text)
-    with every(LOOK_SECONDS, progress.look):
+    with looking(progress, line):
         yield
-    progress.clear()
 
 
 class RunProgress:
@@ -114,10 +105,6 @@ class RunProgress:
         compiles = "compil" in self._message
         if self._message and (compiles or self._clock() - self._start >= QUIET_SECONDS):
             self._line.show(self._message + self._rest, now=compiles)
-
-    def clear(self) -> None:
-        """Take the line away."""
-        self._line.clear()
 
 
 def counts(done: int, total: int, left: float | None, failed: int, skipped: int, what: str = "") -> str:
@@ -196,15 +183,6 @@ class Watch:
     ) -> None:
         self._line, self._read, self._total, self._clock = line, read, total, clock
         self._pace, self._start, self._warned = Pace(), clock(), False
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Look now and then until the block ends."""
-        try:
-            with every(LOOK_SECONDS, self.look):
-                yield
-        finally:
-            self._line.clear()
 
     def look(self) -> None:
         """Show how it stands now."""

@@ -7,6 +7,7 @@ import json
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,55 +15,112 @@ import attrs
 import yaml
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import tracker_from
-from arboretum.cli.judgement import judgement_note, judgement_text
 from arboretum.cli.plugins import reference
 from arboretum.cli.progress import QUIET_SECONDS, Line, counts
-from arboretum.cli.signals import FAILED_STATUS, TRACKER_FAILED
-from arboretum.cli.terminal import Parser, duration
+from arboretum.cli.show import tracker_from
+from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, duration, paragraph
 from arboretum.config.execute import Session, tracker_fields
 from arboretum.config.resolve import component_values
 from arboretum.errors import ConfigError, unknown
-from arboretum.model.judgement import Verdict
+from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.plugin.build import build, default_of
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import Entry, Registry
+from arboretum.plugin.registry import Entry, Registry, plugin_files
 from arboretum.report.charts import chart_png, chart_svg
-from arboretum.runs.folder import make_ready, write_files
-from arboretum.runs.index import default_root
-from arboretum.runs.worker_pool import Interrupted, Standing, Yield, code_of, perform
-from arboretum.runs.pieces import OUT, Job, Pieces
-from arboretum.runs.verdict import VerdictFacts, track_verdict
+from arboretum.runs.folder import default_root, make_ready, write_files
+from arboretum.runs.tracking import VerdictFacts, track_verdict
+from arboretum.runs.worker_pool import OUT, Job, Standing, Yield, code_of, perform
 
 DESCRIPTION = """\
 Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, KNOWN (explained: a
-difference that lies where its reason predicts it) or OPEN (not shown).  Finished pieces are kept: the same command goes on where it was interrupted.  Exit status 1
-when anything fails.  Without PAPER: what can be reproduced."""
-
+difference that lies where its reason predicts it) or OPEN (not shown).  Finished pieces are kept: the same command goes on
+where it was interrupted.  Exit status 1 when anything fails.  Without PAPER: what can be reproduced."""
 INTERRUPTED = 130
+
+MOST_CELLS = 15
+"""Cells that do not pass, on a page: what a page takes is limited, and the whole text lies beside it."""
+MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
+HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
+
+
+def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
+    """The whole text.   brief : of the cells only those that do not pass."""
+    judged, summary = facts.judgement, facts.facts
+    scaled = "" if summary["fraction"] == 1.0 else f", fraction {summary['fraction']:g}"
+    blocks = [paragraph(f"{summary['name']}: {summary['paper']}{scaled}", "")]
+    for table, cells in groupby(judged.cells, key=lambda cell: cell.table):
+        shown = [cell for cell in cells if not brief or cell.verdict is not Verdict.PASS]
+        if shown:
+            blocks.append(cell_table(table, shown))
+    if judged.claims:
+        blocks.append("\n".join(["claims", *(_claim(claim) for claim in judged.claims)]))
+    reasons = dict.fromkeys(f"{cell.table}, {cell.row} {cell.column}: {cell.reason}" for cell in judged.cells if cell.reason)
+    if reasons:
+        blocks.append("\n".join(["differences and their reasons", *(paragraph(reason, "  ") for reason in reasons)]))
+    if judged.notes:
+        blocks.append("\n".join(paragraph(note, "") for note in judged.notes))
+    blocks.append("\n".join(paragraph(line, "") for line in counts_and_verdict(judged)))
+    return "\n\n".join(blocks)
+
+
+def judgement_note(facts: VerdictFacts) -> str:
+    """Markdown for a page of its own: the verdict first, then what does not simply pass."""
+    judged = facts.judgement
+    *counts, verdict = counts_and_verdict(judged)
+    blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), f"{facts.facts['paper']}."]
+    missed = [cell for cell in judged.cells if cell.verdict is not Verdict.PASS]
+    for table, cells in groupby(missed[:MOST_CELLS], key=lambda cell: cell.table):
+        blocks.append(f"```\n{cell_table(table, list(cells))}\n```")
+    if len(missed) > MOST_CELLS:
+        blocks.append(f"… and {len(missed) - MOST_CELLS} more that do not pass.")
+    blocks += [
+        f"- {claim.verdict.value}: {claim.sentence}. {claim.evidence}{f'. Known: {claim.reason}' if claim.reason else ''}"
+        for claim in judged.claims
+    ]
+    blocks.append("Every number is in the artifacts verdict.txt and cells.csv.")
+    return "\n\n".join(block for block in blocks if block)
+
+
+def cell_table(table: str, cells: Sequence[Cell]) -> str:
+    """One table of the paper; a row's name stands once."""
+    rows, last = [], None
+    for cell in cells:
+        name = cell.row if cell.row != last else ""
+        last = cell.row
+        numbers = (*(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}")
+        rows.append((f"  {name}", cell.column, *numbers, cell.verdict.value, cell.aside))
+    shown = len(HEADER) - (not any(cell.aside for cell in cells))
+    return f"{table}\n" + terminal.columns([row[:shown] for row in rows], HEADER[:shown], right=(2, 3, 4, 5))
+
+
+def counts_and_verdict(judged: Judgement) -> list[str]:
+    """Counts, the largest deviation, and the verdict."""
+    if not judged.cells and not judged.claims:
+        return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]
+    lines = []
+    if judged.cells:
+        far = max(judged.cells, key=lambda cell: abs(cell.deviation))
+        lines.append(
+            f"{len(judged.cells)} cell{'s' * (len(judged.cells) > 1)}: {_counts(judged.cells)}; largest deviation "
+            f"{abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
+        )
+    if judged.claims:
+        lines.append(f"{len(judged.claims)} claim{'s' * (len(judged.claims) > 1)}: {_counts(judged.claims)}")
+    return [*lines, f"verdict: {judged.verdict.value}"]
+
+
+def _counts(judged: Sequence[Cell | Claim]) -> str:
+    return ", ".join(f"{n} {v.value}{MEANING.get(v, '')}" for v in Verdict if (n := sum(one.verdict is v for one in judged)))
+
+
+def _claim(claim: Claim) -> str:
+    lines = [paragraph(f"{claim.verdict.value:<5} {claim.sentence}", "  ", "        "), paragraph(claim.evidence, "        ")]
+    return "\n".join([*lines, *([paragraph(f"known: {claim.reason}", "        ")] if claim.reason else [])])
 
 
 def main(argv: list[str]) -> int:
     """Reproduce; returns 0 (nothing fails), 1 (something does), 3 (all is kept, but the tracker failed), 130 (Ctrl-C)."""
-    parser = _parser()
-    known, _ = parser.parse_known_intermixed_args([word for word in argv if word not in ("-h", "--help")])
-    registry = load_registry(known.plugin)
-    name = next((word for word in known.words if "=" not in word), None)
-    entry = None if name is None else find(registry, name)
-    if entry is not None:
-        _add_fields(parser, entry)
-    if "-h" in argv or "--help" in argv:
-        parser.parse_args(["--help"])
-    arguments = parser.parse_intermixed_args(argv)  # an unknown option is refused in any case
-    if entry is None:
-        terminal.say(listing(registry))
-        return 0
-    _check(arguments, name)
-    return reproduce(entry, registry, arguments)
-
-
-def _parser() -> Parser:
-    parser = Parser("reproduce", DESCRIPTION)
+    parser = Parser("reproduce", DESCRIPTION, plugin="a one-file plugin, too")
     parser.add_argument("words", nargs="*", metavar="PAPER tracker.…", help="what to reproduce; tracker=none, tracker.uri=URI")
     parser.add_argument("--fraction", type=float, default=1.0, metavar="F", help="of the planned work, cheapest first (default 1)")
     parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
@@ -70,8 +128,29 @@ def _parser() -> Parser:
     parser.add_argument("--out", metavar="FOLDER", help="where results are kept (default outputs/reproduce/PAPER)")
     parser.add_argument("--fresh", action="store_true", help="do finished pieces again")
     parser.add_argument("--brief", action="store_true", help="print only the cells that do not pass")
-    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help="a one-file plugin, too")
-    return parser
+    known, _ = parser.parse_known_intermixed_args([word for word in argv if word not in ("-h", "--help")])
+    registry = load_registry(known.plugin)
+    papers = [word for word in known.words if "=" not in word]
+    entry = find(registry, papers[0]) if papers else None
+    if entry is not None:
+        _add_fields(parser, entry)
+    if "-h" in argv or "--help" in argv:
+        parser.parse_args(["--help"])
+    arguments = parser.parse_intermixed_args(argv)  # an unknown option is refused in any case
+    if entry is None:
+        said = (f"{e.name}\n  {reference(e.paper)}\n  {e.summary}\n  arboretum reproduce {e.name}" for e in registry.entries("reproduction"))
+        terminal.say("\n\n".join(said) or "no reproduction is installed")
+        return 0
+    if len(papers) > 1:
+        raise ConfigError(f"one paper at a time; got {papers[0]} and {papers[1]}")
+    for name, fine, rule in (
+        ("fraction", 0.0 < arguments.fraction <= 1.0, "> 0 and ≤ 1"),
+        ("workers", arguments.workers is None or arguments.workers >= 1, "≥ 1"),
+        ("seed", arguments.seed >= 0, "≥ 0"),
+    ):
+        if not fine:
+            raise ConfigError(f"--{name} must be {rule}; got {getattr(arguments, name):g}")
+    return reproduce(entry, registry, arguments)
 
 
 def find(registry: Registry, name: str) -> Entry:
@@ -81,15 +160,6 @@ def find(registry: Registry, name: str) -> Entry:
         left_out = "".join(f"; plugin {failure.plugin} is left out: {failure.reason}" for failure in registry.failures)
         raise ConfigError(unknown("reproduction", name, names) + left_out)
     return registry.get("reproduction", name)
-
-
-def listing(registry: Registry) -> str:
-    """What can be reproduced."""
-    entries = list(registry.entries("reproduction"))
-    if not entries:
-        return "no reproduction is installed"
-    said = (f"{e.name}\n  {reference(e.paper)}\n  {e.summary}\n  arboretum reproduce {e.name}" for e in entries)
-    return "\n\n".join(said)
 
 
 def _add_fields(parser: Parser, entry: Entry) -> None:
@@ -122,18 +192,6 @@ def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _check(arguments: argparse.Namespace, name: str) -> None:
-    more = [word for word in arguments.words if "=" not in word and word != name]
-    if more:
-        raise ConfigError(f"one paper at a time; got {name} and {more[0]}")
-    if not 0.0 < arguments.fraction <= 1.0:
-        raise ConfigError(f"--fraction must be > 0 and ≤ 1; got {arguments.fraction:g}")
-    if arguments.workers is not None and arguments.workers < 1:
-        raise ConfigError(f"--workers must be ≥ 1; got {arguments.workers}")
-    if arguments.seed < 0:
-        raise ConfigError(f"--seed must be ≥ 0; got {arguments.seed}")
-
-
 def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -> int:
     """Do the work, judge, print, keep, track."""
     from joblib import cpu_count
@@ -145,8 +203,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     make_ready(folder, OUT)
     session = Session(registry)
     trouble = "" if tracker is None else session.ask(tracker, lambda: session.prepare_tracker(tracker))
-    plugins = tuple(str(Path(file).expanduser().resolve()) for file in arguments.plugin)
-    job = Job(entry.name, arguments.seed, json.dumps(fields), plugins, code_of(registry))
+    job = Job(entry.name, arguments.seed, json.dumps(fields), plugin_files(arguments.plugin), code_of(registry))
     pieces = list(component.pieces(arguments.fraction))
     workers, line = arguments.workers or cpu_count(), Line()
 
@@ -154,17 +211,14 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
         if now.seconds >= QUIET_SECONDS:
             line.show(counts(now.reused + now.done, now.total, now.left, now.failed, now.reused, " pieces"))
 
-    try:
-        work = perform(job, pieces, Pieces(folder / "pieces", job), workers=workers, fresh=arguments.fresh, watch=watch)
-    except Interrupted as error:
-        line.clear()
-        kept = error.standing.reused + error.standing.done - error.standing.failed
+    work = perform(job, pieces, folder / "pieces", workers=workers, fresh=arguments.fresh, watch=watch)
+    line.clear()
+    if work.interrupted:
         terminal.tell(
-            f"arboretum: interrupted; {kept} of {len(pieces)} pieces are finished and kept in {folder}; "
+            f"arboretum: interrupted; {len(work.done)} of {len(pieces)} pieces are finished and kept in {folder}; "
             f"the same command goes on from there{' (without --fresh)' if arguments.fresh else ''}"
         )
         return INTERRUPTED
-    line.clear()
     judged = component.judge([(dict(done.key), done.value) for done in work.done])
     pictures = {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()}
     summary = _summary(entry, component, session, job, arguments.fraction, work, workers)
@@ -198,9 +252,7 @@ def command_of(facts: Mapping[str, Any], folder: Path, registry: Registry) -> st
     return shlex.join([*words, "--out", str(folder)])
 
 
-def _summary(
-    entry: Entry, component: Any, session: Session, job: Job, fraction: float, work: Yield, workers: int
-) -> dict[str, Any]:
+def _summary(entry: Entry, component: Any, session: Session, job: Job, fraction: float, work: Yield, workers: int) -> dict[str, Any]:
     return {
         "name": entry.name,
         "paper": reference(entry.paper),
@@ -210,7 +262,7 @@ def _summary(
         "pieces": work.standing.total,
         "reused": work.standing.reused,
         "failures": [{"piece": dict(key), "error": text} for key, text in work.failures],
-        "seconds": round(work.seconds, 2),
+        "seconds": round(work.standing.seconds, 2),
         "processor_seconds": round(work.busy, 2),
         "workers": workers,
         "machine": platform.machine(),
@@ -232,7 +284,7 @@ def _tell_failures(failures: Sequence[tuple[Mapping[str, Any], str]]) -> None:
 def _foot(work: Yield, workers: int, folder: Path) -> str:
     standing = work.standing
     fresh = standing.total - standing.reused
-    words = f"{fresh} of {standing.total} pieces in {duration(work.seconds)}, {workers} worker{'s' * (workers > 1)}"
+    words = f"{fresh} of {standing.total} pieces in {duration(work.standing.seconds)}, {workers} worker{'s' * (workers > 1)}"
     before = f", {standing.reused} finished before" if standing.reused else ""
     return f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,25 +13,65 @@ import attrs
 
 from arboretum import __version__
 from arboretum.cli import terminal
-from arboretum.cli.finding import find_run, require_plugins
-from arboretum.cli.job import Job
-from arboretum.cli.plugins import installed, plugin_files
-from arboretum.cli.progress import LOOK_SECONDS, Line, RunProgress, every
-from arboretum.cli.run_help import help_text
-from arboretum.cli.showing import numbers_of, tree_of
-from arboretum.cli.signals import TRACKER_FAILED
-from arboretum.cli.sweep import sweep
-from arboretum.config.bridge import PRIMARY, Start, stored
+from arboretum.cli.plugins import installed
+from arboretum.cli.progress import Line, RunProgress, looking
+from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
+from arboretum.cli.sweep import explain_failure, sweep, unforeseen
+from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, width
+from arboretum.config.bridge import PRIMARY, Start, start_from, stored
 from arboretum.config.compose import Composed, Loader, search_path
 from arboretum.config.entry import named_plugins
 from arboretum.config.execute import Outcome, Session
-from arboretum.config.guard import quote_home
-from arboretum.config.repeat import start_from
-from arboretum.config.secrets import concealed
+from arboretum.config.guard import concealed, quote_home
+from arboretum.config.resolve import Limits, Settings
 from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, unknown
-from arboretum.runs.folder import unwritable
-from arboretum.runs.index import default_root
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.plugin.assemble import DEFAULT_CHOICES
+from arboretum.plugin.registry import NONE, Registry, plugin_files
+from arboretum.runs.folder import ERROR, Index, default_root, free_folder, make_ready, remove
+
+HEAD = """\
+usage: arboretum run [OPTIONS] [KEY=VALUE …]
+
+Grow one tree, or with -m one per combination of values:
+  arboretum run dataset=iris method=cart seed=1
+  arboretum run dataset=file dataset.path=my.csv dataset.target=y stopping.standard.max_depth=4
+  arboretum run -m method=cart,id3 dataset=iris,wine seed=1,2,3
+
+options:
+  -m, --multirun      run every combination of comma-separated values
+  --plugin FILE       load a one-file plugin (may be given several times)
+  --from RUN          repeat a run: its configuration is the default here
+  --config-dir DIR    look for choices (experiments, data sets, …) in a folder, too
+  --cfg job           print the configuration instead of running it
+  --help, --hydra-help
+
+folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere;
+hydra/sweeper=arboretum_optuna searches instead of running every combination.
+exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked; 130 interrupted.
+"""
+
+
+def help_text(registry: Registry) -> str:
+    """Usage, settings, and every group with its options; the default is marked with *."""
+    lines = [HEAD, "settings:"]
+    rows = []
+    for cls, prefix in ((Settings, ""), (Limits, "budget.")):
+        for field in attrs.fields(cls):
+            if field.name != "budget":
+                default = getattr(cls(), field.name)
+                rows.append((f"  {prefix}{field.name}", f"{'null' if default is None else default}", field.metadata["doc"]))
+    lines += [columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
+    for kind, question in KINDS.items():
+        default = DEFAULT_CHOICES[kind]
+        marked = set(default) if kind in MANY else {default}
+        names = registry.names(kind) + ([NONE] if kind not in ("dataset", "method") else [])
+        listed = ", ".join(f"{name}*" if name in marked else name for name in names)
+        several = " (several: [a,b])" if kind in MANY else ""
+        lines += [f"  {kind}: {question}{several}", textwrap.fill(listed, width() - 6, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False)]
+    return "\n".join(lines)
+
 
 TREE_LEAVES = 40
 """A tree with more leaves is not drawn after a run; ``arboretum show RUN`` does."""
@@ -50,69 +91,57 @@ def main(argv: list[str]) -> int:
 
 
 class Application:
-    """One call of the command: registry, Hydra, and what is done with its result."""
+    """One call of the command: registry, Hydra's loader, and what is done with its result."""
 
     def __init__(self, arguments: Any) -> None:
         files = plugin_files(arguments.plugin)
         record = find_run(arguments.run, plugins=arguments.plugin)[0] if arguments.run else None
-        self.files, self.arguments = tuple(files), arguments
+        self.files, self.arguments = files, arguments
         self.registry = installed(self.files)
         self.session = Session(self.registry)
         start = Start()
         if record is not None:
             require_plugins(record, self.registry.owners)
             start = start_from(record, arguments.overrides, self.registry)
-        self.start = attrs.evolve(start, values={**start.values, "plugins": files}) if files else start
+        self.start = attrs.evolve(start, values={**start.values, "plugins": list(files)}) if files else start
 
     def run(self) -> int:
-        """Compose, check, and hand over to Hydra."""
-        from hydra._internal.hydra import Hydra
-        from hydra.core.global_hydra import GlobalHydra
-
-        path = search_path(self.arguments.config_dir)
-        state = GlobalHydra.instance()
-        before = state.hydra
-        with stored(self.registry, self.start):
-            loader = Loader(path, self.registry)
-            hydra = Hydra(PRIMARY, loader)
-            state.hydra = hydra
-            try:
-                return self._run(hydra, loader)
-            finally:
-                state.hydra = before
-
-    def _run(self, hydra: Any, loader: Any) -> int:
+        """Compose, check, and run once or sweep; returns the exit status."""
         from hydra.types import RunMode
 
         arguments = self.arguments
-        if arguments.hydra_help or arguments.cfg or arguments.info or arguments.shell_completion:
-            return _show(hydra, arguments)
-        mode = RunMode.MULTIRUN if arguments.multirun else RunMode.RUN
-        base = loader.compose_once(PRIMARY, list(arguments.overrides), mode)
-        for key, folder in (("hydra.run.dir", base.hydra.run.dir), ("hydra.sweep.dir", base.hydra.sweep.dir)):
-            if not str(folder).strip():
-                raise ConfigError(f"{key} names no folder; say {key}=FOLDER ({key}=. is the folder you are in)")
-        if arguments.multirun or base.hydra.mode == RunMode.MULTIRUN:
-            if not arguments.multirun:
-                base = loader.compose_once(PRIMARY, list(arguments.overrides), RunMode.MULTIRUN)
-            return sweep(self, hydra, loader, base)
-        return self._once(hydra, base)
+        path, overrides = search_path(arguments.config_dir), list(arguments.overrides)
+        with stored(self.registry, self.start):
+            loader = Loader(path, self.registry)
+            if arguments.hydra_help or arguments.cfg or arguments.info or arguments.shell_completion:
+                return _show(loader, arguments)
+            base = loader.load_command(overrides, RunMode.MULTIRUN if arguments.multirun else RunMode.RUN)
+            for key, folder in (("hydra.run.dir", base.hydra.run.dir), ("hydra.sweep.dir", base.hydra.sweep.dir)):
+                if not str(folder).strip():
+                    raise ConfigError(f"{key} names no folder; say {key}=FOLDER ({key}=. is the folder you are in)")
+            if not arguments.multirun and base.hydra.mode == RunMode.MULTIRUN:
+                base, arguments.multirun = loader.load_command(overrides, RunMode.MULTIRUN), True
+            return sweep(self, loader, base) if arguments.multirun else self._once(base)
 
-    def _once(self, hydra: Any, base: Any) -> int:
-        check_goal(Composed(base).resolved(self.registry).settings.goal)
-        line = Line()
-        progress = RunProgress(line)
-        job = Job(self.files, default_root(), own=self.session, progress=progress)
+    def _once(self, base: Any) -> int:
+        from hydra.core.utils import env_override
+
+        resolved, folder, line = Composed(base).resolved(self.registry), Path(base.hydra.run.dir).absolute(), Line()
+        check_goal(resolved.settings.goal)
+        progress, index = RunProgress(line), Index(default_root())
         try:
-            with every(LOOK_SECONDS, progress.look):
-                hydra.run(PRIMARY, job, list(self.arguments.overrides))
-        except OSError as error:
-            raise unwritable(Path(base.hydra.run.dir), error) from error
-        finally:
-            line.clear()
-        if job.error is not None:
-            raise job.error
-        return present(job.outcome)
+            make_ready(folder)
+            with looking(progress, line), env_override(base.hydra.job.env_set), chdir(folder if base.hydra.job.chdir else "."):
+                outcome = self.session.execute(resolved, folder, index=index, progress=progress)
+        except BaseException as error:
+            remove(folder)
+            if isinstance(error, Exception):  # Ctrl-C ends the command at once
+                self.session.fail(resolved, folder, "", error_text(error))
+                if unforeseen(error):
+                    folder = free_folder(folder)
+                    error.add_note(explain_failure(folder, error) or f"traceback in {folder / ERROR}")
+            raise
+        return present(outcome)
 
 
 def _parse(words: Sequence[str]) -> Any:
@@ -143,11 +172,12 @@ def _misused(message: str) -> NoReturn:
     raise ConfigError(f"{message.removeprefix('argument ')}; arboretum run --help says how")
 
 
-def _show(hydra: Any, arguments: Any) -> int:
+def _show(loader: Loader, arguments: Any) -> int:
     """Hydra's own reports: --cfg, --info, --hydra-help, shell completion."""
+    from hydra._internal.hydra import Hydra
     from hydra._internal.utils import get_args_parser
 
-    overrides = arguments.overrides
+    hydra, overrides = Hydra(PRIMARY, loader), arguments.overrides
     with redirect_stdout(io.StringIO()) as said:
         if arguments.hydra_help:
             hydra.hydra_help(config_name=None, args_parser=get_args_parser(), args=arguments)

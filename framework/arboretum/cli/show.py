@@ -1,18 +1,122 @@
-"""``arboretum show RUN``: a finished run in the terminal."""
+"""RUN on the command line, a run folder or a tracker's run id: found, shown (``arboretum show``) and explained (``why``)."""
 
 from __future__ import annotations
 
+import math
+import shlex
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from arboretum.cli import terminal
-from arboretum.cli.finding import OVERRIDES_HELP, find_run, run_parser
-from arboretum.cli.showing import flatten, node_list, numbers_of, tree_of
+from arboretum.cli.progress import waiting
+from arboretum.cli.terminal import Parser, warn
+from arboretum.engine.code import version_of
+from arboretum.errors import ConfigError, StoreError
+from arboretum.model.record import Record, Solution
+from arboretum.model.rules import TestRule
+from arboretum.model.table import Task
+from arboretum.model.tree import Tree
+from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values
+from arboretum.plugin.build import build
+from arboretum.plugin.discovery import load_registry
+from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry, plugin_files
+from arboretum.report.table import spell_cell, text_table
+from arboretum.report.text import INDENTED
 from arboretum.runs.folder import RECORD
-from arboretum.runs.sweeps import RUNNING, read_sweep, records_of
+from arboretum.runs.sweeps import RUNNING, flatten, read_sweep
+from arboretum.runs.tracking import load_run
 
 DESCRIPTION = """\
 A finished run: its numbers and its tree.  RUN is a run folder or a tracker's run id.  Of a sweep's folder, the table that
 compares its settings."""
+WHY = """\
+Why this test at that node?  Grows again along the path and judges every candidate: its contingency table (one bracket
+per outcome, one number per class), its score, and the criterion's named terms.  NODE is a number: 0 is the root, the
+others are numbered in depth-first order (arboretum show RUN --numbers)."""
+OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another store (tracker.uri=sqlite:///FILE)"
+PLUGIN_HELP = "a one-file plugin that the run used: a run's folder names its plugins, but only what is named here is loaded"
+
+
+def run_parser(verb: str, description: str, overrides: str = OVERRIDES_HELP, more: Mapping[str, str] | None = None) -> Parser:
+    """A parser for a verb that reads RUN.   overrides : what KEY=VALUE may say.   more : further words → what they mean."""
+    parser = Parser(verb, description, plugin=PLUGIN_HELP)
+    parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
+    for word, meaning in (more or {}).items():
+        parser.add_argument(word, metavar=word.upper(), help=meaning)
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help=overrides)
+    return parser
+
+
+def require_plugins(record: Record, owners: Iterable[Owner]) -> None:
+    """Raise ConfigError, saying what to type, when a one-file plugin of the run is not among those loaded.
+
+    owners : of the registry.   A record names files, and a record that was found somewhere must not decide what is run here.
+    """
+    loaded = [Path(owner.path) for owner in owners if owner.distribution == ONE_FILE]
+    recorded = [Path(file) for file in record.config.get("plugins") or ()]
+    if len(loaded) >= len(recorded):
+        return
+    file = next((file for file in recorded if file.name not in {one.name for one in loaded}), recorded[-1])
+    if file.is_file():
+        where = f", and a run's folder is not trusted to run code; look at it, then say --plugin {shlex.quote(str(file))}"
+    else:
+        where = f", which is not there any more; say where it is now: --plugin FOLDER/{shlex.quote(file.name)}"
+    raise ConfigError(f"the run used the plugin file {str(file)!r}{where}")
+
+
+def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> tuple[Record, Registry]:
+    """The record of RUN, and the registry with the installed plugins and the given ones, which its tree may need.
+
+    Warns of a given file that is not what the run used.   Raises ConfigError, PluginError, StoreError, TrackerError.
+    """
+    more = [word for word in overrides if "=" not in word]
+    if more:
+        raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
+    registry = load_registry(plugin_files(plugins))
+    if Path(run).expanduser().exists() or "/" in run:
+        record = load_run(run)
+    else:
+        tracker = tracker_from(overrides, registry)
+        with waiting(f"asking tracker {tracker.name}" if tracker is not None else ""):
+            record = load_run(run, tracker)
+    loaded = {version_of(owner) for owner in registry.owners}
+    for name, version in record.versions.items() if plugins else ():
+        if version == ONE_FILE:
+            warn(f"whether the file of {name} is what the run used cannot be told: its record keeps no checksum")
+        elif version.startswith(ONE_FILE) and version not in loaded:
+            warn(f"the file of {name} is not what the run used: its content differs")
+    return record, registry
+
+
+def find_tree(run: str, overrides: Sequence[str], plugins: Sequence[str]) -> tuple[Record, Registry]:
+    """The same for a run that has a tree; raises StoreError where it has none."""
+    record, registry = find_run(run, overrides, plugins)
+    if record.tree is None:
+        raise StoreError(f"run {run} holds no tree")
+    return record, registry
+
+
+def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
+    """The tracker that overrides choose, else the default one; None for ``tracker=none``."""
+    choices, fields, shared = split_values({}, list(overrides))
+    for key in (*choices, *fields, *shared):
+        if key != "tracker":
+            raise ConfigError(f"{key!r} has no place here; {OVERRIDES_HELP}")
+    name = choices.get("tracker", DEFAULT_CHOICES["tracker"])
+    return None if name in (NONE, None) else build(registry.get("tracker", str(name)), fields.get("tracker", {}))
+
+
+def write_out(file: str, content: str | bytes) -> None:
+    """Write a file that the command line names, whole or not at all.  Raises StoreError."""
+    path = Path(file).expanduser()
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.replace(path)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror})") from error
 
 
 def main(argv: list[str]) -> int:
@@ -22,7 +126,6 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree")
     parser.add_argument("--numbers", action="store_true", help="list the nodes with their numbers, for arboretum why")
     parser.add_argument("--config", action="store_true", help="print the configuration, too")
-    parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if not (folder / RECORD).exists() and any(folder.glob(f"*/{RECORD}")):
@@ -41,12 +144,205 @@ def main(argv: list[str]) -> int:
 
 
 def _show_sweep(folder: Path) -> int:
-    from arboretum.cli.comparison import DEFAULT, Comparison
+    from arboretum.cli.comparison import Comparison
 
     sweep = read_sweep(folder)
     if sweep is not None:
         state = "killed" if sweep.status == RUNNING and not sweep.is_running else sweep.status.lower()
         terminal.say(f"{sweep.name}: {state}\n")
-    compared = Comparison.of(records_of(folder), sweep.goal if sweep and sweep.goal else DEFAULT)
-    terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
+    terminal.say(Comparison.of_folder(folder, sweep).text(terminal.width() if terminal.is_terminal() else None))
     return 0
+
+
+PARTS = ("train", "valid", "test")
+CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
+REGRESSION = ("mse", "mae", "r2", "expected_cost")
+SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
+
+
+def numbers_of(record: Record) -> str:
+    """A headline, the quality per part of the rows, the shape of the tree, and what is proven."""
+    choices, data, metrics = record.config.get("choices", {}), record.data, record.metrics
+    rows = f"{data.get('n_rows')} rows" + (f", {data['n_train']} to learn from" if "n_train" in data else "")
+    seconds = sum(record.timings.values())
+    head = f"{choices.get('method', 'run')} on {data.get('name')} ({rows}), seed {record.seed}"
+    lines = [f"{head}: {'verified' if record.verified else 'not verified'}, {terminal.duration(seconds)}", ""]
+    names = REGRESSION if any(name.endswith("_mse") for name in metrics) else CLASSIFICATION
+    quality = [
+        {"rows": part, **{name: metrics.get(f"{part}_{name}") for name in names}}
+        for part in PARTS
+        if any(f"{part}_{name}" in metrics for name in names)
+    ]
+    if quality:
+        lines.append(text_table(quality, width=terminal.width()))
+    shape = [f"{name.removeprefix('n_').replace('_', ' ')} {spell_cell(metrics[name])}" for name in SHAPE if name in metrics]
+    lines.append("tree: " + ", ".join(shape))
+    if record.solution is not None:
+        found = record.solution
+        lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
+        lines += [_first_seen(found)] if len(found.curve) > 1 else []
+        lines += [f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()]
+    if record.certificate is not None:
+        lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
+    lines += [f"note: {note}" for note in record.notes]
+    return "\n".join(lines) + "\n"
+
+
+def _first_seen(found: Solution) -> str:
+    """When the best tree was found, and when the bound was proven, in seconds of the search."""
+    _, low, best = found.curve[-1]
+    tree, bound = (next(point[0] for point in found.curve if point[k] == end) for k, end in ((2, best), (1, low)))
+    return f"best tree after {tree:.3g} s, bound after {bound:.3g} s"
+
+
+def _detail(value: Any) -> str:
+    """A detail that a solver proved, in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_detail(item)}" for name, item in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def certificate_lines(record: Record) -> list[str]:
+    """What is proven of the tree: the trees it is compared with, then a table with a row per complexity."""
+    certificate, data = record.certificate, record.data
+    n_objects, n_tests = data.get("n_objects"), data.get("n_tests")
+    head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {n_tests} tests "
+    head += f"whose leaves have {rule_in_words(certificate.leaf_rule)}:"
+    table = text_table(certificate.rows(), width=terminal.width()).rstrip("\n")
+    return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
+
+
+def rule_in_words(rule: Mapping[str, Any]) -> str:
+    """A leaf rule as a reader says it: "one class, or fewer than 5 rows"."""
+    words = ["one class"]
+    if rule.get("min_split", 0) > 2:  # a single row has one class
+        words.append(f"fewer than {rule['min_split']} rows")
+    if rule.get("min_objects", 0) > 2:  # a single object has one class
+        words.append(f"fewer than {rule['min_objects']} distinct objects")
+    if rule.get("theta"):
+        words.append(f"at most {rule['theta']:g} of the weight")
+    if rule.get("delta") is not None:
+        words.append(f"an impurity of at most {rule['delta']:g}")
+    return ", or ".join(words)
+
+
+def tree_of(tree: Tree, **options: Any) -> str:
+    """The tree as text, in colour on a terminal."""
+    return tree.to_text(width=terminal.width(), colour=terminal.colour(), **options)
+
+
+def step_text(rule: TestRule, outcome: int) -> str:
+    """One branch as a sentence: "petal_length ≤ 2.45"."""
+    subject = rule.columns[0] if len(rule.columns) == 1 else f"{rule.describe()}:"
+    return f"{subject} {rule.outcome_label(outcome)}"
+
+
+def node_list(tree: Tree) -> str:
+    """Every node on a line of its own: its number, the branch that leads to it, what it predicts or asks."""
+    depth, parent = tree.depth_of.tolist(), tree.parent.tolist()
+    lines = []
+    for node, up in enumerate(parent):
+        edge = step_text(tree.rule(up), tree.children(up).tolist().index(node)) if node else "all rows"
+        if not tree.is_leaf[node]:
+            answer = ""
+        elif tree.classes:
+            answer = f" ▸ {tree.classes[tree.label[node]]}"
+        else:
+            answer = f" ▸ {spell_cell(float(tree.value[node]))}"
+        indent = "  " * depth[node] if depth[node] <= INDENTED else "  " * INDENTED + f"[{depth[node]}] "
+        lines.append(f"{node:>5}  {indent}{edge}{answer}  ({spell_cell(float(tree.counts[node]))} rows)")
+    return "\n".join(lines)
+
+
+def why_main(argv: list[str]) -> int:
+    """Print the node and its candidates."""
+    parser = run_parser("why", WHY, more={"node": "number of a node"})
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many candidates to list (0: all; default 10)")
+    arguments = parser.parse_intermixed_args(argv)
+    if not arguments.node.lstrip("-").isdecimal():
+        raise ConfigError(f"NODE must be a whole number; got {arguments.node!r}")
+    record, registry = find_tree(arguments.run, arguments.overrides, arguments.plugin)
+    terminal.say(explain(record, int(arguments.node), arguments.top, registry))
+    return 0
+
+
+def explain(record: Record, node: int, top: int, registry: Registry) -> str:
+    """The text; raises ArboretumError when the run cannot be re-created.
+
+    registry : with the one-file plugins of the run.   The chosen test is listed in any case, however many are better.
+    """
+    from arboretum.engine.why import reasons
+
+    tree = record.tree
+    problem, changes = problem_of(record, registry)
+    found = reasons(problem, tree, node, record.seed)
+    steps = " and ".join(step_text(tree.rule(above), outcome) for above, outcome in tree.path(node))
+    lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
+    most = len(found.candidates) if top <= 0 else top
+    rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if rank <= most or one.chosen]
+    if rows:
+        lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()]
+    if len(rows) < len(found.candidates):
+        lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
+    if not found.candidates:
+        lines.append("no test divides its rows")
+    lines += ["", *found.plan]
+    return "\n".join(lines)
+
+
+def problem_of(record: Record, registry: Registry) -> tuple[Any, list[str]]:
+    """What the tree was grown from, and a line per reason why growing again may differ.
+
+    Data are loaded, divided and encoded again; refuses other data than the recorded, and missing one-file plugins.
+    """
+    from arboretum.config.compose import compose_and_resolve
+    from arboretum.config.execute import Session
+    from arboretum.config.bridge import start_from
+    from arboretum.engine import run as engine
+
+    require_plugins(record, registry.owners)
+    nobody = ["tracker=none"]  # growing again tells nobody
+    _, resolved = compose_and_resolve(nobody, registry, start=start_from(record, nobody, registry))
+    prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
+    if prepared.sha256 != record.data["sha256"]:
+        data = f"the data set {record.data['name']} is not what it was (checksum {prepared.sha256[:12]}…)"
+        raise StoreError(f"{data}; why needs the same")
+    code, known = Session(registry).code(resolved.parts), set(record.code.values())
+    changed = [name for name, checksum in code.items() if checksum not in known]  # a plugin file may have another name today
+    notes = [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"] if changed else []
+    if not record.code:
+        notes = ["explained with today's code: whether it is that of the run cannot be told, its record keeps no checksums"]
+    return engine.fit(resolved.parts, prepared.table, record.seed).problem, notes
+
+
+def _standing(tree: Tree, found: Any) -> str:
+    node = found.node
+    words = [f"{node.count} rows", f"mass {spell_cell(node.mass)} of {spell_cell(node.total_mass)}", f"depth {node.depth}"]
+    if tree.task is Task.classification:
+        words.append(" ".join(f"{name}:{spell_cell(w)}" for name, w in zip(tree.classes, node.weights) if w > 0))
+    if math.isfinite(node.impurity):
+        words.append(f"impurity {spell_cell(node.impurity)}")
+    words.append(f"a leaf: {found.stopped_by}" if found.stopped_by else _taken(found))
+    return ", ".join(words)
+
+
+def _taken(found: Any) -> str:
+    """Which test divided the node, by its place among today's candidates."""
+    rank = next((rank for rank, one in enumerate(found.candidates, 1) if one.chosen), 0)
+    if not rank:
+        return "divided by a test that is not among today's candidates"
+    return f"divided by the test marked ▸, number {rank} of {len(found.candidates)}"
+
+
+def _row(tree: Tree, rank: int, one: Any) -> dict[str, Any]:
+    outcomes = [weights for weights, counts in zip(one.weights, one.counts) if counts.sum() > 0]
+    brackets = " ".join("[" + " ".join(spell_cell(w) for w in weights) + "]" for weights in outcomes)
+    return {
+        "": "▸" if one.chosen else "",
+        "rank": rank,
+        "test": one.rule.describe(),
+        "by outcome" if tree.task is Task.classification else "Σw Σwy Σwy² by outcome": brackets,
+        "price": one.price,
+        "score": one.score if math.isfinite(one.score) else "−inf",
+        **one.terms,
+    }

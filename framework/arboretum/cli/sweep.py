@@ -2,35 +2,133 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import os
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep as Several
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison, uncertified
-from arboretum.cli.job import Job
-from arboretum.cli.parent import Parent, tidy
-from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, waiting
-from arboretum.cli.signals import FAILED_STATUS, TRACKER_FAILED, status_of, word_of
+from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified, worst
+from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, looking, waiting
+from arboretum.cli.sync import Parent, tidy
+from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Composed, Loader
-from arboretum.config.launch import multirun
-from arboretum.config.resolve import component_from
-from arboretum.config.search import NAME, STUDY, search_of
+from arboretum.config.execute import Session, session
+from arboretum.config.launch import NAME, STUDY, multirun, search_of
+from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
-from arboretum.errors import ArboretumError, ConfigError, StoreError
+from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, VerificationError
 from arboretum.interfaces.component import KINDS
-from arboretum.runs.folder import RECORD, SWEEP_DIR, is_tracked, make_ready
-from arboretum.runs.index import default_root
-from arboretum.runs import sweeps
-from arboretum.runs.sweeps import BROKEN, ENDED, FAILED, KILLED, SWEEP, Note, Notes, owner, read_sweep, records_of, write_sweep
+from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, is_tracked, make_ready, write_files
+from arboretum.runs.sweeps import BROKEN, DONE, ENDED, FAILED, KILLED, SKIPPED, SWEEP, Note, Notes, Sweep
+from arboretum.runs.sweeps import owner, read_sweep, records_of, write_sweep
+
+
+@attrs.define(eq=False, slots=False)
+class Job:
+    """Callable with a configuration; a sweep's launcher may also hand it what was resolved.
+
+    files : one-file plugins, for workers that have no registry yet.   index : folder of the index of finished runs.
+    notes : where jobs leave word.   sweep : the sweep's folder.   constant : keys that all jobs have alike.
+    varied : those with which the runs' names begin.   sweep_id : the tracker's id of the sweep.
+    goals : of a search, whose jobs return the values of these.
+    """
+
+    files: tuple[str, ...]
+    index: Path
+    notes: Path
+    sweep: Path
+    constant: frozenset[str] = frozenset()
+    varied: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    sweep_id: str = ""
+    own: Session | None = None
+    progress: Callable[[float, float | None, str], None] | None = None
+    finished: Index | None = None
+
+    def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
+        return {**self.__dict__, **dict.fromkeys(("own", "progress", "finished"))}
+
+    def __call__(self, config: DictConfig) -> Any:
+        hydra, registry = HydraConfig.get(), self._session.registry
+        resolved = functools.partial(resolve, config, OmegaConf.to_container(hydra.runtime.choices), registry)
+        return self.do(resolved, hydra.job.num, hydra.overrides.task, Path(hydra.runtime.output_dir))
+
+    @property
+    def _session(self) -> Session:
+        return self.own or session(self.files)
+
+    def do(self, resolve_job: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
+        """Do one job; returns the value of its goal (of a search, of its goals).   resolve_job : may raise ConfigError.
+
+        number : of the job.   overrides : its own.   folder : absolute.
+        """
+        task = [text for text in overrides if text.partition("=")[0] not in self.constant]
+        label, notes, resolved = " ".join(task), Notes(self.notes), None
+        self.finished = self.finished or Index(self.index, self.sweep)
+        where = {"index": self.finished, "sweep_id": self.sweep_id, "sweep": self.sweep, "varied": self.varied}
+        try:
+            resolved = resolve_job()
+            check_goal(resolved.settings.goal)
+            outcome = self._session.execute(resolved, folder, **where, beside=self.own is not None, progress=self.progress)
+        except Exception as error:
+            label = label or (resolved.label if resolved else f"job {number}")
+            return self._failed(resolved, Note(number, FAILED, label, str(free_folder(folder)), error=error_text(error)), error)
+        goal, warnings, metrics = resolved.settings.goal, outcome.warnings, outcome.record.metrics
+        values: list[float] | None = None
+        try:
+            goal = goal_of(goal, metrics)
+            values = [metrics.get(goal_of(one, metrics), math.nan) for one in self.goals]
+        except ConfigError as error:
+            warnings = (*warnings, str(error))
+        value = metrics.get(goal)
+        status, label = SKIPPED if outcome.skipped else DONE, label or resolved.label
+        dataset, untracked = data_set_of(outcome.record), outcome.tracker_error
+        notes.write(Note(number, status, label, str(outcome.folder), dataset, goal, value, "", untracked, warnings))
+        if self.goals:
+            return values
+        return worst(goal) if value is None else value
+
+    def _failed(self, resolved: Resolved | None, note: Note, error: Exception) -> float | None:
+        """Leave word of a job that failed, and tell the tracker; returns what the job returns."""
+        folder, trouble = Path(note.folder), ""
+        if os.environ.get(DEBUG) == "1":
+            tell("".join(traceback.format_exception(error)).rstrip())
+        if resolved is not None:
+            trouble = self._session.fail(resolved, folder, self.sweep_id, note.error, self.varied)
+        warnings = tuple(filter(None, [explain_failure(folder, error)]))
+        Notes(self.notes).write(attrs.evolve(note, tracker_error=trouble, warnings=warnings))
+        if self.goals:
+            return None
+        return worst(resolved.settings.goal) if resolved else math.inf
+
+
+def unforeseen(error: Exception) -> bool:
+    """Whether code is at fault, a plugin's or ours, and not what the user asked for."""
+    return not isinstance(error, ArboretumError) or isinstance(error, ContractError | VerificationError)
+
+
+def explain_failure(folder: Path, error: Exception) -> str:
+    """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is not possible, or ""."""
+    steps = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
+    try:
+        write_files(folder, {ERROR: "\n".join((error_text(error), *steps.splitlines())) + "\n"})
+    except StoreError as problem:
+        return str(problem)
+    return ""
+
 
 if TYPE_CHECKING:
     from arboretum.cli.run import Application
@@ -43,34 +141,34 @@ LAST = ("seed", "split.fold")
 """Keys that end the varied part of a run's name."""
 
 
-def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
+def sweep(app: Application, loader: Loader, base: Any) -> int:
     """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 or 143 when it was ended."""
     folder = Path(str(base.hydra.sweep.dir))
     check_goal(str(base.goal))
     overrides = OverridesParser.create().parse_overrides(list(app.arguments.overrides))
     _refuse_repeats(overrides)
     _refuse_mixture(folder, base, app.arguments.overrides)
-    post = Post(app, folder, base, _varied_keys(overrides, base))
-    make_ready(folder, SWEEP_DIR)
     line, start = Line(), time.monotonic()
-    post.open(line)
+    post = Post(app, folder, base, _varied_keys(overrides, base), line)
+    make_ready(folder, SWEEP_DIR)
+    post.open()
     notes = Notes.open(folder)
     job = Job(
         app.files,
         default_root(),
-        own=app.session,
-        notes=notes.folder.absolute(),
-        sweep=folder.absolute(),
+        notes.folder.absolute(),
+        folder.absolute(),
         constant=frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override()),
         varied=post.sweep.varied,
         goals=post.goals,
         sweep_id=post.parent.sweep.id if post.parent else "",
+        own=app.session,
         progress=lambda done, total, message: line.show(message, now=True) if "compil" in message else None,
     )
     ended = broken = None
     try:
-        with Watch(line, notes.read, lambda: loader.n_checked).watching():
-            multirun(hydra, job, app.arguments.overrides)
+        with looking(Watch(line, notes.read, lambda: loader.n_checked), line):
+            multirun(loader, job, base)
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:
@@ -83,8 +181,8 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
     done, records = notes.read(), records_of(folder)
     compared = Comparison.of(records, post.sweep.goal, post.sweep.traded)
     if not ended:
-        done = post.hand_in(done, line)
-    trouble = post.close(compared, KILLED if ended else BROKEN if broken else ENDED)
+        done = post.hand_in(done)
+    trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
     if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
         _remove_leftovers(folder)
         raise broken
@@ -108,32 +206,32 @@ def sweep(app: Application, hydra: Any, loader: Loader, base: Any) -> int:
 class Post:
     """What a sweep has to do with its tracker, which may be in trouble at any time and never loses a run."""
 
-    def __init__(self, app: Application, folder: Path, base: Any, varied: Sequence[str]) -> None:
+    def __init__(self, app: Application, folder: Path, base: Any, varied: Sequence[str], line: Line) -> None:
         composed = Composed(base)
-        self.app, self.folder = app, folder
+        self.app, self.folder, self.line = app, folder, line
         self.component = component_from(composed.task, composed.choices, "tracker", app.registry)
         self.config = OmegaConf.to_container(composed.task, resolve=False)
         before, search = read_sweep(folder), search_of(base)
-        varied = tuple(dict.fromkeys((*varied, *(before.varied if before else ()))))
-        self.goals = search.goals if search else ()
         if search and before is not None and before.is_running and before.owner != owner():
             msg = f"another process searches in {str(folder)!r} ({before.owner.rsplit(' ', 2)[0]}); wait for it, or choose another folder"
             raise StoreError(f"{msg} with hydra.sweep.dir=FOLDER")
-        goals = self.goals or (str(base.goal),)
-        self.sweep = sweeps.Sweep(tuple(app.arguments.overrides), varied, goals[0], owner=owner(), traded=goals[1:])
+        self.goals = search.goals if search else ()
+        goal, *traded = self.goals or (str(base.goal),)
+        varied = tuple(dict.fromkeys((*varied, *(before.varied if before else ()))))
+        self.sweep = Sweep(tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded))
         self.parent: Parent | None = None
         self.trouble = ""
 
-    def _ask(self, what: str, action: Callable[[], Any], line: Line | None = None) -> str:
+    def _ask(self, what: str, action: Callable[[], Any]) -> str:
         if self.component is None:
             return ""
-        with waiting(f"{what} tracker {self.component.name}", line):
+        with waiting(f"{what} tracker {self.component.name}", self.line):
             return self.app.session.ask(self.component, action)
 
-    def open(self, line: Line) -> None:
+    def open(self) -> None:
         """Make the tracker ready and open the parent run, before any worker starts."""
         start = time.monotonic()
-        self.trouble = self._ask("opening", self._open, line)
+        self.trouble = self._ask("opening", self._open)
         if self.parent is None:
             write_sweep(self.folder, self.sweep)
         if self.trouble and time.monotonic() - start > QUIET_SECONDS:  # else it is said at the end
@@ -144,36 +242,36 @@ class Post:
         tidy(tracker)
         self.parent = Parent.open(self.folder, self.sweep, tracker, self.config)
 
-    def hand_in(self, notes: Sequence[Note], line: Line) -> list[Note]:
+    def hand_in(self, notes: list[Note]) -> list[Note]:
         """Ask a tracker that was in trouble once more, now that nothing waits for it; returns the notes as they then are."""
         if self.component is None:
-            return list(notes)
+            return notes
         self.app.session.forgive(self.component)
 
         def send() -> None:
             if self.parent is None:
                 self._open()
-            self.parent.send(self.app.registry)
+            for run in sorted(self.folder.glob(f"*/{RECORD}")):
+                self.parent.send(run.parent, self.app.registry)
 
-        self.trouble = self._ask("handing in runs to", send, line)
+        self.trouble = self._ask("handing in runs to", send)
         return [note if note.status == FAILED else attrs.evolve(note, tracker_error=self._lacks(note)) for note in notes]
 
     def _lacks(self, note: Note) -> str:
         """Why the tracker does not have a finished run, or ""."""
-        if self.parent is None or not self.trouble:
-            return self.trouble
-        return "" if is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id) else self.trouble
+        has = self.parent is not None and is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id)
+        return "" if has else self.trouble
 
-    def close(self, compared: Comparison, status: str) -> str:
+    def close(self, status: str, compared: Comparison) -> str:
         """End the parent; returns what went wrong so far, or ""."""
-        if self.parent is None:
-            try:
-                write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
-            except StoreError as error:
-                terminal.warn(str(error))
-        else:
-            trouble = self._ask("closing the sweep in", lambda: self.parent.close(compared, status))
+        if self.parent is not None:
+            trouble = self._ask("closing the sweep in", lambda: self.parent.close(status, compared))
             self.trouble = self.trouble or trouble
+            return self.trouble
+        try:
+            write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
+        except StoreError as error:
+            terminal.warn(str(error))
         return self.trouble
 
 
@@ -194,7 +292,7 @@ def _refuse_repeats(overrides: Sequence[Override]) -> None:
             if override.key_or_group not in KINDS and "/" not in override.key_or_group:
                 raise ConfigError(f"{override.input_line}: glob(…) chooses among the options of a group; say the values: {key}=A,B")
             continue
-        if any(isinstance(item, Sweep) for item in override.value().list):
+        if any(isinstance(item, Several) for item in override.value().list):
             raise ConfigError(f"{override.input_line}: range(…) stands alone; say each value, separated by commas")
         values = list(override.sweep_string_iterator())
         twice = [value for i, value in enumerate(values) if value in values[:i]]

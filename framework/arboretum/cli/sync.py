@@ -1,51 +1,136 @@
-"""``arboretum sync``: runs that never reached the tracker are sent now."""
+"""The tracker's side of the command: the parent of a sweep, ``arboretum sync`` and ``arboretum ui``.
+
+One sweep folder is one parent.  What a sweep that was killed left open is closed by the next command that meets it.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison
-from arboretum.cli.finding import OVERRIDES_HELP, add_plugin_option, tracker_from
-from arboretum.cli.parent import Parent, close_dead
-from arboretum.cli.plugins import plugin_files
+from arboretum.cli.comparison import Comparison, Setting
 from arboretum.cli.reproduce import command_of
+from arboretum.cli.show import OVERRIDES_HELP, PLUGIN_HELP, tracker_from
 from arboretum.cli.terminal import Parser
 from arboretum.config.execute import Session, tracker_fields
-from arboretum.config.secrets import found_again
-from arboretum.errors import ArboretumError, StoreError, TrackerError
+from arboretum.config.guard import found_again
+from arboretum.errors import ArboretumError, CapabilityError, StoreError, TrackerError
+from arboretum.model.shown import masked_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import NONE, Registry
+from arboretum.plugin.registry import NONE, Registry, plugin_files
+from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import TRACKED, read_run, run_folders
-from arboretum.runs.names import run_name
-from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, records_of
-from arboretum.runs.tracking import track_folder
-from arboretum.runs.verdict import unsent
+from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, write_sweep
+from arboretum.runs.tracking import guarded, track_folder, unsent
 
 DESCRIPTION = """\
 Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default: outputs and multirun
 here).  Each run goes to the tracker it was meant for, or to the one named here; what a tracker has is not sent again.
 Runs that asked for no tracker (tracker=none) are left alone unless a tracker is named here.  A reproduction that reached
 no tracker is named with the command that sends it: it is judged anew from its finished pieces."""
-
+UI = "Open the tracker's user interface on this machine; Ctrl-C ends it."
 DEFAULT_FOLDERS = ("outputs", "multirun")
+
+CHIEF = ("test_error", "test_mse")
+"""What the parent of a sweep over several data sets shows of the best setting of each, besides the goal."""
+TABLE, CHART = "comparison.csv", "comparison.svg"
+SHOWN_SETTINGS = 25
+"""Rows of the table on the parent's page; all are in the artifact."""
+
+
+@attrs.define
+class Parent:
+    """The parent run of one sweep in a tracker that is ready.   sweep : as noted in the folder, its ``id`` the parent's."""
+
+    folder: Path
+    sweep: Sweep
+    tracker: Any
+
+    @staticmethod
+    def open(folder: Path, sweep: Sweep, tracker: Any, config: Any = None) -> Parent:
+        """Open the parent, or go on with the one that the folder names; raises TrackerError and StoreError.
+
+        config : what was asked, for the tracker to keep.
+        """
+        fields = tracker_fields(tracker)
+        described = masked_values({"overrides": list(sweep.overrides), **(config or {})})
+        described |= {"owner": owner(), "folder": str(folder.absolute())}
+        before, found = read_sweep(folder), ""
+        if before is not None and before.is_of(fields) and hasattr(tracker, "reopen_sweep"):
+            found = guarded(tracker, lambda: tracker.reopen_sweep(before.id, sweep.name, described))
+        if not found:
+            found = guarded(tracker, lambda: tracker.open_sweep(sweep.name, described))
+        sweep = attrs.evolve(sweep, tracker=fields, id=found, owner=described["owner"])
+        write_sweep(folder, sweep)
+        return Parent(folder, sweep, tracker)
+
+    def send(self, folder: Path, registry: Registry) -> bool:
+        """Give the parent a run of its folder; whether it lacked it.  Raises TrackerError, StoreError."""
+        return bool(track_folder(self.tracker, folder, self.sweep.tracker, registry, self.sweep.id, self.sweep.varied))
+
+    def close(self, status: str, compared: Comparison | None = None) -> None:
+        """Put table, picture and the metrics of the best setting on the parent and end it.  Raises TrackerError, StoreError.
+
+        compared : the folder's runs, where they have been read.
+        """
+        compared = compared or Comparison.of_folder(self.folder, self.sweep)
+        if compared.settings and hasattr(self.tracker, "annotate"):
+            text = f"```\n{compared.text(most=SHOWN_SETTINGS)}```"
+            chart = compared.chart(self.sweep.name)
+            files = {TABLE: compared.csv(), **({CHART: chart_svg(chart)} if chart is not None else {})}
+            guarded(self.tracker, lambda: self.tracker.annotate(self.sweep.id, text, files))
+        guarded(self.tracker, lambda: self.tracker.close_sweep(self.sweep.id, best_metrics(compared.best), status))
+        if read_sweep(self.folder) is not None:  # it may be gone: a parent can outlive its folder
+            write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
+
+
+def close_dead(tracker: Any) -> None:
+    """Close the sweeps whose command was killed on this machine.  Raises TrackerError, StoreError."""
+    for one in guarded(tracker, tracker.open_sweeps) if hasattr(tracker, "open_sweeps") else ():
+        if is_dead(one["owner"]):
+            folder = Path(one["folder"])
+            Parent(folder, attrs.evolve(read_sweep(folder) or Sweep(), id=one["id"]), tracker).close(KILLED)
+
+
+def tidy(tracker: Any) -> None:
+    """The same for a command that has other things to do: a store in trouble is told of by what that does next."""
+    with suppress(TrackerError, StoreError):
+        close_dead(tracker)
+
+
+def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
+    """Means over the runs of the best setting.
+
+    Several data sets: the mean over their best settings, and goal and test error of each, as "valid_error.iris".
+    """
+    means = [setting.metrics() for setting in best]
+    shared = [name for name in (means[0] if means else {}) if all(name in metrics for metrics in means)]
+    first = [name for name in (*(setting.goal for setting in best), *CHIEF) if name in shared]  # lists show them in this order
+    found = {name: math.fsum(metrics[name] for metrics in means) / len(means) for name in dict.fromkeys((*first, *shared))}
+    for setting, metrics in zip(best, means, strict=True) if len(best) > 1 else ():
+        chief = [name for name in dict.fromkeys((setting.goal, *CHIEF)) if name in metrics]
+        found |= {f"{name}.{setting.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
+    return found
 
 
 def main(argv: list[str]) -> int:
     """Send; status 1 when any run could not be sent."""
-    parser = Parser("sync", DESCRIPTION)
-    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="where to look")
+    parser = Parser("sync", DESCRIPTION, plugin=PLUGIN_HELP)
+    parser.add_argument("words", nargs="*", metavar="FOLDER", help=f"where to look; {OVERRIDES_HELP}")
     parser.add_argument("--all", action="store_true", help="also runs that another tracker has already")
-    add_plugin_option(parser)
-    parser.epilog = f"OVERRIDES: {OVERRIDES_HELP}"
     arguments = parser.parse_intermixed_args(argv)
-    overrides = [word for word in arguments.folders if "=" in word]
-    named = [word for word in arguments.folders if "=" not in word]
+    overrides = [word for word in arguments.words if "=" in word]
+    roots = _roots([word for word in arguments.words if "=" not in word])
     registry = load_registry(plugin_files(arguments.plugin))
     chosen = tracker_from(overrides, registry) if overrides else None
-    found = [folder for root in _roots(named) for folder in run_folders(root)]
+    found = [folder for root in roots for folder in run_folders(root)]
     waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
     session, parents = Session(registry), {}
 
@@ -56,23 +141,20 @@ def main(argv: list[str]) -> int:
     sent, failures, alone = 0, 0, 0
     for folder in waiting:
         try:
-            tracker = tracker_of(folder)
-            if tracker is None:
+            if (tracker := tracker_of(folder)) is None:
                 alone += 1
-                continue
-            sweep = _sweep(folder.parent, tracker, parents)
-            name = run_name(read_run(folder).config, registry, sweep.varied)
-            sent += bool(track_folder(tracker, folder, tracker_fields(tracker), sweep.id, name=name))
-        except TrackerError as error:  # the store itself is in trouble: the next run would meet the same
-            terminal.report_error(error)
-            failures = len(waiting) - sent - alone
-            break
+            else:
+                sent += _parent(folder.parent, tracker, parents).send(folder, registry)
         except ArboretumError as error:
             terminal.report_error(error)
             failures += 1
+            if isinstance(error, TrackerError):  # the store itself is in trouble: the next run would meet the same
+                failures = len(waiting) - sent - alone
+                break
     try:
         for parent in parents.values():
-            _close(parent)
+            if parent.sweep.owner == owner():
+                parent.close(KILLED if parent.sweep.status == RUNNING else parent.sweep.status)
         for home, folder in {folder.parent: folder for folder in found}.items():
             sweep = read_sweep(home)
             killed = sweep is not None and sweep.id and sweep.status == RUNNING and is_dead(sweep.owner)
@@ -81,7 +163,7 @@ def main(argv: list[str]) -> int:
     except ArboretumError as error:
         terminal.report_error(error)
         failures += 1
-    for folder, facts in (one for root in _roots(named) for one in unsent(root)):
+    for folder, facts in (one for root in roots for one in unsent(root)):
         failures += 1
         terminal.tell(f"a reproduction is sent by its own command: {command_of(facts, folder, registry)}")
     untouched = f", {alone} asked for no tracker (name one: tracker=mlflow)" if alone else ""
@@ -89,19 +171,15 @@ def main(argv: list[str]) -> int:
     return 1 if failures else 0
 
 
-def _sweep(home: Path, tracker: Any, parents: dict[Any, Parent]) -> Sweep:
+def _parent(home: Path, tracker: Any, parents: dict[Any, Parent]) -> Parent:
     """The sweep in a folder, its parent open in the tracker; an empty one where it is no sweep's.  Raises TrackerError, StoreError."""
     sweep = read_sweep(home)
-    if (home, tracker) not in parents and sweep is not None:
+    if sweep is None:
+        return Parent(home, Sweep(tracker=tracker_fields(tracker)), tracker)
+    if (home, tracker) not in parents:
         at_work = sweep.is_running and sweep.is_of(tracker_fields(tracker))  # its own command closes it
         parents[home, tracker] = Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
-    return parents[home, tracker].sweep if (home, tracker) in parents else Sweep()
-
-
-def _close(parent: Parent) -> None:
-    sweep = parent.sweep
-    if sweep.owner == owner():
-        parent.close(Comparison.of(records_of(parent.folder), sweep.goal), KILLED if sweep.status == RUNNING else sweep.status)
+    return parents[home, tracker]
 
 
 def _roots(named: list[str]) -> list[Path]:
@@ -119,3 +197,21 @@ def recorded_tracker(folder: Path, registry: Registry) -> Any:
     fields = dict(read_run(folder).config.get("tracker") or {})
     name = fields.pop("name", NONE)
     return None if name == NONE else build(registry.get("tracker", name), found_again(fields, "tracker"))
+
+
+def ui_main(argv: list[str]) -> int:
+    """Serve until Ctrl-C."""
+    parser = Parser("ui", UI)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine only)")
+    parser.add_argument("--port", type=int, default=5000, help="port (default 5000)")
+    parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
+    arguments = parser.parse_intermixed_args(argv)
+    tracker = tracker_from(arguments.overrides, load_registry())
+    if tracker is None or not hasattr(tracker, "serve"):
+        name = "none" if tracker is None else tracker.name
+        raise CapabilityError(f"tracker {name} has no user interface; choose another with tracker=NAME")
+    terminal.tell(f"starting the user interface of tracker {tracker.name}, which takes some seconds")
+    with suppress(KeyboardInterrupt):
+        tidy(tracker)
+        guarded(tracker, lambda: tracker.serve(host=arguments.host, port=arguments.port))
+    return 0

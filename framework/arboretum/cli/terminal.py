@@ -1,18 +1,20 @@
-"""Lines on the terminal: results on stdout, everything else on stderr, one line per error."""
+"""Lines on the terminal: results on stdout, everything else on stderr, one line per error; and how a command is ended."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import shutil
+import signal
 import sys
 import textwrap
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from arboretum.blame import account, place, said
-from arboretum.errors import ArboretumError, ConfigError, closest
+from arboretum.errors import ArboretumError, ConfigError, account, closest, place, said
 from arboretum.model.shown import masked, visible
 
 DEBUG = "ARBORETUM_DEBUG"
@@ -91,9 +93,8 @@ def columns(rows: Sequence[Sequence[Any]], header: Sequence[str] = (), right: Se
 def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
     """Wrapped text.   first, rest : what the first line and the others begin with (``rest``: by default as wide in spaces)."""
     rest = " " * len(first) if rest is None else rest
-    lines = textwrap.wrap(
-        text, width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
-    )
+    how = {"break_on_hyphens": False, "break_long_words": False}
+    lines = textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=rest, **how)
     return "\n".join(lines) or first.rstrip()
 
 
@@ -120,9 +121,12 @@ def duration(seconds: float) -> str:
 class Parser(argparse.ArgumentParser):
     """An argument parser whose mistakes are ConfigErrors of one line, with the closest option."""
 
-    def __init__(self, verb: str, description: str, **more: Any) -> None:
-        more.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(prog=f"arboretum {verb}".strip(), description=description, allow_abbrev=False, **more)
+    def __init__(self, verb: str, description: str, *, plugin: str = "") -> None:
+        """``plugin`` : what one-file plugins are for; "" where the verb takes none."""
+        form = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog=f"arboretum {verb}", description=description, allow_abbrev=False, formatter_class=form)
+        if plugin:
+            self.add_argument("--plugin", action="append", default=[], metavar="FILE", help=plugin)
 
     def _print_message(self, message: str, file: Any = None) -> None:  # plugins' words are in it
         super()._print_message(fit(message), file)
@@ -132,3 +136,44 @@ class Parser(argparse.ArgumentParser):
         near = [closest(word, known) for word in message.split() if word.startswith("-")]
         hint = f"; did you mean {near[0]!r}?" if near and near[0] else ""
         raise ConfigError(f"{message}{hint} ({self.format_usage().strip()})".replace("\n", " "))
+
+
+FAILED_STATUS, TRACKER_FAILED = 1, 3
+"""Exit statuses; 0: done, 130 and 143: see :func:`status_of`."""
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def status_of(error: KeyboardInterrupt) -> int:
+    """Exit status as shells count it: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + (*error.args, signal.SIGINT)[0]
+
+
+def word_of(error: KeyboardInterrupt) -> str:
+    """ "interrupted" for Ctrl-C, "ended by SIGTERM" for a signal."""
+    return f"ended by {signal.Signals(error.args[0]).name}" if error.args else "interrupted"
+
+
+@contextmanager
+def ending_like_ctrl_c() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does: what is finished is kept, a sweep is closed, then the status says why.
+
+    Raises KeyboardInterrupt (with the signal's number) in the main thread at the first of them; more do not disturb the
+    closing.  What the caller of the command ignores (``nohup``) stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: Any) -> None:
+        for each in before:
+            signal.signal(each, lambda number, frame: None)  # the command is ending already
+        raise KeyboardInterrupt(number)
+
+    before = {number: signal.getsignal(number) for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +20,12 @@ from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
-from arboretum.blame import place, said
-from arboretum.config import search
-from arboretum.config.settings import Settings
-from arboretum.errors import PluginError
+from arboretum.config import launch
+from arboretum.config.guard import chosen_options, restored
+from arboretum.config.resolve import SETTINGS, Settings
+from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces.component import KINDS, MANY
+from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import fields_of, plain
 from arboretum.plugin.registry import NONE, Entry, Registry
@@ -86,7 +87,7 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
         _put(repo, None, REPEATED, dict(start.values), "_global_")
     hydra = repo.setdefault("hydra", {})
     hydra["sweeper"] = dict(hydra.get("sweeper", {}))
-    hydra["sweeper"][f"{search.NAME}.yaml"] = _Node(f"{search.NAME}.yaml", search.option(), "hydra/sweeper", None, PRIMARY)
+    hydra["sweeper"][f"{launch.NAME}.yaml"] = _Node(f"{launch.NAME}.yaml", launch.option(), "hydra/sweeper", None, PRIMARY)
     for kind in KINDS:
         repo[kind] = {}
         if kind not in ("dataset", "method"):
@@ -127,9 +128,7 @@ def component_node(entry: Entry) -> dict[str, Any]:
     """Field → default, as plain values; a field that follows a shared value is an interpolation."""
     try:
         instance = entry.cls()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         reason = str(error) if isinstance(error, ValueError) else said(error)
         where = place(error, inspect.getsourcefile(entry.cls) or "")
         owner = f"{entry.kind} {entry.name!r} ({entry.owner.plugin})"
@@ -144,3 +143,58 @@ def component_node(entry: Entry) -> dict[str, Any]:
 def _put(repo: dict[str, Any], group: str | None, name: str, node: Any, package: str | None) -> None:
     where = repo if group is None else repo[group]
     where[f"{name}.yaml"] = _Node(f"{name}.yaml", node, group, package, "arboretum")
+
+
+GIVEN = frozenset({"dataset", "split", "encoder", "cost", "tracker"})
+"""Groups that stay as recorded when another method is chosen: what is asked, not how it is answered.
+
+But an option that nobody chose, because it was the recorded method's own or the default, gives way to the other method's own.
+"""
+
+
+def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> Start:
+    """The starting point of a repetition.
+
+    overrides : the command line's; a group chosen there forgets the recorded option and its values, and another method
+    forgets the recorded recipe (everything but GIVEN, and the method's own choices there).
+    Raises ConfigError when the record names no components.
+    """
+    config = record.config
+    broken = any(not isinstance(config[kind], Mapping | None) for kind in KINDS if kind in config)
+    if not isinstance(config.get("choices"), Mapping) or "method" not in config or broken:
+        raise ConfigError("this record does not hold its configuration, so it cannot be repeated")
+    anew = chosen_options(overrides)
+    options = {kind: _recorded(kind, config, registry) for kind in KINDS if kind not in anew}
+    enforced = tuple(options)
+    if "method" in anew:  # another method's preset selects again, but not what was chosen instead of a preset's selection
+        before = config["choices"].get("method")
+        given = {kind: option for kind, option in options.items() if kind in GIVEN}
+        enforced = tuple(kind for kind, option in given.items() if option != _own(kind, before, registry))
+        own = {kind: {_own(kind, method, registry) for method in anew["method"]} for kind in given}
+        options = {kind: option for kind, option in given.items() if kind in enforced or own[kind] <= {option}}
+    choices = {**DEFAULT_CHOICES, **options}
+    forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}  # θ belongs to components that may be gone
+    said = {text.partition("=")[0].lstrip("+") for text in overrides}
+    values: dict[str, Any] = {key: restored(config[key], key, said) for key in SETTINGS if key in config and key not in forgotten}
+    for kind in options:
+        fields = config.get(kind)
+        if fields is not None or kind in MANY:
+            own = {key: value for key, value in (fields or {}).items() if key != "name" or kind in MANY}
+            values[kind] = {key: restored(value, f"{kind}.{key}", said) for key, value in own.items()}
+    return Start(choices, values, enforced)
+
+
+def _own(kind: str, method: Any, registry: Registry) -> Any:
+    """The option that a method brings when nobody chooses one."""
+    preset = registry.find_preset("method", method) if isinstance(method, str) else None
+    return DEFAULT_CHOICES[kind] if preset is None else preset.select.get(kind, DEFAULT_CHOICES[kind])
+
+
+def _recorded(kind: str, config: Mapping[str, Any], registry: Registry) -> Any:
+    """The recorded option of a group, several in a tuple where the group takes several."""
+    fields = config.get(kind)
+    if kind in MANY or fields is None:
+        return tuple(fields or ()) if kind in MANY else NONE
+    name, chosen = fields["name"], config["choices"].get(kind)  # the preset, if it is still one of this component
+    preset = registry.find_preset(kind, chosen) if isinstance(chosen, str) else None
+    return chosen if preset is not None and preset.recipe == name else name

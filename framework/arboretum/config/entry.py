@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arboretum.blame import place, said
-from arboretum.errors import ArboretumError, ConfigError, TrackerError
+from arboretum.errors import ArboretumError, ConfigError, TrackerError, place, said
 from arboretum.model.record import Record
-from arboretum.plugin.assemble import DEFAULT_CHOICES
+from arboretum.plugin.assemble import DEFAULT_CHOICES, read_assignment
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import DISABLE, load_registry
 from arboretum.plugin.registry import NONE
@@ -91,15 +90,5 @@ def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = 
 
 def named_plugins(overrides: Sequence[str]) -> list[str]:
     """The files of ``plugins=[FILE, …]`` among overrides: they must be loaded before anything is composed."""
-    import yaml
-
-    files: list[str] = []
-    for text in overrides:
-        key, sign, value = text.partition("=")
-        if key.lstrip("+") == "plugins" and sign:
-            try:
-                found = yaml.safe_load(value)
-            except yaml.YAMLError:
-                found = value
-            files += found if isinstance(found, list) else [str(found)] if found else []
-    return [str(file) for file in files]
+    found = [read_assignment(text)[1] for text in overrides if text.lstrip("+").startswith("plugins=")]
+    return [str(file) for one in found if one for file in (one if isinstance(one, list) else [one])]

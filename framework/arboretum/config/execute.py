@@ -4,44 +4,27 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from arboretum.blame import blaming
-from arboretum.config.resolve import Resolved, component_values
-from arboretum.errors import StoreError, TrackerError
-from arboretum.interfaces.component import KINDS
+from arboretum.config.resolve import Resolved, component_values, components_of
+from arboretum.engine.progress import Progress
+from arboretum.errors import StoreError, TrackerError, blaming
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.results import RunInfo
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry
-from arboretum.runs.folder import (
-    RECORD,
-    TRACKED,
-    artifacts,
-    free_folder,
-    is_taken,
-    is_tracked,
-    make_ready,
-    names_of,
-    read_run,
-    refuse_taken,
-    remove_if_empty,
-    write_files,
-    write_run,
-)
-from arboretum.runs.index import Index, note_finished
-from arboretum.runs.names import run_name
+from arboretum.runs.folder import RECORD, TRACKED, Index, artifacts, free_folder, is_taken, is_tracked, make_ready, names_of
+from arboretum.runs.folder import read_run, remove, write_files, write_run
+from arboretum.runs.sweeps import run_name
 from arboretum.runs.tracking import guarded, track, track_folder
-
-Progress = Callable[[float, float | None, str], None]
 
 VAIN_SECONDS = 1.0
 """A tracker that failed after a longer wait is left alone; one that fails at once costs nothing to ask again."""
@@ -70,8 +53,8 @@ class Session:
         self._codes: dict[str, str] = {}
         self._prepared: dict[Any, Any] = {}
         self._given_up: dict[Any, str] = {}
-        self._handing: threading.Event | None = None
-        self._handed = ""
+        self._beside = ThreadPoolExecutor(1, "arboretum-tracker")
+        self._handing: Future[str] | None = None
 
     def again(self) -> Session:
         """A session of the same code with trackers of its own: one that failed then may answer now."""
@@ -99,37 +82,26 @@ class Session:
 
         Storing a run takes longer than a small one's fit.  At most one action is under way, and :meth:`ask` waits for it.
         """
-        trouble, done = self._settle(), threading.Event()
-
-        def act() -> None:
-            try:
-                self._handed = self._ask(component, action)
-            finally:
-                done.set()
-
-        self._handing = done  # an event: Thread.join takes a thread for ended when Ctrl-C interrupts it (Python 3.11)
-        threading.Thread(target=act, name="arboretum-tracker").start()
+        trouble = self._settle()
+        self._handing = self._beside.submit(self._ask, component, action)
         return trouble
 
     def _settle(self) -> str:
-        """Wait for the action under way; what went wrong with the last one, or ""."""
-        if self._handing is not None:
-            self._handing.wait()  # as long as the tracker may take
-            self._handing = None
-        trouble, self._handed = self._handed, ""
+        """Wait for the action under way, as long as the tracker may take; what went wrong with the last one, or ""."""
+        trouble = self._handing.result() if self._handing else ""
+        self._handing = None
         return trouble
 
     def _ask(self, component: Any, action: Callable[[], Any]) -> str:
-        if component in self._given_up:
-            return self._given_up[component]
         start = time.monotonic()
-        try:
-            action()
-        except (TrackerError, StoreError) as error:
-            if time.monotonic() - start > VAIN_SECONDS:
+        if component not in self._given_up:
+            try:
+                action()
+            except (TrackerError, StoreError) as error:
+                if time.monotonic() - start <= VAIN_SECONDS:
+                    return str(error)
                 self._given_up[component] = str(error)
-            return str(error)
-        return ""
+        return self._given_up.get(component, "")
 
     def forgive(self, component: Any) -> None:
         """Ask a tracker again that made a run wait in vain."""
@@ -189,9 +161,7 @@ class Session:
             make_ready(folder)
             if is_taken(folder):  # whether by this very run is known once the data is loaded
                 prepared = engine.prepare(request, progress)
-                if sweep is None:
-                    refuse_taken(folder, prepared.fingerprint)
-                folder = free_folder(folder, prepared.fingerprint)
+                folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
         if tracker is not None:  # started early, so that it loads while the run works
             tell(0, None, f"opening tracker {tracker.name}")
             trouble = self._given_up.get(tracker, "")
@@ -201,25 +171,23 @@ class Session:
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
-                name = run_name(resolved.config, self.registry, varied)
-                return self._reuse(found, folder, resolved, RunInfo(name, resolved.config, sweep_id=sweep_id), sweep)
+                return self._reuse(found, folder, resolved, sweep_id, sweep, varied)
         record = engine.run(request, progress, prepared)
         files = artifacts(record) if folder is not None or tracker is not None else {}
-        warnings = list(filter(None, [engine.kernel_trouble()]))
+        warnings = [engine.kernel_trouble()]
         if folder is not None:
             asked, folder = folder, free_folder(folder, record.fingerprint)
             if folder != asked:  # another process was faster
                 warnings.append(f"run folder {str(asked)!r} was taken meanwhile; this run is kept in {str(folder)!r}")
             write_run(folder, files)
-            if index is not None:
-                warnings += filter(None, [note_finished(index, record.fingerprint, folder)])
+            warnings.append(index.add(record.fingerprint, folder) if index is not None else "")
         if tracker is not None and not trouble:
             tell(0, None, f"giving the run to tracker {tracker.name}")
-            name, tracker = run_name(resolved.config, self.registry, varied), self._prepared[tracker]
+            tracker, name = self._prepared[tracker], run_name(resolved.config, self.registry, varied)
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
             send = functools.partial(track, tracker, info, record, files, tracker_fields(tracker))
-            trouble = self.ask_beside(tracker, send) if beside else self.ask(tracker, send)
-        return Outcome(record, folder, tracker_error=trouble, warnings=tuple(warnings))
+            trouble = (self.ask_beside if beside else self.ask)(tracker, send)
+        return Outcome(record, folder, tracker_error=trouble, warnings=tuple(filter(None, warnings)))
 
     def _request(self, resolved: Resolved) -> Any:
         from arboretum.engine import run as engine
@@ -249,37 +217,33 @@ class Session:
         info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, folder, sweep_id)
         return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
 
-    def _reuse(self, found: Path, folder: Path | None, resolved: Resolved, info: RunInfo, sweep: Path | None) -> Outcome:
+    def _reuse(
+        self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str, sweep: Path | None, varied: tuple[str, ...]
+    ) -> Outcome:
         """A finished run instead of a new one: its files are copied under this run's own names, and the tracker gets the copy.
 
         What lies in the sweep's own folder already (under another number, since the sweep grew) stays where it is.
-        info : its name and the tracker's id of the sweep.
         """
-        record, kept, trouble = read_run(found), found, ""
+        record, kept, source, trouble = read_run(found), found, "", ""
         same = names_of(record.config) == names_of(resolved.config)
-        at_home = same and sweep is not None and found.resolve().is_relative_to(sweep.resolve())
-        if at_home and folder is not None:
-            if folder.resolve() != found.resolve():
-                remove_if_empty(folder)
-        elif folder is not None and not (same and folder.resolve() == found.resolve()):
-            # names, goal and tracker are this run's own; only what was computed is the other's
-            record = attrs.evolve(record, config=resolved.config)
-            left_out = (TRACKED,) if info.sweep_id or not same else ()  # a sweep's parent has all its runs, copies too
-            names = [p.name for p in found.iterdir() if p.is_file() and not p.name.startswith(".") and p.name not in left_out]
-            files = {name: (found / name).read_text(encoding="utf-8") for name in names}
-            write_files(folder, {**files, RECORD: record.to_json()})
-            when = (found / RECORD).stat().st_mtime
-            os.utime(folder / RECORD, (when, when))  # it was computed then
-            kept = folder
+        if folder is not None and not (same and folder.resolve() == found.resolve()):
+            if same and sweep is not None and found.resolve().is_relative_to(sweep.resolve()):
+                remove(folder)
+            else:  # names, goal and tracker are this run's own; only what was computed is the other's
+                record, kept, source = attrs.evolve(record, config=resolved.config), folder, str(found)
+                left_out = (TRACKED,) if sweep_id or not same else ()  # a sweep's parent has all its runs, copies too
+                names = [p.name for p in found.iterdir() if p.is_file() and not p.name.startswith(".") and p.name not in left_out]
+                files = {name: (found / name).read_text(encoding="utf-8") for name in names}
+                write_files(folder, {**files, RECORD: record.to_json()})
+                when = (found / RECORD).stat().st_mtime
+                os.utime(folder / RECORD, (when, when))  # it was computed then
         tracker = resolved.parts.tracker
-        if tracker is not None:
-            fields, source = tracker_fields(tracker), "" if kept == found else str(found)
-            if not is_tracked(kept, fields, info.sweep_id):
+        if tracker is not None and not is_tracked(kept, fields := tracker_fields(tracker), sweep_id):
 
-                def send() -> None:
-                    track_folder(self.prepare_tracker(tracker), kept, fields, info.sweep_id, name=info.name, copy_of=source)
+            def send() -> None:
+                track_folder(self.prepare_tracker(tracker), kept, fields, self.registry, sweep_id, varied, source)
 
-                trouble = self.ask(tracker, send)
+            trouble = self.ask(tracker, send)
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 
 
@@ -292,10 +256,3 @@ def session(files: tuple[str, ...]) -> Session:
 def tracker_fields(tracker: Any) -> dict[str, Any]:
     """A tracker's name and values, as configurations and run folders note them."""
     return {"name": tracker.name, **component_values(tracker)}
-
-
-def components_of(parts: Parts) -> Iterable[Any]:
-    """Every component of a run."""
-    for kind in KINDS:
-        value = getattr(parts, kind)
-        yield from value if isinstance(value, tuple) else () if value is None else (value,)

@@ -1,16 +1,23 @@
-"""What a configuration must not say: arbitrary code, two components in one group."""
+"""What a configuration must not say: arbitrary code, two components in one group, passwords in addresses of stores.
+
+Those are kept in the environment, so that no configuration, and no file made of one, holds them.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import Container, DictConfig, OmegaConf, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
+from arboretum.model.shown import MASK, masked
 from arboretum.plugin.registry import NONE
 
 TARGETS = {
@@ -30,18 +37,21 @@ TARGETS = {
 
 INSTANTIATED = (*TARGETS, "hydra.callbacks")
 """What Hydra makes objects of."""
-
 QUIET = frozenset({"version", "root", "disable_existing_loggers"})
 """Keys of Hydra's logging options that make no handler (``none``)."""
-
 COMMANDS = (
     "hydra.job.env_set",
     *(f"hydra.launcher.{name}" for name in ("setup", "python", "srun_args", "additional_parameters")),
 )
 """What runs programs, or decides which (LD_PRELOAD): taken from the command line, not from a folder of choices."""
 
-_GROUP = re.compile(r"^[+~]{0,2}(?P<group>[a-z_]+)(?:=(?P<value>.*)|$)", re.DOTALL)
+VARIABLE = "ARBORETUM_SECRET"
+"""Under which name, with a number, an address is kept that no variable of the environment holds."""
+_INTERPOLATION = re.compile(r"\$\{[^{}]*\}")
+_LEFT_OUT = re.compile(rf"://.*(?::|//|=){MASK}")
+WAY_OUT = "'${oc.env:NAME}' takes it from the environment"
 
+_GROUP = re.compile(r"^[+~]{0,2}(?P<group>[a-z_]+)(?:=(?P<value>.*)|$)", re.DOTALL)
 _HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
 
 
@@ -114,8 +124,7 @@ def quote_home(text: str) -> str:
     key, sign, value = text.partition("=")
     if not sign or "~" not in value or "'" in value or '"' in value:
         return text
-    quoted = _HOME.sub(r"'\g<0>'", value)
-    return f"{key}={quoted}"
+    return f"{key}=" + _HOME.sub(r"'\g<0>'", value)
 
 
 def chosen_options(overrides: Sequence[str]) -> dict[str, list[str]]:
@@ -134,3 +143,74 @@ def _normalised(text: str) -> str:
     if value.startswith("[") and group not in MANY and "],[" not in value:
         raise ConfigError(f"{group} takes one option, not a list; got {value} (several values to try: -m {group}={value[1:-1]})")
     return text
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text names a secret itself; ``${oc.env:NAME}`` in its place is none."""
+    plain = _INTERPOLATION.sub("", text)
+    return masked(plain) != plain
+
+
+def concealed(override: str) -> str:
+    """The override with ``${oc.env:NAME}`` for an address that holds a secret.  Raises ConfigError where that cannot be done."""
+    if not holds_secret(override):
+        return override
+    try:
+        found = OverridesParser.create().parse_override(override)
+    except HydraException:
+        return override  # it will be refused for what it is
+    value = None if found.is_sweep_override() else found.value()
+    if not isinstance(value, str) or "${" in value:
+        raise ConfigError(f"{override} holds a secret beside other things; {WAY_OUT}, the whole address")
+    return f"{override.partition('=')[0]}={_kept(value)}"
+
+
+def conceal(config: DictConfig) -> None:
+    """The same for every value of a composed configuration (a file of choices may hold addresses), in place."""
+
+    def walk(node: Container) -> None:
+        for key in node if OmegaConf.is_dict(node) else range(len(node)):
+            if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
+                continue
+            if OmegaConf.is_config(node[key]):
+                walk(node[key])
+            elif isinstance(node[key], str) and holds_secret(node[key]):
+                node[key] = _kept(node[key])
+
+    with read_write(config):
+        walk(config)
+
+
+def _kept(value: str) -> str:
+    """How a configuration names a text that the environment keeps."""
+    name = next((name for name, held in os.environ.items() if held == value), None)
+    if name is None:
+        name = next(name for i in range(len(os.environ) + 1) if (name := f"{VARIABLE}_{i}") not in os.environ)
+        os.environ[name] = value
+    return f"${{oc.env:{name}}}"
+
+
+def restored(value: Any, path: str, given: Collection[str] = ()) -> Any:
+    """A recorded value for a configuration: its texts as they are, whatever they look like, and its secrets found anew.
+
+    given : keys that the command line sets; their recorded values do not matter.
+    A secret was left out of the record; any variable of the environment that holds the whole address serves.  Raises ConfigError.
+    """
+    if isinstance(value, Mapping):
+        return {key: restored(item, f"{path}.{key}", given) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [restored(item, path, given) for item in value]
+    if not isinstance(value, str):
+        return value
+    if path in given or not _LEFT_OUT.search(value):
+        return value.replace("${", r"\${")
+    name = next((name for name, held in os.environ.items() if held != value and masked(held) == value), None)
+    if name is None:
+        msg = f"{path}={value} lacks its secret, which records leave out: put the whole address into an environment variable "
+        raise ConfigError(f"{msg}(any name: export STORE=…), or say {path}=… anew")
+    return f"${{oc.env:{name}}}"
+
+
+def found_again(fields: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Recorded fields with their secrets, from the environment.  Raises ConfigError."""
+    return OmegaConf.to_container(OmegaConf.create(restored(fields, path)), resolve=True)

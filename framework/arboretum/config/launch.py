@@ -1,90 +1,303 @@
-"""Who runs the jobs of a sweep: a Hydra launcher, or for the plain way (one after another, here) one without copies.
+"""How the jobs of a sweep come about, and who runs them.
 
-Hydra's own way copies a job's whole configuration four times, for settings that nobody uses here unless they are asked for.
+Every combination, by Hydra; or an adaptive search, ``hydra/sweeper=arboretum_optuna``: Optuna proposes settings.  A trial is
+a setting; its value is the mean over the seeds and folds that the command names.  The study lies in the sweep's folder, so that
+the same command goes on where it stopped.  Optuna is loaded when a search begins, and nowhere else.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import attrs
+import numpy as np
 from hydra._internal.callbacks import Callbacks
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.core.utils import JobReturn, JobStatus
-from hydra.plugins.launcher import Launcher
-from hydra.types import HydraContext, RunMode, TaskFunction
+from hydra.core.utils import JobReturn, JobRuntime, JobStatus
+from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf
 
-from arboretum.config.bridge import PRIMARY
-from arboretum.config.resolve import Resolved
-from arboretum.config.search import Searcher, search_of
+from arboretum.config.resolve import Settings, read
+from arboretum.errors import ConfigError
+from arboretum.interfaces.component import param
+from arboretum.measure.evaluate import HIGHER, direction
+from arboretum.plugin.build import plain
+from arboretum.runs.sweeps import UNSAID, flatten
 
-BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
-PLAIN: dict[str, tuple[Any, ...]] = {
-    "launcher._target_": (BASIC,),
-    "sweep.subdir": ("${hydra.job.num}",),
-    "job.chdir": (None, False),
-    "job.env_set": ({},),
+PLAIN: dict[str, Any] = {
+    "launcher._target_": "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
+    "sweep.subdir": "${hydra.job.num}",
+    "job.chdir": None,
 }
 """Hydra's settings under which its launcher does nothing that ours does not, as they stand unless somebody sets them; what
 else it could do (callbacks, log files, notes of its own) no configuration may ask for."""
 
+NAME = "arboretum_optuna"
+STUDY = "study.db"
+REPEATED = ("seed", "split.fold")
+"""Keys whose values are no settings: every trial runs them all."""
+KEPT_HOW = (*UNSAID, "goal")
+"""Keys that do not tell one search from another (a tracker's may hold a password)."""
+POPULATION = 20
+"""Trials of a generation of nsga2: Optuna's 50 would leave a search of a hundred trials at its second."""
 
-class Task(Protocol):
-    """What Hydra calls with a configuration, and what can be given what was resolved."""
 
-    def __call__(self, config: DictConfig) -> Any: ...
+def multirun(loader: Any, job: Any, config: DictConfig) -> None:
+    """Check every job of a composed sweep, then launch them.   job : what Hydra calls with a configuration, and :class:`Here` asks."""
+    JobRuntime.instance().set("name", str(config.hydra.job.name))
+    parts = {"hydra_context": HydraContext(loader, Callbacks(config)), "task_function": job, "config": config}
+    settings, search = OmegaConf.to_container(config.hydra, resolve=False), search_of(config)
+    flat = dict(flatten(settings))
+    plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not settings["job"]["env_set"]
+    sweeper = Searcher(search, loader, config) if search else Plugins.instance().instantiate_sweeper(**parts)
+    sweeper.launcher = Here(loader, job, config) if plain_way else Plugins.instance().instantiate_launcher(**parts)
+    sweeper.sweep(arguments=settings["overrides"]["task"])
 
-    def do(self, resolved: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> float:
-        """Do one job.   number : of the job.   overrides : its own.   folder : absolute."""
 
+@attrs.frozen
+class Here:
+    """The launcher of the plain way: one job after another in this process, from what was resolved when the sweep was checked.
 
-class Here(Launcher):
-    """One job after another in this process, from what was resolved when the sweep was checked."""
+    Hydra's own copies a job's whole configuration four times, for settings that nobody uses here unless they are asked for.
+    """
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        self.loader, self.task, self.config = hydra_context.config_loader, task_function, config
+    loader: Any
+    job: Any
+    config: DictConfig
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Return what each job returns, in their order."""
-        folder = Path(str(self.config.hydra.sweep.dir)).absolute()
-        returns = []
+        folder, returns = Path(str(self.config.hydra.sweep.dir)).absolute(), []
         for number, overrides in enumerate(job_overrides, initial_job_idx):
             own = [text for text in overrides if not text.startswith("hydra.")]
             done = JobReturn(overrides=own, status=JobStatus.COMPLETED)
             resolved = functools.partial(self.loader.resolved, self.config, overrides)
-            done.return_value = self.task.do(resolved, number, own, folder / str(number))
+            done.return_value = self.job.do(resolved, number, own, folder / str(number))
             returns.append(done)
         return returns
 
 
-def multirun(hydra: Any, job: Task, overrides: Sequence[str]) -> Any:
-    """Hydra's ``multirun``, whose launcher is replaced where nothing but the speed tells them apart."""
-    config = hydra.compose_config(PRIMARY, list(overrides), RunMode.MULTIRUN, with_log_configuration=True)
-    callbacks = Callbacks(config)
-    callbacks.on_multirun_start(config=config, config_name=PRIMARY)
-    context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
-    parts = {"hydra_context": context, "task_function": job, "config": config}
-    search = search_of(config)
-    if search is None:
-        sweeper = Plugins.instance().instantiate_sweeper(**parts)
-    else:
-        sweeper = Searcher(search)
-        sweeper.setup(**parts)
-    settings = OmegaConf.to_container(config.hydra, resolve=False)
-    if all(_at(settings, path) in values for path, values in PLAIN.items()):
-        sweeper.launcher = Here()
-        sweeper.launcher.setup(**parts)
-    elif search is not None:
-        sweeper.launcher = Plugins.instance().instantiate_launcher(**parts)
-    returned = sweeper.sweep(arguments=OmegaConf.to_container(config.hydra.overrides.task, resolve=False))
-    callbacks.on_multirun_end(config=config, config_name=PRIMARY)
-    return returned
+@attrs.frozen
+class Search:
+    """The fields of the option."""
+
+    kind = "hydra.sweeper"
+
+    n_trials: int = param(20, "settings to try, those of earlier calls included", ge=1)
+    n_jobs: int = param(1, "settings proposed at a time, for a launcher that runs jobs side by side", ge=1)
+    sampler: str = param("tpe", "who proposes", choices=("tpe", "random", "grid", "nsga2"))
+    seed: int = param(0, "seed of the proposals", ge=0)
+    goals: tuple[str, ...] = param((), "metrics to optimise, several for their trade-off; default: the run's goal")
+    params: dict[str, str] | None = param(None, "key → what to try, as on the command line")
 
 
-def _at(values: Any, path: str) -> Any:
-    for key in path.split("."):
-        values = values.get(key) if isinstance(values, dict) else None
-    return values
+def option() -> dict[str, Any]:
+    """The option's node for Hydra's store; it has a name and no ``_target_``: a configuration names no code."""
+    return {"name": NAME, **plain(attrs.asdict(Search()))}
+
+
+def search_of(config: DictConfig) -> Search | None:
+    """The search that a configuration asks for, its goals named; None where it asks for another sweeper.  Raises ConfigError."""
+    values = OmegaConf.to_container(config.hydra.sweeper, resolve=True)
+    if not isinstance(values, dict) or values.pop("name", None) != NAME:
+        return None
+    found = read(Search, values, "hydra.sweeper.")
+    found = attrs.evolve(found, goals=found.goals or (str(config.get("goal") or Settings().goal),))
+    for goal in found.goals:
+        direction(goal)
+    if found.sampler == "nsga2" and len(found.goals) < 2:
+        raise ConfigError("hydra.sweeper.sampler=nsga2 needs several goals; say hydra.sweeper.goals=[valid_error,expected_cost]")
+    return found
+
+
+@attrs.frozen
+class Tried:
+    """One key of the search.
+
+    values : of a discrete one, as overrides say them.   kind : Optuna's distribution.   ends : values that are composed before
+    anything is run: all choices, or the ends of a range and a value that is not round.
+    """
+
+    key: str
+    said: str
+    values: tuple[Any, ...]
+    kind: Any
+    ends: Sequence[Any]
+
+    @staticmethod
+    def of(override: Override, kinds: Any) -> Tried:
+        """Read ``interval(a,b)``, ``range(a,b)``, ``choice(a,b)`` or ``a,b``, with ``tag(log, …)`` and ``int(…)``.
+
+        kinds : ``optuna.distributions``.   Raises ConfigError.
+        """
+        key, said, value = override.get_key_element(), override.input_line, override.value()
+        if not override.is_interval_sweep() and not override.is_range_sweep():
+            values = tuple(override.sweep_string_iterator())
+            return Tried(key, said, values, kinds.CategoricalDistribution(values), values)
+        values, more = (), {"log": "log" in value.tags}
+        if override.is_interval_sweep():
+            low, high = value.start, value.end
+        else:
+            values = tuple(sorted(override.sweep_iterator()))
+            if not values:
+                raise ConfigError(f"{said} holds no value")
+            low, high = values[0], values[-1]
+            more |= {} if more["log"] else {"step": abs(value.step)}
+        whole = isinstance(low, int) and isinstance(high, int)
+        try:
+            kind = (kinds.IntDistribution if whole else kinds.FloatDistribution)(low, high, **more)
+        except ValueError as error:
+            raise ConfigError(f"{said}: {' '.join(str(error).split())}") from None
+        within = () if values or whole else (low + (high - low) / math.pi,)
+        return Tried(key, said, values, kind, (low, *within, high))
+
+
+@attrs.frozen
+class Space:
+    """What a command searches.   fixed : overrides of every job.   repeats : those of each job of a trial."""
+
+    fixed: tuple[str, ...]
+    tried: tuple[Tried, ...]
+    repeats: tuple[tuple[str, ...], ...]
+
+    @staticmethod
+    def of(overrides: Sequence[Override], kinds: Any) -> Space:
+        """Sort the overrides; raises ConfigError where there is nothing to search, or several data sets.   kinds : of values."""
+        last = {override.get_key_element(): override for override in overrides}
+        swept = {key: override for key, override in last.items() if override.is_sweep_override()}
+        repeated = [override for key, override in swept.items() if key in REPEATED and override.is_discrete_sweep()]
+        if "dataset" in swept:
+            raise ConfigError(f"{swept['dataset'].input_line}: errors on two data sets cannot be compared; search on one at a time")
+        tried = tuple(Tried.of(override, kinds) for override in swept.values() if override not in repeated)
+        if not tried:
+            msg = f"hydra/sweeper={NAME} has nothing to search; give a key several values: "
+            raise ConfigError(msg + "'stopping.standard.max_depth=range(1,10)', 'criterion.lam=tag(log, interval(0.1,100))'")
+        products = itertools.product(*([f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] for o in repeated))
+        fixed = (f"{key}={o.get_value_element_as_str()}" for key, o in last.items() if key not in swept)
+        return Space(tuple(fixed), tried, tuple(products))
+
+    def grid(self) -> list[dict[str, Any]]:
+        """Every setting, in order.  Raises ConfigError for an interval."""
+        for one in self.tried:
+            if not one.values:
+                raise ConfigError(f"{one.said}: a grid needs values; say range(…) or choice(…), or take another hydra.sweeper.sampler")
+        keys = [one.key for one in self.tried]
+        return [dict(zip(keys, values)) for values in itertools.product(*(one.values for one in self.tried))]
+
+    def jobs(self, setting: Mapping[str, Any]) -> list[list[str]]:
+        """The overrides of each job of a setting."""
+        chosen = [f"{one.key}={setting[one.key]}" for one in self.tried]
+        return [[*self.fixed, *chosen, *repeat] for repeat in self.repeats]
+
+    def samples(self) -> Iterator[list[str]]:
+        """A job with each end of each key, the others at their first."""
+        first = {one.key: one.ends[0] for one in self.tried}
+        seen = [{**first, one.key: value} for one in self.tried for value in one.ends]
+        yield from (self.jobs(setting)[0] for i, setting in enumerate(seen) if setting not in seen[:i])
+
+
+@attrs.define
+class Searcher:
+    """Runs trials until there are ``n_trials`` in the study."""
+
+    search: Search
+    loader: Any
+    config: DictConfig
+    launcher: Any = None
+    space: Any = None
+    study: Any = None
+
+    def sweep(self, arguments: list[str]) -> None:
+        """Search.  Raises ConfigError: Optuna is not installed, a key cannot be searched so, the study is of another search."""
+        optuna = _optuna()
+        said = [f"{key}={value}" for key, value in (self.search.params or {}).items()]
+        overrides = OverridesParser.create(config_loader=self.loader).parse_overrides([*said, *arguments])
+        self.space = Space.of(overrides, optuna.distributions)
+        kinds = {one.key: one.kind for one in self.space.tried}
+        grid = self.space.grid() if self.search.sampler == "grid" else None
+        try:
+            for job in self.space.samples():
+                self.loader.load_sweep_config(self.config, job)
+        except ConfigError as error:
+            hint = "; int(interval(…)) proposes whole numbers" if "whole number" in str(error) else ""
+            raise ConfigError(f"{error}{hint}") from error
+        folder = Path(str(self.config.hydra.sweep.dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        self.study = self._study(optuna, folder / STUDY)
+        trials = self.study.get_trials(deepcopy=False)
+        whole = [trial for trial in trials if trial.params.keys() == kinds.keys()]
+        left = [trial for trial in whole if not trial.state.is_finished()]
+        wanted = min(self.search.n_trials, len(grid) if grid else self.search.n_trials)
+        self.loader.planned = (len(left) + max(wanted - len(whole), 0)) * len(self.space.repeats)
+        for trial in trials:
+            if not trial.state.is_finished() and trial not in left:  # killed while it was proposed
+                self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        for trial in left:  # killed while it was run
+            self._run(optuna, [trial])
+        for start in range(len(whole), wanted, self.search.n_jobs):
+            batch = []
+            for number in range(start, min(start + self.search.n_jobs, wanted)):
+                if grid:
+                    self.study.enqueue_trial(grid[number], skip_if_exists=True)
+                self.study.sampler = self._sampler(optuna, number)
+                batch.append(self.study.ask(kinds))
+            self._run(optuna, batch)
+
+    def _run(self, optuna: Any, trials: Sequence[Any]) -> None:
+        """Launch the jobs of trials with successive numbers and tell what they returned; None fails a trial."""
+        n = len(self.space.repeats)
+        jobs = [job for trial in trials for job in self.space.jobs(trial.params)]
+        returned = [job.return_value for job in self.launcher.launch(jobs, initial_job_idx=trials[0].number * n)]
+        for i, trial in enumerate(trials):
+            values = _means(returned[i * n : (i + 1) * n])
+            state = optuna.trial.TrialState.FAIL if values is None else None
+            self.study.tell(trial.number, values, state=state)
+
+    def _study(self, optuna: Any, file: Path) -> Any:
+        """The study in the folder, made if it is not there.  Raises ConfigError when it is of another search."""
+        from sqlalchemy import URL
+
+        goals = self.search.goals
+        study = optuna.create_study(
+            storage=URL.create("sqlite", database=str(file.absolute())).render_as_string(),
+            study_name=NAME,
+            directions=["maximize" if direction(goal) == HIGHER else "minimize" for goal in goals],
+            load_if_exists=True,
+        )
+        fixed = [text for text in self.space.fixed if text.lstrip("+~").partition("=")[0].partition(".")[0] not in KEPT_HOW]
+        asked = json.dumps([[one.said for one in self.space.tried], goals, fixed, self.space.repeats])
+        if study.user_attrs.setdefault("search", asked) != asked:
+            raise ConfigError(f"{str(file)!r} holds another search; it is kept: choose another folder with hydra.sweep.dir=FOLDER")
+        study.set_user_attr("search", asked)
+        return study
+
+    def _sampler(self, optuna: Any, number: int) -> Any:
+        """A sampler for one trial, so that a search that was interrupted proposes what it would have proposed."""
+        seed = int(np.random.SeedSequence([self.search.seed, number]).generate_state(1)[0])
+        if self.search.sampler == "nsga2":
+            return optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
+        return (optuna.samplers.TPESampler if self.search.sampler == "tpe" else optuna.samplers.RandomSampler)(seed=seed)
+
+
+def _means(returned: Sequence[Any]) -> list[float] | None:
+    """Means per goal over a trial's jobs; None where one failed or has no finite value."""
+    if any(values is None or not all(map(math.isfinite, values)) for values in returned):
+        return None
+    return [math.fsum(values) / len(returned) for values in zip(*returned, strict=True)]
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise ConfigError(f"hydra/sweeper={NAME} needs Optuna; install it with pip install 'arboretum[optuna]'") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna

@@ -2,24 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from arboretum.config.settings import SETTINGS, Settings, read_settings
 from arboretum.errors import ConfigError, unknown
-from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.component import KINDS, MANY, param
 from arboretum.interfaces.method import Parts
 from arboretum.model.shown import masked_values
 from arboretum.plugin.assemble import certifier_of
-from arboretum.plugin.build import build, fields_of, followers, plain
-from arboretum.plugin.registry import NONE, Entry, Registry
+from arboretum.plugin.build import build, coerce, field_types, fields_of, followers, plain
+from arboretum.plugin.registry import NONE, Entry, Registry, plugin_files
+from arboretum.runs.sweeps import flatten
 
 MISSING = "???"
+
+
+@attrs.frozen
+class Limits:
+    """What a run may spend (the group of keys ``budget.…``)."""
+
+    kind = "budget"
+
+    seconds: float | None = param(None, "wall clock for growing or solving", gt=0.0, unit="s")
+    memory_mb: int | None = param(
+        None, "what growing or solving allocates, at most; a smaller budget than needed is refused", gt=0, unit="MB"
+    )
+
+
+@attrs.frozen
+class Settings:
+    """The top-level keys."""
+
+    kind = "run"
+
+    seed: int = param(0, "seed of every random choice", ge=0)
+    theta: float | None = param(None, "θ, followed by every component that declares it", ge=0.0, le=1.0)
+    goal: str = param("valid_error", "metric that a sweep returns and calls best; its name gives the direction")
+    certify: bool = param(False, "compare with the proven minimum over the same tests")
+    certifier: str | None = param(None, "solver that certifies; null: the run's own, else the first by name that can")
+    skip_finished: bool = param(False, "do not repeat a run whose configuration, data and code are already finished")
+    plugins: tuple[str, ...] = param((), "one-file plugins (as --plugin FILE)")
+    budget: Limits = attrs.field(factory=Limits, metadata={"doc": "see budget.seconds, budget.memory_mb"})
+
+
+SETTINGS: tuple[str, ...] = tuple(field.name for field in attrs.fields(Settings))
+"""Names of the top-level keys that are no group."""
+
+
+def read(cls: type, values: Any, prefix: str = "") -> Any:
+    """Build a class of settings from plain values; raises ConfigError naming key, rule and value.   prefix : of its keys."""
+    types = field_types(cls)
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{prefix[:-1]} has the keys {', '.join(prefix + name for name in types)}; got {values!r}")
+    for key in values:
+        if key not in types:
+            raise ConfigError(unknown("parameter", prefix + key, [prefix + name for name in types]))
+    inner = {key: read(types[key], value or {}, f"{prefix}{key}.") for key, value in values.items() if attrs.has(types[key])}
+    arguments = {key: inner[key] if key in inner else coerce(value, types[key], prefix + key) for key, value in values.items()}
+    try:
+        return cls(**arguments)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(str(error).removeprefix("run.")) from None
 
 
 @attrs.frozen(eq=False)
@@ -46,47 +93,53 @@ def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -
     config : the composed configuration; Hydra's own node is passed over.   chosen : Hydra's ``runtime.choices``.
     Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a wrong type, a bound.
     """
-    try:
-        values = {str(key): _plain(config, key) for key in config if key != "hydra"}
-    except OmegaConfBaseException as error:
-        raise ConfigError(" ".join(str(error).split())) from error
-    stray = [key for key in values if key not in KINDS and key not in SETTINGS]
-    if stray:
-        raise ConfigError(unknown("key", str(stray[0]), [*KINDS, *SETTINGS]))
-    _refuse_missing(values, "")
+    values = _values(config, [key for key in config if key != "hydra"])
+    for key in values:
+        if key not in KINDS and key not in SETTINGS:
+            raise ConfigError(unknown("key", key, [*KINDS, *SETTINGS]))
+    for key, value in flatten(values):
+        if value == MISSING:
+            raise ConfigError(f"{key} has no value; say {key}=VALUE")
     settings = _settings({key: values[key] for key in SETTINGS if key in values}, registry)
     if settings.certifier is not None:
         certifier_of(registry, Parts(method=None), settings.certifier)  # its name is looked at, whether it is needed or not
-    parts: dict[str, Any] = {}
+    built: dict[str, Any] = {}
     for kind in KINDS:
         group = values.get(kind) or {}
         if not isinstance(group, dict):
             raise ConfigError(f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}")
-        parts[kind] = _several(kind, group, registry) if kind in MANY else _one(kind, group, chosen, registry)
-    if parts["method"] is None:
+        built[kind] = _several(kind, group, registry) if kind in MANY else _one(kind, group, chosen, registry)
+    parts = Parts(**built)
+    if parts.method is None:
         raise ConfigError(f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}")
     _refuse_unfollowed(settings, parts, registry)
-    return Resolved(settings, Parts(**parts), canonical(settings, parts, chosen))
+    return Resolved(settings, parts, canonical(settings, parts, chosen))
 
 
-def _plain(config: DictConfig, key: Any) -> Any:
-    """One entry as plain values, interpolations resolved."""
-    if OmegaConf.is_missing(config, key):
-        return MISSING
-    value = config[key]
-    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+def _values(config: DictConfig, keys: Iterable[Any]) -> dict[str, Any]:
+    """Entries as plain values, interpolations resolved.  Raises ConfigError."""
+    try:
+        missing = {str(key): MISSING for key in keys if OmegaConf.is_missing(config, key)}
+        values = {str(key): config[key] for key in keys if str(key) not in missing}
+        return missing | {k: OmegaConf.to_container(v, resolve=True) if OmegaConf.is_config(v) else v for k, v in values.items()}
+    except OmegaConfBaseException as error:
+        raise ConfigError(" ".join(str(error).split())) from error
 
 
-def _refuse_unfollowed(settings: Settings, parts: Mapping[str, Any], registry: Registry) -> None:
+def components_of(parts: Parts) -> Iterator[Any]:
+    """Every component of a run."""
+    for kind in KINDS:
+        value = getattr(parts, kind)
+        yield from value if isinstance(value, tuple) else () if value is None else (value,)
+
+
+def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> None:
     """Raise ConfigError for a shared value that no component of the run takes: a sweep over it would change nothing."""
-    chosen = [c for part in parts.values() for c in (part if isinstance(part, tuple) else (part,)) if c is not None]
-    taken = {name for component in chosen for name in followers(type(component)).values()}
+    taken = {name for component in components_of(parts) for name in followers(type(component)).values()}
     for name in SETTINGS:
         value = getattr(settings, name)
-        if value is None or name in taken:
-            continue
         takers = [f"{entry.kind}={entry.name}" for entry in registry.entries() if name in followers(entry.cls).values()]
-        if takers:
+        if takers and value is not None and name not in taken:
             msg = f"{name}={value} changes nothing: no component of this run follows it; leave it out, or choose one that does"
             raise ConfigError(f"{msg} ({', '.join(takers)})")
 
@@ -94,21 +147,12 @@ def _refuse_unfollowed(settings: Settings, parts: Mapping[str, Any], registry: R
 def _settings(values: dict[str, Any], registry: Registry) -> Settings:
     if isinstance(values.get("plugins"), str):
         values["plugins"] = [values["plugins"]]
-    settings = read_settings(values)
+    settings = read(Settings, values)
     loaded = {owner.path for owner in registry.owners}
     for file in settings.plugins:
-        if str(Path(file).expanduser().resolve()) not in loaded:
+        if plugin_files([file])[0] not in loaded:
             raise ConfigError(f"plugins names {file!r}, which is not loaded: say --plugin {file} on the command line")
-    files = tuple(str(Path(file).expanduser().resolve()) for file in settings.plugins)
-    return attrs.evolve(settings, plugins=files)
-
-
-def _refuse_missing(values: Any, path: str) -> None:
-    for key, value in values.items() if isinstance(values, dict) else ():
-        here = f"{path}.{key}" if path else str(key)
-        if value == MISSING:
-            raise ConfigError(f"{here} has no value; say {here}=VALUE")
-        _refuse_missing(value, here)
+    return attrs.evolve(settings, plugins=plugin_files(settings.plugins))
 
 
 def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: Registry) -> Any:
@@ -145,12 +189,12 @@ def _own(entry: Entry, fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None or key not in followers(entry.cls)}
 
 
-def canonical(settings: Settings, parts: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+def canonical(settings: Settings, parts: Parts, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The whole configuration as plain values, derived from what was built; groups without a component are left out."""
     config: dict[str, Any] = plain(attrs.asdict(settings, recurse=True))
     choices = {key: plain(value) for key, value in chosen.items() if not key.startswith("hydra") and value != MISSING}
     for kind in KINDS:
-        part = parts[kind]
+        part = getattr(parts, kind)
         if kind in MANY:
             choices[kind] = [component.name for component in part]
             config[kind] = {component.name: component_values(component) for component in part}
@@ -170,8 +214,4 @@ def component_values(component: Any) -> dict[str, Any]:
 
 def component_from(config: DictConfig, chosen: Mapping[str, Any], kind: str, registry: Registry) -> Any:
     """One component of a composed configuration whose other groups may still vary (the tracker of a sweep)."""
-    try:
-        group = OmegaConf.to_container(config[kind], resolve=True)
-    except OmegaConfBaseException as error:
-        raise ConfigError(" ".join(str(error).split())) from error
-    return _one(kind, group, chosen, registry)
+    return _one(kind, _values(config, [kind])[kind], chosen, registry)

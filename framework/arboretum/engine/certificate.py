@@ -20,12 +20,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.blame import blaming
 from arboretum.engine import check, verify
 from arboretum.engine.implied import SURE, Facts, raised
 from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.search.compiled_criterion import component_name
-from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError
+from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, blaming
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.solving import form_of, value_of

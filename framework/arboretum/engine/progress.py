@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import attrs
 
@@ -31,7 +32,7 @@ def repeated(progress: Progress, subject: str, seconds: float = REPEATED_SECONDS
     dead.  (A thread repeats; it is heard while compiled kernels run, because they release the lock.)
     """
     last: tuple[float, float | None, str] = (0, None, subject)
-    done, lock = threading.Event(), threading.Lock()
+    lock = threading.Lock()
 
     def say() -> None:
         with lock:
@@ -42,18 +43,27 @@ def repeated(progress: Progress, subject: str, seconds: float = REPEATED_SECONDS
         last = (amount, total, f"{subject}: {message}")
         say()
 
+    say()
+    with every(seconds, say):
+        yield listen
+
+
+@contextmanager
+def every(seconds: float, action: Callable[[], Any]) -> Iterator[None]:
+    """Do something again and again in a thread, until the block ends."""
+    done = threading.Event()
+
     def repeat() -> None:
         while not done.wait(seconds):
-            say()
+            action()
 
-    say()
     thread = threading.Thread(target=repeat, name="arboretum-heartbeat", daemon=True)
     thread.start()
     try:
-        yield listen
+        yield
     finally:
         done.set()
-        thread.join()
+        thread.join(2.0)
 
 
 class Curve:

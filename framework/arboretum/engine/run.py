@@ -16,11 +16,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.blame import blaming
 from arboretum.engine import check, select
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, repeated
-from arboretum.errors import ArboretumError, BudgetError, DataError
+from arboretum.errors import ArboretumError, BudgetError, DataError, blaming
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.data import Division
 from arboretum.interfaces.method import Context, Parts, Problem

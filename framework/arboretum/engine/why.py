@@ -8,13 +8,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.blame import blaming
+from arboretum.errors import CapabilityError, ContractError, DataError, blaming
 from arboretum.engine.search.choose import listed, prepare_columns, scored
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.raw import PresortedEngine
-from arboretum.errors import CapabilityError, ContractError, DataError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from arboretum.measure.complexity import complexities, costs_of_rows, covering_cost
-from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, better, direction, evaluate
-from arboretum.measure.validation import ValidationScore, roc_auc
+from arboretum.measure.evaluate import DIRECTIONS, HIGHER, LOWER, ValidationScore, better, direction, evaluate, roc_auc
 
 __all__ = [
     "DIRECTIONS",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
 
+import attrs
 import numpy as np
 
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.measure import metrics
 from arboretum.measure.complexity import costs_of_rows
-from arboretum.measure.validation import roc_auc
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 from arboretum.model.walk import Places
@@ -80,3 +81,159 @@ def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
     found["log_loss"] = metrics.log_loss(target.codes, proba, weights)
     found["roc_auc"] = roc_auc(tree, table, places)
     return found
+
+
+def roc_auc(scores: Tree | np.ndarray, table: Table, places: Places | None = None) -> float:
+    """Area under the ROC curve on the rows of a table, macro one-vs-rest for more than two classes; NaN if not defined.
+
+    scores : a tree, or its probabilities, float64[n_rows, n_classes].   table : its classes begin with those of the scores.
+    places : from :meth:`Tree.places`, where they are known.   Rows count by weight.  Raises DataError for a regression target, or rows without a known class.
+    """
+    if table.task is Task.regression or (table.target.codes < 0).any():
+        raise DataError(f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none")
+    if isinstance(scores, Tree):
+        return _Cuts.of(scores, table, places).roc_auc(())
+    return metrics.roc_auc(table.target.codes, np.asarray(scores, np.float64), table.row_weights())
+
+
+@attrs.frozen(eq=False)
+class ValidationScore:
+    """The score of trees on some rows; more is better.
+
+    table : at least one row, of the classes and columns of the trees.   measure : "roc_auc", "accuracy" or "r2".
+    notes : what a reader must know of the measure: classes that no row shows, or why accuracy takes the area's place.
+    """
+
+    table: Table
+    measure: str
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def on(table: Table) -> ValidationScore:
+        """The score that fits the rows; raises DataError for a table without rows."""
+        if table.n_rows == 0:
+            raise DataError(f"there is no validation row of {table.name} to judge on; use split=holdout")
+        if table.task is Task.regression:
+            return ValidationScore(table, "r2")
+        classes = table.target.classes
+        shown = np.unique(table.target.codes)
+        if len(shown) == 1:
+            only = f"the validation rows show one class, {classes[shown[0]]!r}: ROC AUC is undefined, accuracy takes its place"
+            return ValidationScore(table, "accuracy", (only,))
+        absent = [name for code, name in enumerate(classes) if code not in shown]
+        if not absent:
+            return ValidationScore(table, "roc_auc")
+        names = ", ".join(map(repr, absent[:MOST_NAMED])) + (f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else "")
+        missing = f"the validation rows show no object of class {names}: ROC AUC is the mean over the other {len(shown)}"
+        return ValidationScore(table, "roc_auc", (missing,))
+
+    def of(self, tree: Tree) -> float:
+        """The tree's score."""
+        return self.of_cuts(tree)(())
+
+    def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:
+        """A function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree once, whatever is asked of it."""
+        return getattr(_Cuts.of(tree, self.table), self.measure)
+
+
+MOST_NAMED = 5
+"""Absent classes that a note names."""
+
+
+@attrs.frozen(eq=False)
+class _Cuts:
+    """Where the rows of a table rest in a tree, ready to be moved up.
+
+    whole : int64[k], rows that rest at one node, ``at`` int64[k].   parted : int64[…], rows that are split over branches; these
+    walk each cut tree anew, because their shares, summed in another order, would break ties that the cut tree has.
+    """
+
+    tree: Tree
+    table: Table
+    whole: np.ndarray
+    at: np.ndarray
+    parted: np.ndarray
+
+    @staticmethod
+    def of(tree: Tree, table: Table, places: Places | None = None) -> _Cuts:
+        rest = (places or tree.places(table)).whole
+        whole = np.flatnonzero(rest >= 0)
+        return _Cuts(tree, table, whole, rest[whole], np.flatnonzero(rest < 0))
+
+    def _shares(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+        """float64[len(parted), n_classes] for the rows that are split."""
+        if len(self.parted) == 0:
+            return np.zeros((0, len(self.tree.classes)))
+        return self.tree.cut(nodes).predict_proba(self.table.take(self.parted))
+
+    def roc_auc(self, nodes: Sequence[int] | np.ndarray) -> float:
+        """nodes : int64[…], where to cut."""
+        tree, codes, weights = self.tree, self.table.target.codes, self.table.row_weights()
+        n_classes = max(len(tree.classes), int(codes.max(initial=0)) + 1)
+        place = self.tree.nearest_kept(nodes)[self.at] * n_classes + codes[self.whole]
+        mass = np.bincount(place, weights[self.whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
+        used = np.flatnonzero(mass.sum(axis=1) > 0)
+        share = tree.distribution()
+        rows = self.parted
+        alone = np.zeros((len(rows), n_classes))
+        alone[np.arange(len(rows)), codes[rows]] = weights[rows]
+        return metrics.roc_auc_of_groups(np.concatenate([share[used], self._shares(nodes)]), np.concatenate([mass[used], alone]))
+
+    def accuracy(self, nodes: Sequence[int] | np.ndarray) -> float:
+        return metrics.accuracy(self.table.target.codes, self._predicted(nodes, self.tree.label), self.table.row_weights())
+
+    def r2(self, nodes: Sequence[int] | np.ndarray) -> float:
+        return metrics.r2(self.table.target.values, self._predicted(nodes, self.tree.value), self.table.row_weights())
+
+    def _predicted(self, nodes: Sequence[int] | np.ndarray, of_node: np.ndarray) -> np.ndarray:
+        predicted = np.zeros(self.table.n_rows, of_node.dtype)
+        predicted[self.whole] = of_node[self.tree.nearest_kept(nodes)[self.at]]
+        if len(self.parted):
+            predicted[self.parted] = self.tree.cut(nodes).predict(self.table.take(self.parted))
+        return predicted
+
+
+BEST, TIED, BEHIND = "best", "tied", ""
+CONFIDENCE = 0.95
+LEAST_SHARED = 3
+"""Runs that two settings have in common, below which nothing tells a difference from chance (two splits of few rows easily
+differ by the same row, and would look certain)."""
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Mean, and its standard error s/√n (n − 1 below the variance); the error of a single value is NaN, both of none."""
+    n = len(values)
+    mean = math.fsum(values) / n if n else math.nan
+    spread = math.fsum((value - mean) ** 2 for value in values)
+    return mean, math.sqrt(spread / (n - 1) / n) if n > 1 else math.nan
+
+
+def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]:
+    """BEST for the setting whose mean is best, TIED for those that are not shown to be worse, BEHIND for the others.
+
+    settings : per setting, block (seed and fold) → value of the metric ``goal``; one without finite values is BEHIND.
+    A setting is worse where the mean of its differences to the best, block by block, is further from 0 than the half width
+    of their confidence interval (Student's t, two-sided, ``CONFIDENCE``); with fewer than ``LEAST_SHARED`` common blocks only
+    equal means are a tie.  Blocks are compared, not means, because a split that is hard is hard for every setting.
+    Raises ConfigError for a goal that is no metric.
+    """
+    sign = -1.0 if direction(goal) == HIGHER else 1.0
+    finite = [{block: sign * x for block, x in one.items() if math.isfinite(x)} for one in settings]
+    means = [mean_and_error(list(one.values()))[0] for one in finite]
+    if not any(finite):
+        return [BEHIND] * len(settings)
+    first = int(np.nanargmin(means))
+    return [
+        BEST if i == first else TIED if one and _is_tied(one, finite[first], means[i] - means[first]) else BEHIND
+        for i, one in enumerate(finite)
+    ]
+
+
+def _is_tied(one: Mapping[Hashable, float], best: Mapping[Hashable, float], difference: float) -> bool:
+    shared = [one[block] - best[block] for block in one if block in best]
+    if difference == 0 or len(shared) < LEAST_SHARED:
+        return difference == 0
+    from scipy.special import stdtrit
+
+    mean, error = mean_and_error(shared)
+    return mean <= error * float(stdtrit(len(shared) - 1, (1 + CONFIDENCE) / 2))

@@ -1,25 +1,328 @@
 """Everything to compare methods over data sets, in one place: ``from arboretum.measure import study``.
 
-Plugins have it as ``arboretum.api.study``.
+From runs to scores, all tests of them at once, trade-offs, and charts ready to be drawn.  Plugins have it as ``arboretum.api.study``.
 """
 
 from __future__ import annotations
 
-from arboretum.measure.compare import Comparison, compare, group_letters, rank_rows, scores_of, verdict_lines
-from arboretum.measure.figures import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
-from arboretum.measure.pareto import PowerLaw, pareto_front, power_law
-from arboretum.measure.significance import (
-    average_ranks,
-    bonferroni_dunn,
-    critical_difference,
-    friedman,
-    holm,
-    nemenyi,
-    q_bonferroni_dunn,
-    q_nemenyi,
-    ranks,
-    wilcoxon_holm,
-)
-from arboretum.model.scores import Scores
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-__all__ = sorted(name for name in globals() if name[0] != "_" and name != "annotations")  # noqa: PLE0605
+import attrs
+import numpy as np
+
+from arboretum.errors import DataError, unknown
+from arboretum.measure.evaluate import HIGHER, direction
+from arboretum.measure.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
+from arboretum.measure.significance import average_ranks, critical_difference, holm, q_bonferroni_dunn, q_nemenyi  # noqa: F401
+from arboretum.model.charts import Axis, BarChart, DotChart, Line, LineChart, Point, PointChart, RankDiagram
+from arboretum.model.record import Record
+from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
+
+
+def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.ndarray:
+    """int[f]: the points that no other dominates, by the first coordinate from small to large.
+
+    points : float64[n, d]; a point with a NaN is on no front.   higher_is_better : per coordinate.   A point dominates
+    another if it is as good in all coordinates and better in one; equal points are on the front together.
+    Raises DataError where the shapes do not fit.
+    """
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != len(higher_is_better):
+        raise DataError(f"points of shape {points.shape} do not fit {len(higher_is_better)} directions: give float64[n, directions]")
+    toward = np.where(higher_is_better, points, -points)
+    whole = ~np.isnan(toward).any(axis=1)
+    no_worse = (toward[:, None] >= toward[None, :]).all(axis=2)
+    better = (toward[:, None] > toward[None, :]).any(axis=2)
+    front = np.flatnonzero(whole & ~(no_worse & better).any(axis=0))
+    return front[np.lexsort((*points[front].T[:0:-1], points[front, 0]))]
+
+
+@attrs.frozen
+class PowerLaw:
+    """y ≈ factor · x^exponent.   error : standard error of the exponent, NaN for two points."""
+
+    factor: float
+    exponent: float
+    error: float
+
+    def at(self, x: np.ndarray) -> np.ndarray:
+        """float64[…] of the curve at x > 0."""
+        return self.factor * np.asarray(x, dtype=np.float64) ** self.exponent
+
+
+def power_law(x: np.ndarray, y: np.ndarray) -> PowerLaw:
+    """Least squares of ln y on ln x: the slope of the line in a picture with two logarithmic axes.
+
+    x, y : float64[n] > 0, with two different x at least.   Raises DataError otherwise.
+    """
+    x, y = (np.asarray(values, dtype=np.float64) for values in (x, y))
+    if x.shape != y.shape or x.ndim != 1:
+        raise DataError(f"a power law needs as many x as y, not shapes {x.shape} and {y.shape}")
+    if not ((x > 0) & (y > 0) & np.isfinite(x) & np.isfinite(y)).all():
+        raise DataError("a power law needs finite x and y above 0; leave the other points out")
+    if len(np.unique(x)) < 2:
+        raise DataError(f"a power law needs two different x, not {len(np.unique(x))}")
+    u, v = np.log(x), np.log(y)
+    fit, covariance = np.polyfit(u, v, 1, cov="unscaled")
+    variance = ((v - np.polyval(fit, u)) ** 2).sum() / (len(u) - 2) if len(u) > 2 else np.nan
+    return PowerLaw(float(np.exp(fit[1])), float(fit[0]), float(np.sqrt(covariance[0, 0] * variance)))
+
+
+CHI_SQUARE_NEEDS = (10, 5)
+"""Data sets and methods above which Demšar trusts the χ² of Friedman's test."""
+
+
+def scores_of(
+    records: Iterable[Record], metric: str, *, measure: str = "", name: Callable[[Record], str] | None = None
+) -> Scores:
+    """The ``metric`` of finished runs: a column per method, a row per data set, the mean over runs that share both.
+
+    metric : of the records, such as ``test_error``; or ``timing.PART``, such as ``timing.fit``, in seconds.   measure : its
+    name in tables and pictures.   name : what a run's column is called, where it is not its method but, say, its depth:
+    ``lambda record: f"depth {record.config['stopping']['standard']['max_depth']}"``.   A run without the metric is left out; NaN counts as missing.
+    Raises DataError where no run has it, ConfigError for a name that is no metric.
+    """
+    records = list(records)
+    known = sorted({*(name for r in records for name in r.metrics), *(f"timing.{name}" for r in records for name in r.timings)})
+    if metric not in known:
+        raise DataError(unknown("metric of these runs", metric, known))
+    part = metric.removeprefix("timing.")
+    timed = part != metric
+    rows = []
+    for record in records:
+        source = record.timings if timed else record.metrics
+        if part in source:
+            rows.append((str(record.data["name"]), name(record) if name else record.method, source[part]))
+    higher = not timed and direction(metric) == HIGHER
+    words = measure or (f"{part} time in seconds" if timed else metric.replace("_", " "))
+    return Scores.of_rows(words, rows, higher_is_better=higher)
+
+
+@attrs.frozen(eq=False)
+class Comparison:
+    """What :func:`compare` found.
+
+    ranks : float64[datasets, methods].   average : float64[methods].   A test that cannot be done is None, and a note says
+    why.   dunn : None also where no control was named.
+    """
+
+    scores: Scores
+    ranks: np.ndarray
+    average: np.ndarray
+    friedman: Friedman | None
+    nemenyi: Pairwise
+    wilcoxon: Pairwise | None
+    dunn: AgainstControl | None
+    alpha: float
+    notes: tuple[str, ...]
+
+
+def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA) -> Comparison:
+    """Rank the methods, test whether any differ, and which.
+
+    control : the method that the others are held against (Bonferroni–Dunn).   Raises DataError for fewer than two methods
+    or data sets, an unknown control, or alpha outside (0, 1).
+    """
+    n, k = scores.values.shape
+    everyone = nemenyi(scores, alpha)
+    against = None if control is None else bonferroni_dunn(scores, control, alpha)
+    notes = list(gap_notes(scores))
+    overall = _tried(lambda: friedman(scores), notes)
+    pairs = _tried(lambda: wilcoxon_holm(scores, alpha), notes)
+    if pairs is not None:
+        notes += pairs.notes
+    if overall is not None and (n <= CHI_SQUARE_NEEDS[0] or k <= CHI_SQUARE_NEEDS[1]):
+        notes.append(f"With {n} data sets and {k} methods the χ² of Friedman's test is rough; F is to be preferred.")
+    if overall is not None and overall.f_p > alpha:
+        notes.append(f"Friedman's test finds no difference at all (F: p = {overall.f_p:.3g}): a pair that differs may be chance.")
+    placed = ranks(scores)
+    return Comparison(scores, placed, placed.mean(axis=0), overall, everyone, pairs, against, alpha, tuple(notes))
+
+
+def _tried(test: Callable[[], Any], notes: list[str]) -> Any:
+    """The test's answer, or None and a note on why there is none."""
+    try:
+        return test()
+    except DataError as error:
+        notes.append(f"Left out: {error}.")
+        return None
+
+
+def rank_rows(found: Comparison) -> list[dict[str, Any]]:
+    """One row per method, best average rank first, for tables.
+
+    ``alike`` holds a letter per group of Nemenyi's test: methods that share a letter are not found different.  ``wins``
+    counts the data sets where nobody is better.  The mean is over the data sets on which every method has a result.  With a control, ``p`` is that of Bonferroni–Dunn and ``differs`` its answer.
+    """
+    letters = group_letters(found.nemenyi)
+    best = found.ranks == found.ranks.min(axis=1, keepdims=True)
+    whole = found.scores.values[~np.isnan(found.scores.values).any(axis=1)]
+    rows = []
+    for m in np.argsort(found.average, kind="stable").tolist():
+        row: dict[str, Any] = {
+            "method": found.scores.methods[m],
+            "average rank": float(found.average[m]),
+            "alike": letters[m],
+            "wins": int((best[:, m] & ~np.isnan(found.scores.values[:, m])).sum()),
+            f"mean {found.scores.measure}": float(whole[:, m].mean()) if len(whole) else None,
+        }
+        if found.dunn is not None:
+            control = m == found.dunn.control
+            row[f"p against {found.scores.methods[found.dunn.control]}"] = None if control else float(found.dunn.p[m])
+            row["differs"] = None if control else bool(found.dunn.different[m])
+        rows.append(row)
+    return rows
+
+
+def group_letters(test: Pairwise) -> list[str]:
+    """Per method the letters of its groups ("a" holds the best); a method that differs from all has one of its own."""
+    groups = test.groups()
+    inside = {m for group in groups for m in group}
+    groups += [(m,) for m in range(len(test.methods)) if m not in inside]
+    groups.sort(key=lambda group: [float(test.ranks[m]) for m in group])
+    names = [*string.ascii_lowercase, *(f"{letter}{i}" for i in range(1, 100) for letter in string.ascii_lowercase)]
+    return ["".join(name for name, group in zip(names, groups, strict=False) if m in group) for m in range(len(test.methods))]
+
+
+def verdict_lines(found: Comparison) -> list[str]:
+    """What the tests say, a sentence each, notes last."""
+    n, k = found.scores.values.shape
+    lines = [f"{k} methods on {n} data sets by {found.scores.measure}, alpha = {found.alpha:g}"]
+    if found.friedman is not None:
+        f = found.friedman
+        lines.append(
+            f"Friedman: chi-square {f.chi_square:.4g}, {k - 1} degrees of freedom, p = {f.p:.3g}; "
+            f"F {f.f:.4g}, ({k - 1}, {(k - 1) * (n - 1)}) degrees of freedom, p = {f.f_p:.3g}"
+        )
+    lines.append(f"Nemenyi: critical difference {found.nemenyi.critical_difference:.4g}; {_pairs(found.nemenyi)}")
+    if found.dunn is not None:
+        names = [name for name, other in zip(found.dunn.methods, found.dunn.different, strict=True) if other]
+        control = found.dunn.methods[found.dunn.control]
+        answer = f"differ from {control}: {', '.join(names)}" if names else f"none differs from {control}"
+        lines.append(f"Bonferroni–Dunn: critical difference {found.dunn.critical_difference:.4g}; {answer}")
+    if found.wilcoxon is not None:
+        lines.append(f"Wilcoxon–Holm: {_pairs(found.wilcoxon)}")
+    return [*lines, *found.notes]
+
+
+def _pairs(test: Pairwise) -> str:
+    """ "3 of 6 pairs differ"."""
+    count = len(test.methods) * (len(test.methods) - 1) // 2
+    return f"{int(test.different.sum()) // 2} of {count} pairs differ"
+
+
+def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "", notes: Sequence[str] = ()) -> RankDiagram:
+    """A critical-difference diagram: bars over groups that do not differ, or the interval around a control."""
+    words = f"{test.test}, alpha = {test.alpha:g}"
+    ranks = [float(rank) for rank in test.ranks]
+    notes = (*test.notes, *notes)
+    if isinstance(test, Pairwise):
+        groups = test.groups()
+        return RankDiagram(title, test.methods, ranks, subtitle, groups, test.critical_difference, words, notes=notes)
+    middle, reach = ranks[test.control], test.critical_difference
+    control = f"{words}, against {test.methods[test.control]}"
+    around = (middle - reach, middle + reach)
+    return RankDiagram(title, test.methods, ranks, subtitle, (), reach, control, test.control, around, notes)
+
+
+def bar_chart(
+    scores: Scores,
+    title: str,
+    *,
+    base: float = 0.0,
+    log: bool = False,
+    own_scales: bool = False,
+    subtitle: str = "",
+    notes: Sequence[str] = (),
+) -> BarChart:
+    """Bars per data set with the standard errors.   base : where bars start, such as 0.5 for areas under a ROC curve."""
+    axis = Axis(scores.measure, log, scores.higher_is_better)
+    errors = () if scores.errors is None else scores.errors.tolist()
+    return BarChart(
+        title, scores.datasets, scores.methods, scores.values.tolist(), axis, errors, base, own_scales, subtitle, notes
+    )
+
+
+def pareto_chart(
+    x: Scores, y: Scores, title: str, *, log_x: bool = False, log_y: bool = False, subtitle: str = "", notes: Sequence[str] = ()
+) -> PointChart:
+    """Two measures of the same methods, each the mean over the data sets where every method has both, and their front.
+
+    Raises DataError where methods or data sets are not the same, or no data set is complete.
+    """
+    if (x.methods, x.datasets) != (y.methods, y.datasets):
+        raise DataError(f"{x.measure} and {y.measure} are of different methods or data sets; give both the same, in the same order")
+    whole = ~(np.isnan(x.values) | np.isnan(y.values)).any(axis=1)
+    if not whole.any():
+        raise DataError("no data set has results of all methods by both measures; leave a method out by Scores.only")
+    means = np.column_stack([scores.values[whole].mean(axis=0) for scores in (x, y)])
+    left_out = [name for name, kept in zip(x.datasets, whole, strict=True) if not kept]
+    over = "One data set" if whole.sum() == 1 else f"Means over {int(whole.sum())} data sets"
+    means_over = [over + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
+    points = [Point(name, float(a), float(b), colour=m) for m, (name, (a, b)) in enumerate(zip(x.methods, means, strict=True))]
+    front = pareto_front(means, (x.higher_is_better, y.higher_is_better)).tolist()
+    axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, log_y, y.higher_is_better)
+    return PointChart(title, points, *axes, front, subtitle, [*means_over, *notes])
+
+
+def sweep_chart(
+    values: Sequence[float], scores: Scores, title: str, *, axis: str, log: bool = True, subtitle: str = ""
+) -> LineChart:
+    """A line per data set over a swept value; the "methods" of ``scores`` are the swept values, in the same order.
+
+    Raises DataError where their numbers differ.
+    """
+    if len(values) != len(scores.methods):
+        raise DataError(f"{len(values)} swept values do not fit {len(scores.methods)} columns of scores")
+    lines = [
+        Line(name, values, scores.values[d].tolist(), () if scores.errors is None else scores.errors[d].tolist())
+        for d, name in enumerate(scores.datasets)
+    ]
+    return LineChart(title, lines, Axis(axis, log), Axis(scores.measure, False, scores.higher_is_better), subtitle)
+
+
+def time_chart(times: Scores, title: str, *, subtitle: str = "", notes: Sequence[str] = ()) -> DotChart:
+    """Running times: a row per method, a dot per data set, the geometric mean as a mark and a number.
+
+    Raises DataError for times of 0 or less.
+    """
+    if (times.values <= 0).any():
+        raise DataError("running times are above 0; measure the short ones over many repeats")
+    known = [column[~np.isnan(column)] for column in times.values.T]
+    middles = [float(np.exp(np.log(column).mean())) if len(column) else float("nan") for column in known]
+    hints = [[f"{name} {value:.4g}" for name, value in zip(times.datasets, column, strict=True)] for column in times.values.T]
+    texts = [f"{value:.3g}" if np.isfinite(value) else "–" for value in middles]
+    axis = Axis(times.measure, log=True)
+    rows = times.values.T.tolist()
+    return DotChart(title, times.methods, rows, axis, hints, middles, texts, "geometric mean", subtitle, notes)
+
+
+def growth_chart(
+    times: Scores, sizes: Mapping[str, float], title: str, *, axis: str, subtitle: str = "", notes: Sequence[str] = ()
+) -> LineChart:
+    """Running time against a size of the data set, both logarithmic, with a fitted power law per method.
+
+    sizes : data set → its size.   The slope with its standard error stands in the legend; a method with results on fewer
+    than two sizes has no line.   Raises DataError for a data set without a size.
+    """
+    absent = [name for name in times.datasets if name not in sizes]
+    if absent:
+        raise DataError(f"the data set {absent[0]!r} has no size; add it to sizes")
+    n = np.array([sizes[name] for name in times.datasets], dtype=np.float64)
+    lines = []
+    for m, (method, column) in enumerate(zip(times.methods, times.values.T, strict=True)):
+        known = ~np.isnan(column)
+        dots = Line(method, n[known].tolist(), column[known].tolist(), colour=m, joined=False)
+        if len(np.unique(n[known])) < 2:
+            lines.append(dots)
+            continue
+        law = power_law(n[known], column[known])
+        ends = np.array([n[known].min(), n[known].max()])
+        spread = f" ± {law.error:.2f}" if np.isfinite(law.error) else ""
+        fit = f"{method}: slope {law.exponent:.2f}{spread}"
+        lines += [Line(fit, dots.x, dots.y, colour=m, joined=False)]
+        lines += [Line(fit, ends.tolist(), law.at(ends).tolist(), colour=m, marked=False, dashed=True, quiet=True)]
+    fitted = "Dashed: least squares of the logarithms; slope ± standard error."
+    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), subtitle, [fitted, *notes])

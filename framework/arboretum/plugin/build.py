@@ -12,8 +12,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.blame import blaming
-from arboretum.errors import ConfigError, PluginError, unknown
+from arboretum.errors import ConfigError, PluginError, blaming, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.plugin.registry import Entry
 

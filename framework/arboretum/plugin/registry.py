@@ -5,7 +5,9 @@ A registry is an object with a life-cycle: made at the start of a command, passe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -22,6 +24,11 @@ NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", 
 
 ONE_FILE = "(file)"
 """Distribution of a plugin that is a file given on the command line."""
+
+
+def plugin_files(given: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """One-file plugins as absolute paths; a file that is named twice is one."""
+    return tuple(dict.fromkeys(str(Path(file).expanduser().resolve()) for file in given))
 
 
 @attrs.frozen

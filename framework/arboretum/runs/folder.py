@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import secrets
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +69,7 @@ def make_ready(folder: Path, option: str = RUN_DIR) -> None:
     except OSError as error:
         raise unwritable(folder, error, option) from error
     finally:
-        _remove(probe)
+        remove(probe)
 
 
 def unwritable(folder: Path, error: OSError, option: str = RUN_DIR) -> StoreError:
@@ -98,14 +100,14 @@ def write_files(folder: Path, files: Mapping[str, str], option: str = RUN_DIR) -
         raise unwritable(folder, error, option) from error
     finally:
         for path in temporary.values():
-            _remove(path)
+            remove(path)
 
 
 def write_run(folder: Path, files: Mapping[str, str]) -> None:
     """Keep a finished run; what an earlier run left in the folder about failures and trackers is taken away."""
     write_files(folder, files)
-    _remove(folder / ERROR)
-    _remove(folder / TRACKED)
+    remove(folder / ERROR)
+    remove(folder / TRACKED)
 
 
 def read_files(folder: Path) -> dict[str, str]:
@@ -216,17 +218,16 @@ def is_taken(folder: Path, fingerprint: str = "") -> bool:
     return (folder / RECORD).exists() and not (fingerprint and fingerprint_of(folder) == fingerprint)
 
 
-def refuse_taken(folder: Path, fingerprint: str) -> None:
-    """Raise StoreError when writing there would lose another finished run; the same run again loses nothing."""
-    if is_taken(folder, fingerprint):
-        msg = f"run folder {str(folder)!r} holds another finished run (arboretum show {folder}); it is kept: "
-        raise StoreError(msg + "choose another with hydra.run.dir=FOLDER, or move that one away")
+def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) -> Path:
+    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run.
 
-
-def free_folder(folder: Path, fingerprint: str = "") -> Path:
-    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run."""
+    refuse : raise StoreError where the folder itself holds one: it would be lost.  The same run again loses nothing.
+    """
     number, found = 1, folder
     while is_taken(found, fingerprint):
+        if refuse:
+            msg = f"run folder {str(folder)!r} holds another finished run (arboretum show {folder}); it is kept: "
+            raise StoreError(msg + "choose another with hydra.run.dir=FOLDER, or move that one away")
         number += 1
         found = folder.with_name(f"{folder.name}-{number}")
     return found
@@ -248,16 +249,52 @@ def run_folders(root: Path) -> list[Path]:
     return sorted(path.parent for path in root.rglob(RECORD))
 
 
-def remove_if_empty(folder: Path) -> None:
-    """Take away a folder that a failed run left empty."""
-    try:
-        folder.rmdir()
-    except OSError:
-        return  # not empty, or not ours: it stays
+def remove(path: Path) -> None:
+    """Take away a file, or an empty folder; what cannot be taken away stays."""
+    with suppress(OSError):
+        path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        return  # the folder itself is gone or read-only: there is nothing left to take away
+HOME = "ARBORETUM_RUNS"
+"""Environment variable: the folder of the index; default ``outputs`` where the command is run."""
+
+
+class Index:
+    """What is finished below a root, fingerprint → run folder: one small file per run, whose name is the fingerprint.
+
+    So there is nothing to lock: two processes that finish the same run write the same name, and either content is right.
+    more : further folders to look through, once (a sweep folder moved here).
+    """
+
+    def __init__(self, root: Path, more: Path | None = None) -> None:
+        self.root, self._more = root / ".finished", more
+
+    def add(self, fingerprint: str, folder: Path) -> str:
+        """Note a finished run; returns what went wrong ("" when nothing did): the run itself is kept either way."""
+        try:
+            write_files(self.root / fingerprint[:2], {fingerprint: f"{folder.resolve()}\n"})
+        except StoreError as error:
+            return f"not noted as finished, so skip_finished=true would repeat it: {error}"
+        return ""
+
+    def find(self, fingerprint: str, names: str = "") -> Path | None:
+        """The folder of the finished run with that fingerprint, when it is still there and says the same; else None.
+
+        One of the same names (:func:`~arboretum.runs.folder.names_of`) among ``more`` is preferred, then any.
+        """
+        seen = self._elsewhere
+        folders = [seen.get((fingerprint, names)), *(path for (mark, _), path in seen.items() if mark == fingerprint)]
+        with suppress(OSError):  # not in the index: what lies among ``more`` may do
+            folders.insert(1, Path((self.root / fingerprint[:2] / fingerprint).read_text(encoding="utf-8").strip()))
+        return next((path for path in folders if path is not None and fingerprint_of(path) == fingerprint), None)
+
+    @functools.cached_property
+    def _elsewhere(self) -> dict[tuple[str, str], Path]:
+        folders = run_folders(self._more) if self._more is not None and self._more.is_dir() else []
+        return {found: folder for folder in folders if (found := identity_of(folder))}
+
+
+def default_root() -> Path:
+    """Where the index is kept."""
+    given = os.environ.get(HOME)
+    return Path(given).expanduser() if given else Path.cwd() / "outputs"

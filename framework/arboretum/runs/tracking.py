@@ -1,17 +1,27 @@
-"""The tracker's side of a run: it observes, its failure never loses what is in the run folder, and it may be read again."""
+"""The tracker's side of a run: it observes, its failure never loses what is in the run folder, and it may be read again.
+
+Of a reproduction it gets one run per chapter under one parent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from arboretum.blame import account, said
-from arboretum.errors import ArboretumError, StoreError, TrackerError
+import attrs
+
+from arboretum.errors import ArboretumError, StoreError, TrackerError, account, said
 from arboretum.interfaces.results import RunInfo
+from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
-from arboretum.runs.folder import RECORD, is_tracked, mark_tracked, read_files, read_run, record_from
+from arboretum.plugin.registry import Registry
+from arboretum.runs.folder import RECORD, is_tracked, mark_tracked, read_files, read_json, read_run, record_from, write_files
+from arboretum.runs.sweeps import owner, run_name
 
 Result = TypeVar("Result")
 
@@ -22,9 +32,7 @@ def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
         return action()
     except ArboretumError as error:
         raise TrackerError(masked(str(error))) from error
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         raise TrackerError(masked(account(error, f"tracker {tracker.name!r}") or said(error))) from error
 
 
@@ -43,17 +51,24 @@ def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str],
 
 
 def track_folder(
-    tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "", *, name: str = "", copy_of: str = ""
+    tracker: Any,
+    folder: Path,
+    fields: Mapping[str, Any],
+    registry: Registry,
+    sweep_id: str = "",
+    varied: Sequence[str] = (),
+    copy_of: str = "",
 ) -> str:
     """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already (in that sweep).
 
-    name : how the tracker lists it; the tracker's own choice without.   copy_of : see :class:`RunInfo`.
+    varied : keys with which its name begins.   copy_of : see :class:`RunInfo`.
     Raises StoreError (no run there) and TrackerError.
     """
     if is_tracked(folder, fields, sweep_id):
         return ""
     files = read_files(folder)
     record = record_from(files, str(folder))
+    name = run_name(record.config, registry, varied)
     info = RunInfo(name, record.config, folder, sweep_id, record.fingerprint, copy_of)
     return track(tracker, info, record, files, fields)
 
@@ -76,3 +91,111 @@ def load_run(run: str | Path, tracker: Any = None) -> Record:
     except TrackerError as error:
         raise TrackerError(f"{str(run)!r} is no run folder here, and {error}") from error
     return record_from(files, f"run {run}")
+
+
+SUMMARY, CELLS, CLAIMS = "reproduction.json", "cells.csv", "claims.csv"
+PRINTED = "verdict.txt"
+SENT = "tracked.json"
+
+
+@attrs.frozen(eq=False)
+class VerdictFacts:
+    """A judgement with where it comes from.
+
+    facts : name, paper, fields, seed, fraction, pieces, versions, timings …, as written to ``reproduction.json``.
+    pictures : name without ending → SVG text.
+    """
+
+    facts: Mapping[str, Any]
+    judgement: Judgement
+    pictures: Mapping[str, str]
+
+    def files(self) -> dict[str, str]:
+        """File name → text of everything that is kept."""
+        judged = self.judgement
+        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason", "aside")
+        numbers = [[repr(float(x)) for x in (c.published, c.ours, c.error, c.deviation)] for c in judged.cells]
+        words = [(c.n, c.verdict.value, c.reason, c.aside) for c in judged.cells]
+        cells = [(c.table, c.row, c.column, *digits, *rest) for c, digits, rest in zip(judged.cells, numbers, words)]
+        claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
+        counts = {verdict.value: judged.count(verdict) for verdict in Verdict}
+        summary = {**self.facts, "verdict": judged.verdict.value, "counts": counts, "notes": list(judged.notes)}
+        return {
+            CELLS: csv_text([header, *cells]),
+            CLAIMS: csv_text([("claim", "verdict", "evidence", "reason"), *claims]),
+            SUMMARY: json.dumps(summary, indent=2, ensure_ascii=False) + "\n",
+            **judged.tables,
+            **{f"{name}.svg": text for name, text in self.pictures.items()},
+        }
+
+
+def track_verdict(
+    tracker: Any, facts: VerdictFacts, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = ""
+) -> str:
+    """Give it to the tracker and return the parent's id; "" when that tracker has this very judgement from this folder.
+
+    fields : the tracker's name and values.   note : Markdown for the parent's page.   text : what was printed; kept on the
+    parent with the tables and with the pictures of no chapter.   Raises TrackerError.
+    """
+    mark = _mark(facts)
+    if _sent(folder) == {"tracker": dict(fields), "judgement": mark}:
+        return ""
+    judged, name = facts.judgement, facts.facts["name"]
+    parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**facts.facts, "owner": owner()}))
+    try:
+        for chapter in judged.chapters:
+            _track_chapter(tracker, facts, chapter, folder, parent)
+        if hasattr(tracker, "annotate"):
+            guarded(tracker, lambda: tracker.annotate(parent, note, _whole(facts, text)))
+    except TrackerError:
+        guarded(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
+        raise
+    best = {f"verdicts_{verdict.name}": float(judged.count(verdict)) for verdict in Verdict}
+    deviations = [abs(cell.deviation) for cell in judged.cells if math.isfinite(cell.deviation)]
+    best |= {"cells": float(len(judged.cells)), "claims": float(len(judged.claims))}
+    best |= {"largest_deviation": max(deviations)} if deviations else {}
+    guarded(tracker, lambda: tracker.close_sweep(parent, best, "FINISHED"))
+    try:
+        write_files(folder, {SENT: json.dumps({"tracker": dict(fields), "judgement": mark, "id": parent}, indent=2)})
+    except StoreError as error:
+        raise TrackerError(f"tracker {tracker.name} has the reproduction as {parent}, but {error}") from error
+    return parent
+
+
+def _whole(facts: VerdictFacts, text: str) -> dict[str, str]:
+    """What is kept on the parent: everything but the pictures that a chapter has."""
+    shown = {f"{name}.svg" for chapter in facts.judgement.chapters for name in chapter.pictures}
+    files = {name: content for name, content in facts.files().items() if name not in shown}
+    return {**files, PRINTED: text} if text else files
+
+
+def _track_chapter(tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str) -> None:
+    summary = facts.facts
+    choices = {"choices": {"reproduction": summary["name"]}, "reproduction": dict(summary["fields"])}
+    config = {**choices, "seed": summary["seed"], "fraction": summary["fraction"], **chapter.settings}
+    files = {**chapter.files, **{f"{name}.svg": facts.pictures[name] for name in chapter.pictures}}
+    text = json.dumps([summary["code"], config, chapter.name, dict(chapter.metrics), files], sort_keys=True, default=str)
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    nothing = {"data": {}, "timings": {}, "solution": None, "tree": None}
+    known = {"metrics": chapter.metrics, "verified": True, "fingerprint": fingerprint, "notes": tuple(facts.judgement.notes)}
+    record = Record(config, summary["seed"], summary["versions"], **nothing, **known)
+    # one fingerprint and one folder make one run: chapters of one folder differ in their names, and so in the fingerprint
+    info = RunInfo(chapter.name, config, folder, parent, fingerprint)
+    guarded(tracker, lambda: tracker.store(info, record, {**files, "record.json": record.to_json()}))
+
+
+def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """(folder, facts) of every finished reproduction at or below ``root`` that wanted a tracker and reached none."""
+    found = [(path.parent, read_json(path)) for path in sorted(root.rglob(SUMMARY))]
+    return [(folder, facts) for folder, facts in found if facts.get("tracker") and not _sent(folder)]
+
+
+def _mark(facts: VerdictFacts) -> str:
+    """Content hash of what is judged: times and counts of reused pieces left out."""
+    files = {name: text for name, text in facts.files().items() if name != SUMMARY}
+    same = {key: facts.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}
+    return hashlib.sha256(json.dumps([same, files], sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _sent(folder: Path) -> dict[str, Any]:
+    return {key: value for key, value in read_json(folder / SENT).items() if key != "id"}

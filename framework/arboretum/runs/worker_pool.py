@@ -1,8 +1,13 @@
-"""Who does the pieces of a study?  Processes; the parent keeps each result as it comes."""
+"""Who does the pieces of a study?  Processes; the parent keeps each result as it comes, in a small file of its own.
+
+As with finished runs the name of a file is its content's fingerprint, so there is nothing to lock, and a piece that was done
+once, by whatever command with whatever fraction, is not done again.
+"""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import signal
@@ -10,19 +15,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import attrs
 
-from arboretum.blame import blaming, place, said
-from arboretum.errors import ArboretumError, ContractError, StoreError
+from arboretum.errors import ArboretumError, ContractError, StoreError, blaming, place, said
 from arboretum.interfaces.results import Piece
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.build import build
-from arboretum.plugin.component_factory import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
-from arboretum.runs.pieces import Done, Job, Pieces
+from arboretum.runs.folder import read_json, write_files
 
+SCHEMA = "arboretum.piece/1"
+OUT = "--out FOLDER"
+"""How a study's folder is chosen."""
 LOOK_SECONDS = 0.5
 """Between two looks at the clock while no piece ends."""
 LEAST_SECONDS = 2.0
@@ -31,6 +39,65 @@ DIED = (
     "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
     "say the same again, perhaps with fewer --workers"
 )
+
+
+@attrs.frozen
+class Job:
+    """What the pieces of one study share.
+
+    name : of the reproduction.   fields : its fields, as JSON.   plugins : one-file plugins.   code : hash of all code that
+    may take part.   Hashable, and sent to workers as it is.
+    """
+
+    name: str
+    seed: int = 0
+    fields: str = "{}"
+    plugins: tuple[str, ...] = ()
+    code: str = ""
+
+    def fingerprint(self, key: Mapping[str, Any]) -> str:
+        """Content hash of a piece, the seed and the code version: equal fingerprints mean equal results.
+
+        Fields are left out: they choose pieces, and a piece's key says all that matters.
+        """
+        text = json.dumps([SCHEMA, self.name, key, self.seed, self.code], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _file(self, folder: Path, fingerprint: str) -> Path:
+        return folder / fingerprint[:2] / f"{fingerprint}.json"
+
+    def find(self, folder: Path, key: Mapping[str, Any]) -> Done | None:
+        """The piece that was kept; None where it is not finished, or its file is not what was written."""
+        fingerprint = self.fingerprint(key)
+        data = read_json(self._file(folder, fingerprint))
+        result, seconds = data.get("result"), data.get("seconds")
+        whole = isinstance(result, str) and data.get("sha256") == _digest(result) and isinstance(seconds, int | float)
+        return Done(key, result, float(seconds)) if whole and data.get("fingerprint") == fingerprint else None
+
+    def keep(self, folder: Path, done: Done) -> None:
+        """Keep a finished piece, whole or not at all.  Raises StoreError."""
+        fingerprint = self.fingerprint(done.key)
+        known = {"schema": SCHEMA, "reproduction": self.name, "piece": done.key, "seed": self.seed, "fingerprint": fingerprint}
+        data = {**known, "seconds": done.seconds, "sha256": _digest(done.result), "result": done.result}
+        path = self._file(folder, fingerprint)
+        write_files(path.parent, {path.name: json.dumps(data, indent=1)}, OUT)
+
+
+@attrs.frozen
+class Done:
+    """A finished piece.   result : JSON text.   seconds : processor time it took when it was done."""
+
+    key: Mapping[str, Any]
+    result: str
+    seconds: float
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.result)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def seconds_left(seconds: float, done: float, rest: float) -> float | None:
@@ -66,29 +133,25 @@ class Standing:
 class Yield:
     """What came of the pieces.
 
-    done : in the order of the pieces, those that failed left out.   failures : (key, one line).   busy : processor
-    time spent in pieces, over all workers, whenever they were done.   seconds : wall clock of this call.
+    done : in the order of the pieces, those that failed left out.   failures : (key, one line).   interrupted : by Ctrl-C; what
+    is finished is kept.
     """
 
     done: Sequence[Done]
     failures: Sequence[tuple[Mapping[str, Any], str]]
     standing: Standing
-    busy: float
-    seconds: float
+    interrupted: bool
 
-
-class Interrupted(ArboretumError):
-    """Ctrl-C: what is finished is kept."""
-
-    def __init__(self, standing: Standing) -> None:
-        super().__init__("interrupted")
-        self.standing = standing
+    @property
+    def busy(self) -> float:
+        """Processor time spent in pieces, over all workers, whenever they were done."""
+        return sum(done.seconds for done in self.done)
 
 
 def perform(
     job: Job,
     pieces: Sequence[Piece],
-    store: Pieces,
+    folder: Path,
     *,
     workers: int = 1,
     fresh: bool = False,
@@ -96,18 +159,16 @@ def perform(
 ) -> Yield:
     """Do what is not done yet.
 
-    workers : processes; 1 works in this one.   fresh : do everything again.   watch : told after every piece, and twice a second.
-    A piece that raises is a failure and stops no other.
-    Raises Interrupted at Ctrl-C; StoreError when results cannot be kept, or a worker dies.
+    folder : where pieces are kept.   workers : processes; 1 works in this one.   fresh : do everything again.
+    watch : told after every piece, and twice a second.   A piece that raises is a failure and stops no other.
+    Raises StoreError when results cannot be kept, or a worker dies.
     """
-    start = time.perf_counter()
-    found = [None if fresh else store.find(piece.key) for piece in pieces]
-    waiting = [i for i, done in enumerate(found) if done is None]
+    start, failures, interrupted = time.perf_counter(), {}, False
+    found = [None if fresh else job.find(folder, piece.key) for piece in pieces]
+    waiting = {i: json.dumps(pieces[i].key) for i, done in enumerate(found) if done is None}
     standing = Standing(len(pieces), reused=len(pieces) - len(waiting), total_cost=sum(pieces[i].cost for i in waiting))
-    failures: dict[int, str] = {}
-    keys = {i: json.dumps(pieces[i].key) for i in waiting}
     try:
-        with closing(_outcomes(job, keys, min(workers, len(waiting)))) as outcomes:
+        with closing(_outcomes(job, waiting, min(workers, len(waiting)))) as outcomes:
             for i, (result, seconds, error) in outcomes:
                 standing.seconds = time.perf_counter() - start
                 if i is not None:
@@ -116,19 +177,17 @@ def perform(
                         standing.failed += 1
                     else:
                         found[i] = Done(pieces[i].key, result, seconds)
-                        store.keep(found[i])
+                        job.keep(folder, found[i])
                     if standing.begun is None:
                         standing.begun = max(standing.seconds - seconds, 0.0)
                     standing.done += 1
                     standing.cost += pieces[i].cost
                 watch(standing)
     except KeyboardInterrupt:
-        raise Interrupted(standing) from None
+        interrupted = True
     standing.seconds = time.perf_counter() - start
-    watch(standing)
     done = [each for each in found if each is not None]
-    wrong = [(pieces[i].key, text) for i, text in sorted(failures.items())]
-    return Yield(done, wrong, standing, sum(each.seconds for each in done), standing.seconds)
+    return Yield(done, [(pieces[i].key, text) for i, text in sorted(failures.items())], standing, interrupted)
 
 
 def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple[int | None, tuple[str, float, str]]]:

@@ -9,7 +9,7 @@ import pytest
 import arboretum
 from arboretum.api import ConfigError, VerificationError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum_decision_tables.bulk import COSTS
 
 from scripts import script

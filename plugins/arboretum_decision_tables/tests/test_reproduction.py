@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import arboretum
 from arboretum.api import Judgement, Verdict, VerificationError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum.testing import ReproductionSuite
 from arboretum_decision_tables.bulk import COSTS as MINIMA
 from arboretum_decision_tables.judging import MEANS, Sample, judge

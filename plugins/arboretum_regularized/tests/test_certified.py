@@ -7,7 +7,7 @@ import os
 import arboretum
 import pytest
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum_regularized import certified as certified_chapter
 
 PRESETS = ("ec45", "ecart", "asr", "ip", "bal", "cc45")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import arboretum
 from arboretum.api import Context, Equals, Problem, VerificationError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum_regularized.measuring import Measured, area, rests
 from arboretum_regularized.protocol import BINS, ENCODER, TOLERANCE, Coded, coded, lesson, price_list, theta_of
 from arboretum_regularized.published import published

@@ -12,7 +12,7 @@ import pytest
 
 from arboretum.api import ConfigError, DataError, Judgement, Verdict
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum.testing import ReproductionSuite
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, judge

@@ -9,7 +9,7 @@ import pytest
 
 from arboretum.api import ConfigError, Verdict, VerificationError, standard_error
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 from arboretum_regularized import certified, drawn, growth, sweep
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, one_sided

@@ -11,11 +11,10 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
 from arboretum.api import ArboretumError, Column, ColumnKind, ConfigError, StoreError, Table, Target, Task, param
-from arboretum.config.bridge import Start, stored
+from arboretum.config.bridge import Start, start_from, stored
 from arboretum.config.compose import compose, compose_and_resolve
 from arboretum.config.entry import load, named_plugins, run
 from arboretum.config.execute import Session
-from arboretum.config.repeat import start_from
 from arboretum.interfaces.component import KINDS
 from arboretum.model.record import Record
 from arboretum.plugin.build import plain

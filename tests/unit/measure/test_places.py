@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from arboretum.measure.places import mean_and_error, places
+from arboretum.measure.evaluate import mean_and_error, places
 
 
 def blocks(values) -> dict[int, float]:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from arboretum.errors import ArboretumError, DataError
-from arboretum.measure.compare import compare, group_letters, rank_rows, verdict_lines
-from arboretum.measure.pareto import pareto_front, power_law
+from arboretum.measure.study import compare, group_letters, pareto_front, power_law, rank_rows, verdict_lines
 from arboretum.measure.significance import average_ranks, friedman, ranks
 from arboretum.measure.significance import (
     bonferroni_dunn,

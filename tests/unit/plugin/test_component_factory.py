@@ -7,7 +7,7 @@ import pytest
 import arboretum
 from arboretum.api import ConfigError
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.component_factory import RegistryFactory
+from arboretum.plugin.assemble import RegistryFactory
 
 
 @pytest.fixture(scope="module")

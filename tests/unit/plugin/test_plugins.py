@@ -334,7 +334,7 @@ def test_a_one_file_plugin_needs_no_hook(tmp_path):
     ],
 )
 def test_a_preset_that_is_none_is_refused_with_its_file_and_the_rule(text, rule, tmp_path):
-    from arboretum.plugin.presets import read_preset
+    from arboretum.plugin.discovery import read_preset
 
     file = tmp_path / "method" / "mine.yaml"
     file.parent.mkdir()
@@ -345,7 +345,7 @@ def test_a_preset_that_is_none_is_refused_with_its_file_and_the_rule(text, rule,
 
 
 def test_a_preset_states_recipe_selection_summary_and_paper(tmp_path):
-    from arboretum.plugin.presets import read_presets
+    from arboretum.plugin.discovery import read_presets
 
     (tmp_path / "method").mkdir()
     (tmp_path / "method" / "mine.yaml").write_text(

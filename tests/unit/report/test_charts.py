@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from arboretum.errors import DataError
-from arboretum.measure.figures import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
+from arboretum.measure.study import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
 from arboretum.measure.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
 from arboretum.model.charts import Axis, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.scores import Scores

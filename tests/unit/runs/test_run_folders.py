@@ -10,8 +10,16 @@ import pytest
 
 from arboretum.api import StoreError, TrackerError
 from arboretum.runs import folder as folders
-from arboretum.runs.folder import RECORD, make_ready, read_run, run_folders, write_files, write_run
-from arboretum.runs.index import Index, default_root, note_finished
+from arboretum.runs.folder import (
+    RECORD,
+    Index,
+    default_root,
+    make_ready,
+    read_run,
+    run_folders,
+    write_files,
+    write_run,
+)
 from arboretum.runs.sweeps import DONE, FAILED, Note, Notes
 from arboretum.runs.tracking import guarded
 
@@ -130,7 +138,7 @@ def test_many_writers_of_one_name_leave_one_whole_file(tmp_path):
 
 def test_an_index_that_cannot_be_written_is_a_warning_and_no_loss(tmp_path):
     (tmp_path / "outputs").write_text("a file in the way")
-    assert "skip_finished=true would repeat it" in note_finished(Index(tmp_path / "outputs"), "ab" * 32, tmp_path)
+    assert "skip_finished=true would repeat it" in Index(tmp_path / "outputs").add("ab" * 32, tmp_path)
 
 
 def test_the_index_lives_where_the_command_is_run_or_where_the_environment_says(tmp_path, monkeypatch):

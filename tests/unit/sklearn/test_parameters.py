@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS
-from arboretum.plugin.overrides import UNUSED
+from arboretum.plugin.assemble import UNUSED
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.example_components import ToyReduction
 from sklearn.base import clone

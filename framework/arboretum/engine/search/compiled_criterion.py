@@ -12,9 +12,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.blame import blaming
+from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.statistics import Statistics
-from arboretum.errors import CapabilityError, ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
 from arboretum.kernels.tables import Scorer, Ties

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.blame import blaming
+from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.coded import TableEngine, View
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.workspace import Workspace
-from arboretum.errors import CapabilityError, ContractError
 from arboretum.kernels import counting
 from arboretum.kernels.coded import MULTIWAY, THRESHOLDS, Counted
 from arboretum.model.encoded import Encoded, Prices

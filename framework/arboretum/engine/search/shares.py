@@ -12,12 +12,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.blame import blaming
+from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.choose import check_scores
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
 from arboretum.engine.search.raw import midpoints
-from arboretum.errors import CapabilityError, ContractError
 from arboretum.kernels.tables import Least, bar_of, equal_from
 from arboretum.model.encoded import Family
 from arboretum.model.rules import TestRule
