@@ -13,10 +13,9 @@ from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table,
 from arboretum_data import generated
 from arboretum_data.reading.arff import read_arff
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
-from arboretum_data.reading.cells import Cells, parse_numbers
+from arboretum_data.reading.cells import Cells, Reading, interpret, parse_commas, parse_numbers
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.parquet import read_parquet
-from arboretum_data.reading.spellings import Reading, interpret, parse_commas
 
 
 class Decimal(enum.Enum):
@@ -68,7 +67,7 @@ class FileDataset:
         path = Path(self.path).expanduser()
         sign = SIGNS[self.decimal]
         schema = Schema(self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, sign)
-        return one_against_rest(build_table(table_name(path), self.cells(path), schema), self.positive)
+        return one_against_rest(build_table(path.name.split(".", maxsplit=1)[0] or path.name, self.cells(path), schema), self.positive)
 
     def cells(self, path: Path) -> list[Cells]:
         """The raw columns, by the reader that the file's ending asks for."""
@@ -142,11 +141,6 @@ def without_words(cells: Cells, words: Container[str], categories: Container[str
 
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " "}
 """Separators by name: on a command line most of the signs have a meaning of their own."""
-
-
-def table_name(path: Path) -> str:
-    """File name without its endings."""
-    return path.name.split(".", maxsplit=1)[0] or path.name
 
 
 @attrs.frozen

@@ -1,6 +1,9 @@
-"""The data home: a folder of ``NAME.csv.gz`` files with a ``manifest.json`` that knows their kinds and orders.
+"""Named data sets, one canonical content per name whatever its source, and the data home, where a name is looked for first.
 
-Its place is the environment variable ``ARBORETUM_DATA``, else the platform's cache folder of the user.
+The data home is a folder of ``NAME.csv.gz`` files with a ``manifest.json`` that knows their kinds and orders: the environment
+variable ``ARBORETUM_DATA``, else the platform's cache folder of the user.  ``catalogue.json`` is the table of names; its checksums
+are those of :meth:`arboretum.api.Table.sha256`, and rows, kinds and spellings are part of them.  ``canonical.json`` holds the
+column names and kinds that OpenML's copy of a set is brought to before its checksum is compared.
 """
 
 from __future__ import annotations
@@ -10,16 +13,57 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import attrs
 
 from arboretum.api import DataError, Table
 from arboretum_data.reading.build import Schema, TaskChoice, build_table
 from arboretum_data.reading.delimited import read_delimited
 
+PAPERS = {
+    "000": "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with complexity guarantees",
+    "002": "Lin, Zhong, Hu, Rudin & Seltzer 2020: Generalized and scalable optimal sparse decision trees",
+    "003": "Quinlan 1986: Induction of decision trees",
+    "004": "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget",
+}
+"""Number used in this project → where a named data set is used."""
 SUFFIX = ".csv.gz"
 _OPTION = re.compile(r"(?!none$)[A-Za-z][A-Za-z0-9_.-]*")
 """What the registry and the command line take as the name of an option."""
+
+
+@attrs.frozen
+class Entry:
+    """One named data set.
+
+    rows, sha256 : of the canonical content.   openml : OpenML's id of the set, None where there is none.
+    openml_rows : keep the first so many rows of OpenML's copy.   unfetched : why OpenML is not asked ("" = it is).
+    papers : keys of :data:`PAPERS`.   orders : of ordinal values that are text and that a data home's manifest does not list.
+    """
+
+    name: str
+    rows: int
+    sha256: str
+    task: str = "classification"
+    openml: int | None = None
+    openml_rows: int | None = None
+    unfetched: str = ""
+    papers: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    orders: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
+
+    @property
+    def paper(self) -> str:
+        """The first paper here that uses it; "" for none."""
+        return PAPERS[self.papers[0]] if self.papers else ""
+
+
+ENTRIES = tuple(
+    Entry(name, **fields)
+    for name, fields in json.loads(files("arboretum_data").joinpath("catalogue.json").read_text(encoding="utf-8")).items()
+)
 
 
 def data_home() -> Path:

@@ -11,8 +11,7 @@ import attrs
 
 from arboretum.api import DataError, Table, param
 from arboretum_data import bundled, generated
-from arboretum_data.catalogue import ENTRIES, Entry
-from arboretum_data.home import SUFFIX, data_home, home_names, load_from_home
+from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
 from arboretum_data.reading.build import described_anew, one_against_rest
 
 LOCAL: dict[str, Callable[[], Table]] = {

@@ -21,8 +21,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import ConfigError, DataError, Table, param
-from arboretum_data.catalogue import Entry
-from arboretum_data.home import SUFFIX, data_home, user_cache
+from arboretum_data.home import SUFFIX, Entry, data_home, user_cache
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
 from arboretum_data.reading.cells import Cells, factorise
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_data.encoding import features  # noqa: F401 - a stored tree may hold these tests; light
+from arboretum_data.encoding import columns  # noqa: F401 - a stored tree may hold these tests; light
 
 
 @hookimpl

@@ -12,19 +12,20 @@ import numpy as np
 from arboretum.api import ConfigError, DataError, Division, Table, Task, param
 
 
-def _division(part: np.ndarray, what: str) -> Division:
-    """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing teaches."""
+def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
+    """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing teaches, or a fold is empty."""
     parts = [np.flatnonzero(part == code) for code in range(3)]
+    if hasattr(split, "folds") and not len(parts[2]):
+        raise DataError(f"split.{split.name}: fold {split.fold} is empty; {split.folds} folds are too many for this table")
     if not len(parts[0]):
-        raise DataError(f"split.{what} leaves no row to learn from; {len(part)} rows are too few for it")
+        raise DataError(f"split.{split.name} leaves no row to learn from; {len(part)} rows are too few for it")
     return Division(*parts)
 
 
 def _strata(table: Table, stratify: bool) -> np.ndarray:
     """int64[n_rows]: the class of each row where the split is stratified, else 0."""
-    if stratify and table.task is Task.classification:
-        return np.asarray(table.target.codes, np.int64)
-    return np.zeros(table.n_rows, np.int64)
+    by_class = stratify and table.task is Task.classification
+    return np.asarray(table.target.codes, np.int64) if by_class else np.zeros(table.n_rows, np.int64)
 
 
 def _generator(*seed: int) -> np.random.Generator:
@@ -91,13 +92,6 @@ def _parts(table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.ran
     return apportion(strata, fractions, draw) if table.groups is None else apportion_groups(strata, table.groups, fractions, draw)
 
 
-def _marked(judges: np.ndarray, split: KFold | Contiguous) -> np.ndarray:
-    """2 where a row judges, else 0; raises DataError where none does."""
-    if not judges.any():
-        raise DataError(f"split.{split.name}: fold {split.fold} is empty; {split.folds} folds are too many for this table")
-    return np.where(judges, 2, 0)
-
-
 @attrs.frozen
 class Holdout:
     """One random division, stratified by class."""
@@ -121,8 +115,7 @@ class Holdout:
     def divide(self, table: Table, seed: int) -> Division:
         """Draw the three parts."""
         fractions = np.array([self.train, self.valid, self.test])
-        part = _parts(table, _strata(table, self.stratify), fractions, _generator(seed))
-        return _division(part, self.name)
+        return _division(_parts(table, _strata(table, self.stratify), fractions, _generator(seed)), self)
 
 
 def _check_fold(split: KFold | Contiguous, n_folds: int) -> None:
@@ -152,14 +145,12 @@ class KFold:
         """The fold's rows judge; every other row teaches, but for a share of ``valid``."""
         repeat, fold = divmod(self.fold, self.folds)
         strata = _strata(table, self.stratify)
-        dealt = self._deal(table, strata, _generator(seed, 1, repeat))
-        part = _marked(dealt == fold, self)
+        part = np.where(self._deal(table, strata, _generator(seed, 1, repeat)) == fold, 2, 0)
         if self.valid:
             rest = np.flatnonzero(part == 0)
-            inner = table.take(rest)
             fractions = np.array([1 - self.valid, self.valid])
-            part[rest] = _parts(inner, strata[rest], fractions, _generator(seed, 2, self.fold))
-        return _division(part, self.name)
+            part[rest] = _parts(table.take(rest), strata[rest], fractions, _generator(seed, 2, self.fold))
+        return _division(part, self)
 
     def _deal(self, table: Table, strata: np.ndarray, draw: np.random.Generator) -> np.ndarray:
         """int64[n_rows]: the fold of each row.  Dealing goes on across classes, so sizes differ by at most one."""
@@ -192,12 +183,12 @@ class Contiguous:
         """The fold's stretch judges; groups stay whole and stand where their first row stands."""
         del seed
         before = _rows_before(table)
-        part = _marked(self.folds * before // table.n_rows == self.fold, self)
+        part = np.where(self.folds * before // table.n_rows == self.fold, 2, 0)
         n_valid = _rounded(np.count_nonzero(part == 0) * self.valid)
         if n_valid:
             start = np.sort(before[part == 0])[-n_valid]
             part[(part == 0) & (before >= start)] = 1
-        return _division(part, self.name)
+        return _division(part, self)
 
 
 def _rows_before(table: Table) -> np.ndarray:

@@ -12,8 +12,11 @@ import numpy as np
 
 from arboretum.api import Column, ColumnKind, DataError, Encoded, RawFeature, Table, Task, param
 from arboretum_data.encoding import columns as coding
-from arboretum_data.encoding.columns import BinTests, Categorical, Coded, Numeric, Ordinal
-from arboretum_data.encoding.features import RawOrdinal
+from arboretum_data.encoding.columns import BinTests, Categorical, Coded, Numeric, Ordinal, RawOrdinal
+
+
+IDENTIFIER = 21
+"""Known rows, at least, of a categorical column that is left out because each has another value."""
 
 
 class Missing(enum.Enum):
@@ -79,10 +82,10 @@ class TestsEncoder:
         raw: list[tuple[RawFeature, np.ndarray]] = []
         for position, column in enumerate(table.columns):
             origin = source.columns[position]
-            reason = self._reason_to_leave_out(column, origin)
-            if reason:
+            choice = {ColumnKind.continuous: self.numeric.value, ColumnKind.ordinal: self.ordinal.value}.get(column.kind)
+            if reason := self._reason_to_leave_out(column, origin):
                 notes.append(f"column {column.name!r} is left out: {reason}")
-            elif self._stays_raw(column, raw_thresholds):
+            elif choice == "raw" or (choice == "auto" and raw_thresholds):
                 raw.append(_raw(column, position))
             else:
                 found = self._code(column, origin, position, source)
@@ -105,16 +108,12 @@ class TestsEncoder:
         if constant and not (missing and self.missing is Missing.category):
             return "it is constant"
         if column.kind is ColumnKind.categorical:
-            if not self.keep_identifiers and coding.is_identifier(origin):
-                return "every row has another value, as an identifier (encoder.keep_identifiers=true keeps it)"
             levels = len(np.unique(known))
+            if IDENTIFIER <= len(known) == levels and not self.keep_identifiers:
+                return "every row has another value, as an identifier (encoder.keep_identifiers=true keeps it)"
             if levels > self.max_levels:
                 return f"its {levels} values exceed encoder.max_levels={self.max_levels}"
         return ""
-
-    def _stays_raw(self, column: Column, raw_thresholds: bool) -> bool:
-        choice = {ColumnKind.continuous: self.numeric.value, ColumnKind.ordinal: self.ordinal.value}.get(column.kind)
-        return choice == "raw" or (choice == "auto" and raw_thresholds)
 
     def _code(self, column: Column, origin: Column, position: int, source: Table) -> list[Coded]:
         missing_bin = self.missing is Missing.category and bool(column.missing.any() or origin.missing.any())

@@ -9,8 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, unknown
-from arboretum_data.reading.cells import Cells, natural_order
-from arboretum_data.reading.spellings import Reading, interpret, parse_commas
+from arboretum_data.reading.cells import Cells, Reading, interpret, natural_order, parse_commas
 
 FEW = 20
 """A numeric target with at most this many distinct values, all whole numbers, is taken as classes."""

@@ -20,7 +20,7 @@ from arboretum_data.encoding.encoder import (
     OneHotKMeans5Encoder,
     TestsEncoder,
 )
-from arboretum_data.encoding.features import Known, OrdinalAtMost
+from arboretum_data.encoding.columns import Known, OrdinalAtMost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,10 +9,9 @@ import shutil
 import numpy as np
 import pytest
 from arboretum_data import bundled, generated
-from arboretum_data.catalogue import ENTRIES
 from arboretum_data.file import RandomTableDataset
 from arboretum_data.home import data_home as home_in_use
-from arboretum_data.home import home_names, load_from_home, user_cache
+from arboretum_data.home import ENTRIES, home_names, load_from_home, user_cache
 from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, find_entry, named_components
 from arboretum_data.plugin import arboretum_components
 from arboretum_data.reading.build import described_anew
