@@ -11,11 +11,10 @@ import numpy as np
 
 from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
-from arboretum_data.reading.arff import read_arff
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
 from arboretum_data.reading.cells import Cells, Reading, interpret, parse_commas, parse_numbers
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
-from arboretum_data.reading.parquet import read_parquet
+from arboretum_data.reading.typed import read_arff, read_parquet
 
 
 class Decimal(enum.Enum):

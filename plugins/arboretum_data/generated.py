@@ -55,38 +55,24 @@ SQUARES = [
 ]
 
 
-def winner(board: Sequence[str]) -> str:
-    """"x", "o", or "" while nobody has three in a row."""
-    for a, b, c in LINES:
-        if board[a] == board[b] == board[c] != "b":
-            return board[a]
-    return ""
-
-
 def tic_tac_toe() -> Table:
     """The 958 end boards; positive where x has won.  Wins of x first, then of o, then draws."""
-    rows = [(*board, "positive" if winner(board) == "x" else "negative") for board in end_boards()]
+    rows = [(*board, "positive" if winner == "x" else "negative") for board, winner in end_boards().items()]
     return table_of("tic-tac-toe", [*SQUARES, "target"], rows)
 
 
-def end_boards() -> list[Row]:
-    """Every board at which a game that x opens can end, found among all 3⁹ fillings.
+def end_boards() -> dict[Row, str]:
+    """Every board at which a game that x opens can end, found among all 3⁹ fillings → who has won: "x", "o", or "".
 
-    A filling is an end board when x has as many stones as o or one more, at most one side has won, the winner moved
-    last, and somebody has won or no square is blank.
+    A filling is an end board when one side has won and moved last, or nobody has won and no square is blank.
     """
-    rank = {"x": 0, "o": 1, "": 2}
-    found = []
+    found = {}
     for board in itertools.product("xob", repeat=9):
-        n_x, n_o = board.count("x"), board.count("o")
-        if n_x - n_o not in (0, 1):
-            continue
+        ahead = board.count("x") - board.count("o")  # 1 after a move of x, 0 after one of o
         won = {board[a] for a, b, c in LINES if board[a] == board[b] == board[c] != "b"}
-        if len(won) > 1 or (won == {"x"} and n_x == n_o) or (won == {"o"} and n_x != n_o):
-            continue
-        if won or "b" not in board:
-            found.append((rank[next(iter(won), "")], board))
-    return [board for _, board in sorted(found, key=lambda item: item[0])]  # stable: product runs x, o, b
+        if (won, ahead) in (({"x"}, 1), ({"o"}, 0)) or (not won and ahead == 1 and "b" not in board):
+            found[board] = next(iter(won), "")
+    return dict(sorted(found.items(), key=lambda item: ("x", "o", "").index(item[1])))  # stable: product runs x, o, b
 
 
 # -- small teaching sets ---------------------------------------------------------------------------------------------

@@ -234,11 +234,7 @@ def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
         return cells
     if cells.numbers is not None:
         return attrs.evolve(cells, numbers=cells.numbers[:n_rows])
-    kept = cells.codes[:n_rows]
-    present = np.unique(kept[kept >= 0])
-    lookup = np.full(len(cells.values) + 1, -1, np.int32)
-    lookup[present] = np.arange(len(present))
-    return attrs.evolve(cells, values=tuple(cells.values[i] for i in present), codes=lookup[kept])
+    return factorise(cells.name, np.array([*cells.values, ""], object)[cells.codes[:n_rows]].tolist(), ("",))
 
 
 def match_columns(found: Sequence[str], wanted: Sequence[str]) -> list[str]:

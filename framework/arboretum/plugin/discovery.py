@@ -29,7 +29,7 @@ from typing import Any
 import attrs
 import pluggy
 
-from arboretum.engine.component_check import guess_kind
+from arboretum.engine.check import guess_kind
 from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS, MANY

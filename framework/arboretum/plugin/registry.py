@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.engine.component_check import broken_contract, guess_kind
+from arboretum.engine.check import broken_contract, guess_kind
 from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed, unknown
 from arboretum.interfaces.component import EVERY_KIND, Capability, as_capabilities
 

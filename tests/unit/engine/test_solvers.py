@@ -7,10 +7,10 @@ import time
 
 import attrs
 import pytest
+
 from arboretum.engine import progress
+from arboretum.engine.check import broken_contract, check_parts
 from arboretum.engine.progress import Curve
-from arboretum.engine.check import check_parts
-from arboretum.engine.component_check import broken_contract
 from arboretum.engine.run import Budget, Request, fit, run
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.method import Context
