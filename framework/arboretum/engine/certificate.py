@@ -29,11 +29,11 @@ from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.solving import form_of, value_of
 from arboretum.interfaces.stopping import LeafRule
-from arboretum.model.arrivals import summed
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.record import Certificate, Certified, Solution, Status
 from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
+from arboretum.model.walk import summed
 
 Noted = tuple[Certificate | None, tuple[str, ...]]
 

@@ -26,13 +26,13 @@ from arboretum.engine.search.coverage_state import COVERED
 from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.model import walk
-from arboretum.model.arrivals import Arrivals
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.invariants import check_numbers
 from arboretum.model.record import Solution, Status
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, Surrogate, Tree
+from arboretum.model.walk import Arrivals
 
 EPS = float(np.finfo(np.float64).eps)
 ROWS_IN_PYTHON = 1000

@@ -17,7 +17,7 @@ from arboretum.model.table import Task
 
 if TYPE_CHECKING:
     from arboretum.interfaces.method import Problem
-    from arboretum.model.arrivals import Arrivals
+    from arboretum.model.walk import Arrivals
     from arboretum.model.encoded import Encoded
     from arboretum.model.table import Table
     from arboretum.model.tree import Tree

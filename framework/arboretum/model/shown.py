@@ -39,8 +39,4 @@ def masked_values(value: Any) -> Any:
 
 def visible(text: str) -> str:
     r"""The text with control characters spelled out ("\\x1b"): names in files must not move the cursor or set colours."""
-    return _OBEYED.sub(lambda found: _spelled(ord(found[0])), text)
-
-
-def _spelled(code: int) -> str:
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return _OBEYED.sub(lambda found: f"\\x{ord(found[0]):02x}" if found[0] <= "\xff" else f"\\u{ord(found[0]):04x}", text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 from functools import cached_property
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 import arboretum
 from arboretum.errors import ContractError, DataError
-from arboretum.model import cutting, walk
+from arboretum.model import walk
 from arboretum.model.invariants import check_numbers, check_tree
 from arboretum.model.reading import brief, built, document, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
@@ -227,7 +228,65 @@ class Tree:
             steps.append((node, edge - int(self.child_offset[node])))
         return steps[::-1]
 
-    cut, nearest_kept = cutting.cut, cutting.nearest_kept
+    # -- cutting back: subtrees become leaves, and everything else stays what it is ----------------------------------------------
+
+    def nearest_kept(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+        """int64[n_nodes]: the node at which a row that came to rest at each node rests once ``nodes`` are leaves.
+
+        That is the first of ``nodes`` on the path from the root, or the node itself where none lies on it.
+        Raises ContractError for a number that is no node.
+        """
+        marked = self._marked(nodes).tolist()
+        parent, kept = self.parent.tolist(), list(range(self.n_nodes))
+        for node in range(1, len(kept)):  # a parent comes before its children
+            above = parent[node]
+            if marked[above] or kept[above] != above:
+                kept[node] = kept[above]
+        return np.array(kept, np.int64)
+
+    def cut(self, nodes: Sequence[int] | np.ndarray) -> Tree:
+        """The tree with ``nodes`` (int[k], any; one below another has no effect) made leaves, the given one itself where all of them are.
+
+        What stands keeps its weights, counts, label, value and impurity; a new leaf asks nothing, so its price is 0 and its
+        score NaN.  Rules that nobody asks any more are dropped.  Raises ContractError for a number that is no node.
+        """
+        marked = self._marked(nodes)
+        if not (marked & ~self.is_leaf).any():
+            return self
+        stands = self.nearest_kept(nodes) == np.arange(self.n_nodes)
+        inner = stands & ~marked & ~self.is_leaf
+        arity = np.diff(self.child_offset)
+        edges = inner[self.owner]
+        child = self.child[edges]
+        number = np.cumsum(stands) - 1
+        surrogates = [one for one in self.surrogates if inner[one.node]]
+        used = np.unique([*self.test[inner], *(one.rule for one in surrogates)]).astype(np.int64)
+        place = np.full(len(self.rules) + 1, LEAF)
+        place[used] = np.arange(len(used))
+        kept = {name: getattr(self, name)[stands] for name in ("weights", "counts", "label", "value", "impurity")}
+        return attrs.evolve(
+            self,
+            rules=tuple(self.rules[rule] for rule in used),
+            test=np.where(inner, place[self.test], LEAF)[stands],
+            child_offset=np.concatenate([[0], np.cumsum(np.where(inner, arity, 0)[stands])]),
+            child=np.where(child >= 0, number[child], child),
+            missing_child=np.where(inner, self.missing_child, MISSING_STOPS)[stands],
+            price=np.where(inner, self.price, 0.0)[stands],
+            score=np.where(inner, self.score, np.nan)[stands],
+            surrogates=tuple(attrs.evolve(one, node=int(number[one.node]), rule=int(place[one.rule])) for one in surrogates),
+            branch_price=None if self.branch_price is None else self.branch_price[edges],
+            **kept,
+        )
+
+    def _marked(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+        """bool[n_nodes]."""
+        numbers = np.asarray(nodes, np.int64).reshape(-1)
+        wrong = numbers[(numbers < 0) | (numbers >= self.n_nodes)]
+        if len(wrong):
+            raise ContractError(f"a tree is cut at its nodes, 0 to {self.n_nodes - 1}; got {int(wrong[0])}")
+        marked = np.zeros(self.n_nodes, bool)
+        marked[numbers] = True
+        return marked
 
     # -- use -----------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from arboretum.model.tree import Tree
 
 CLASS_COLOURS = tuple("#3b7dd8 #e08a1e #2a9d6f #c8553d #8e6bbf #d9b514 #56b4c9 #c77ba6 #7d8f2e #8c5b3e".split())
 OTHER = "#9aa0a6"
-ANSI_CODES = (39, 208, 35, 167, 140, 178, 80, 175, 106, 137)
-ANSI_OTHER = 245
+ANSI_CODES, ANSI_OTHER = (39, 208, 35, 167, 140, 178, 80, 175, 106, 137), 245
+"""Of the 256-colour palette of terminals."""
 LOW, HIGH = "#dbe9f6", "#14508c"
 
 
@@ -26,17 +26,8 @@ def ranked_classes(tree: Tree) -> list[int]:
     return sorted(heaviest.tolist())
 
 
-def class_colours(tree: Tree) -> list[str]:
-    """One colour per class; classes beyond the ranked ones share a grey."""
-    return _of_classes(tree, CLASS_COLOURS, OTHER)
-
-
-def ansi_codes(tree: Tree) -> list[int]:
-    """One code of the 256-colour terminal palette per class."""
-    return _of_classes(tree, ANSI_CODES, ANSI_OTHER)
-
-
-def _of_classes(tree: Tree, colours: Sequence[Any], other: Any) -> list[Any]:
+def class_colours(tree: Tree, colours: Sequence[Any] = CLASS_COLOURS, other: Any = OTHER) -> list[Any]:
+    """One colour per class; classes beyond the ranked ones share a grey.   colours : as they are, or ANSI_CODES."""
     own = dict(zip(ranked_classes(tree), colours, strict=False))
     return [own.get(c, other) for c in range(len(tree.classes))]
 
@@ -45,11 +36,6 @@ def mix(a: str, b: str, share: float) -> str:
     """The colour ``share`` of the way from ``a`` to ``b`` (both "#rrggbb")."""
     one, two = (bytes.fromhex(colour[1:]) for colour in (a, b))
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(one, two, strict=True))
-
-
-def tint(colour: str) -> str:
-    """A light version for the ground under dark text."""
-    return mix(colour, "#ffffff", 0.82)
 
 
 def value_range(tree: Tree) -> tuple[float, float]:

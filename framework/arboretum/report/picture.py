@@ -16,7 +16,7 @@ import numpy as np
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.outline import Item, deviation, headline, outline, prediction, question, share, spell_short
-from arboretum.report.palette import HIGH, LOW, OTHER, class_colours, mix, node_colour, ranked_classes, tint, value_place, value_range
+from arboretum.report.palette import HIGH, LOW, OTHER, class_colours, mix, node_colour, ranked_classes, value_place, value_range
 from arboretum.report.scene import FAINT, INK, LINE, Box, Curve, Label, Scene, fit_text, text_width
 from arboretum.report.text import percentage
 
@@ -228,7 +228,7 @@ def _mark(edge: str, curve: Curve, siblings: int) -> Label:
 def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = _lines(tree, item)
     colour = node_colour(tree, item.node)
-    ground = mix(colour, "#ffffff", 0.62) if tree.task is Task.regression else tint(colour)
+    ground = mix(colour, "#ffffff", 0.62 if tree.task is Task.regression else 0.82)
     inside = place.width - 2 * PADDING
     upper = _fit_upper(tree, item, upper, inside)
     frame = Box(

@@ -12,7 +12,7 @@ from arboretum.model.shown import visible
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.outline import Item, deviation, headline, outline, prediction, share, spell_short
-from arboretum.report.palette import ansi_codes
+from arboretum.report.palette import ANSI_CODES, ANSI_OTHER, class_colours
 
 RESET = "\x1b[0m"
 DIM = "\x1b[2m"
@@ -45,7 +45,7 @@ def tree_text(
     levels = min(INDENTED, max((room - WORDS) // 3, 4))
     lines = _lines(tree, root, levels)
     widest = min(max(display_width(line.head()) for line in lines), room)
-    codes = ansi_codes(tree) if colour and tree.task is Task.classification else None
+    codes = class_colours(tree, ANSI_CODES, ANSI_OTHER) if colour and tree.task is Task.classification else None
     rows = [_header(tree, width)]
     for line, tail in zip(lines, tails, strict=True):
         figures = "  ".join(padded(cell, size, i < 2) for i, (cell, size) in enumerate(zip(tail, columns, strict=True)))
