@@ -11,7 +11,7 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import jit
-from arboretum.kernels.function_pointers import impurity_at
+from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
 from arboretum_decision_tables.kernels_table import few
@@ -136,7 +136,7 @@ def subset_is_leaf(c, low, table, rows, vector):
         rest &= rest - ONE
     if few(counts, rule) or heavy <= rule[1]:
         return True
-    return not np.isnan(rule[2]) and impurity_at(table.impurity)(vector) <= rule[2]
+    return not np.isnan(rule[2]) and call_impurity(table.impurity, vector) <= rule[2]
 
 
 @jit(inline=True, borrow=True)

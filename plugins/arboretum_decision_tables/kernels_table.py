@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.function_pointers import impurity_at
+from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import goes
 
@@ -62,4 +62,4 @@ def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
             vector[table.label[r]] += table.weight[r]
     if mass <= table.rule[1]:
         return True
-    return not np.isnan(table.rule[2]) and impurity_at(table.impurity)(vector) <= table.rule[2]
+    return not np.isnan(table.rule[2]) and call_impurity(table.impurity, vector) <= table.rule[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.function_pointers import complexity_at
+from arboretum.kernels.function_pointers import call_complexity
 
 MAX, LEAF, PER_NODE, PER_MASS, PRICED = range(5)
 """Columns of ``forms``: float64[k, 5], a closed form each (MAX and PRICED are 0 or 1)."""
@@ -78,7 +78,7 @@ def bundle_value(stream, at, form, address, mass, price, value, buffer):
     buffer[:leaves] = form[LEAF]
     for q in range(edges):
         buffer[leaves + q] = value[stream[at + 3 + q]]
-    return complexity_at(address)(mass, price[test], buffer[: leaves + edges])
+    return call_complexity(address, mass, price[test], buffer[: leaves + edges])
 
 
 @jit

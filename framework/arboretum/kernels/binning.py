@@ -56,7 +56,7 @@ def _scale(e, limits):
     return e[0], limits[1] / (e[max(top - 1, 0)] - e[0]), limits[0], limits[1]
 
 
-@jit
+@jit(inner=True)
 def _lay_grid(e, first):
     """For every cell the number of edges in the cells before it; False if the edges crowd in few cells."""
     if not e[0] < np.inf:
@@ -73,7 +73,7 @@ def _lay_grid(e, first):
     return True
 
 
-@jit
+@jit(inner=True)
 def _bins_by_grid(values, n, start, step, e, first, codes, width, f, single):
     low, scale, zero, most = _scale(e, np.empty(2, e.dtype))
     for i in range(n):
@@ -86,7 +86,7 @@ def _bins_by_grid(values, n, start, step, e, first, codes, width, f, single):
         codes[np.uintp(i) * np.uintp(width) + np.uintp(f)] = np.uint8(p) if v == v else np.uint8(MISSING_BIN)
 
 
-@jit
+@jit(inner=True)
 def _bins_by_search(values, n, start, step, e, codes, width, f, single):
     one, zero, last = np.uintp(1), np.uintp(0), np.uintp(LAST_BIN)
     for i in range(n):

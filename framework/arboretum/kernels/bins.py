@@ -8,7 +8,7 @@ import numpy as np
 
 from arboretum.kernels.block import make_room, named
 from arboretum.kernels.coded import SORTED, THRESHOLDS
-from arboretum.kernels.function_pointers import column_at
+from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import NO_SIDE, add_moments, mass_of
 
@@ -73,10 +73,10 @@ def count_bins(features, chosen, rows, objects, bins):
                 bin_c[b, 0] += count[i]
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def count_column(features, rows, objects, column_address, node, bins):
     """Add up the criterion's own column by bin, over the rows where it is not 0; False if some value is not finite."""
-    n = column_at(column_address)(rows, objects.weight, objects.label, node, bins.picked, bins.values)
+    n = call_column(column_address, rows, objects.weight, objects.label, node, bins.picked, bins.values)
     across, down = np.uintp(features.column_stride), np.uintp(features.row_stride)
     bins.extra[:] = 0.0
     for f in range(len(features.column)):
@@ -103,7 +103,7 @@ def weight_of(bins, b):
     return mass_of(bins.weights, b, bins.counts.shape[1] != bins.weights.shape[1])
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def was_asked(v, f, test, number, used, nodes):
     """Whether this very test, the one at ``number`` in the prices, was asked on the path to node v."""
     for u in used:
@@ -172,7 +172,7 @@ def scan_multiway(v, f, features, bins, rules, used, free, nodes, block, ask):
     return True
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def scan_binary(v, f, features, bins, rules, used, free, nodes, block, ask):
     """Put the tables of the two-outcome tests of a feature into the block; each with missing rows in outcome 0, then 1.  Return
     whether one of them may divide a node further down."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.function_pointers import batch_at
+from arboretum.kernels.function_pointers import call_batch
 from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import BLOCK, slack
 
@@ -47,21 +47,20 @@ def block_for(arity: int, width: int, count_width: int, own: int) -> Block:
     )  # fmt: skip
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def score(n, arity, block, ask):
     """Score the first n tables."""
     width, count_width, own = block.shaped_w.shape[2], block.shaped_c.shape[2], block.shaped_e.shape[2]
-    call = batch_at(ask.batch)
     if arity == block.shaped_w.shape[1]:
-        call(block.shaped_w[:n], block.shaped_c[:n], block.price[:n], block.shaped_e[:n], ask.node, block.scores[:n])
+        call_batch(ask.batch, block.shaped_w[:n], block.shaped_c[:n], block.price[:n], block.shaped_e[:n], ask.node, block.scores[:n])
     else:
-        call(
-            block.weights[: n * arity * width].reshape(n, arity, width), block.counts[: n * arity * count_width].reshape(n, arity, count_width),
+        call_batch(
+            ask.batch, block.weights[: n * arity * width].reshape(n, arity, width), block.counts[: n * arity * count_width].reshape(n, arity, count_width),
             block.price[:n], block.extra[: n * arity * own].reshape(n, arity, own), ask.node, block.scores[:n],
         )  # fmt: skip
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def flush(block, ask):
     """Score the tables of the block and empty it.  A test replaces the best so far only if it beats it by more than ties differ."""
     state = block.state

@@ -90,7 +90,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     return np.int64(NOTHING), found
 
 
-@jit
+@jit(inner=True)
 def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, scratch):
     """Score every cut inside the bins of column f that may beat what is known; return the best.
 
@@ -144,7 +144,7 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
         hoped = max(top, found.score)
 
 
-@jit
+@jit(inner=True)
 def pick_members(raw, f, rows, wanted, members):
     """Write the rows whose bin is wanted to ``members``; return their number.
 

@@ -110,7 +110,7 @@ def _contains(values, value):
     return False
 
 
-@jit
+@jit(inner=True)
 def _multiway(weights, counts, moments, start, stop, missing, min_leaf, min_weight, allow_constant):
     """The heaviest outcome of a multiway test, which receives the missing rows, or −1 if it must not compete."""
     present = 0
@@ -248,7 +248,7 @@ def fill_tables(counted, feature, index, side, out_weights, out_counts, out_extr
                 out_extra[t, s, k] += extra[stop, k]
 
 
-@jit
+@jit(inner=True)
 def _clear_outcomes(weights, counts, extra, t, first):
     for o in range(first, weights.shape[1]):
         for k in range(weights.shape[2]):

@@ -74,7 +74,7 @@ class Found(NamedTuple):
     score: float
 
 
-@jit
+@jit(inner=True)
 def fine_codes(values, start, step, codes, f, edges, out):
     """Write 256 · bin + position of the value within its bin, in 256 even steps, for every object: uint16[n].
 
@@ -94,7 +94,7 @@ def fine_codes(values, start, step, codes, f, edges, out):
         out[i] = np.uint16(b << np.uintp(8)) | np.uint16(x if x < most else most)
 
 
-@jit
+@jit(inner=True)
 def lay_entries(c, wanted, target, first, shift):
     """Decide in how many pieces each bin is counted; return the number of entries, the missing values included.
 
@@ -112,7 +112,7 @@ def lay_entries(c, wanted, target, first, shift):
     return n
 
 
-@jit
+@jit(inner=True)
 def count_entries(w, c, fine, members, objects, wanted, entries, many):
     """Count the members into entries; entries of bins that are not wanted take the bin's table.
 
@@ -142,7 +142,7 @@ def count_entries(w, c, fine, members, objects, wanted, entries, many):
                     out_w[e, k] = out_c[e, k]
 
 
-@jit
+@jit(inner=True)
 def choose_entries(entries, scores, bounds, many, least):
     """Say which entries hold a cut that may reach ``least``, within them or at an edge between two pieces.
 
@@ -171,7 +171,7 @@ def entry_of(i, f, codes, fine, first, shift):
     return e
 
 
-@jit
+@jit(inner=True)
 def search_entries(entries, raw, f, members, objects, whole, rules, ask, block, keys):
     """Sort the members, who are the objects of the wanted entries, and score every cut inside their bins.
 
@@ -235,7 +235,7 @@ def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
         weights[t, 1, k], counts[t, 1, k] = all_w[k] - here if rest > 0 else 0.0, rest
 
 
-@jit
+@jit(inner=True)
 def take_best(n, block, ask, has_missing, best):
     """Score the block and keep the better of its best and the best so far: the first of equals."""
     score_block(n, block.weights, block.counts, block.price, block.extra, ask, block.scores)

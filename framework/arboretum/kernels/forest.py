@@ -62,7 +62,7 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
     return len(judges.batch)
 
 
-@jit
+@jit(inner=True)
 def measure(n, nodes, moments, total, out):
     """Complexities of a tree of n nodes from the weights of its nodes; see ``arboretum.measure.complexities``."""
     feature, parent, price, weights = nodes.feature, nodes.parent, nodes.price, nodes.weights

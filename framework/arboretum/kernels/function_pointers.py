@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any
 
 import numba
+from llvmlite import ir
 from numba import objmode, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -37,14 +38,10 @@ BATCH_SIGNATURE = types.int64(
     NODE_TYPE,
     _F1,
 )
-BATCH_TYPE = types.FunctionType(BATCH_SIGNATURE)
 _I1 = types.Array(types.int32, 1, "C")
 COLUMN_SIGNATURE = types.int64(_I1, _F1, _I1, NODE_TYPE, _I1, _F1)
-COLUMN_TYPE = types.FunctionType(COLUMN_SIGNATURE)
 PREFIX_SIGNATURE = types.int64(_F1, _F1, _F1)
-PREFIX_TYPE = types.FunctionType(PREFIX_SIGNATURE)
 COMPLEXITY_SIGNATURE = types.float64(types.float64, types.float64, _F1)
-COMPLEXITY_TYPE = types.FunctionType(COMPLEXITY_SIGNATURE)
 
 _BATCH = """
 def {name}(weights, counts, price, extra, node, out):
@@ -208,35 +205,47 @@ def _with_parts(python: Callable, decorate: Callable[[Callable], Any]) -> Any:
     return decorate(copy)
 
 
-def _function_at(function_type: types.FunctionType) -> Callable:
-    """An intrinsic that turns an int64 address into a first-class function of that type.
+def _caller(signature: Any) -> Callable:
+    """An intrinsic (address, *arguments) that calls the C entry of a kernel compiled with that signature.
 
-    An address is passed to the core as an integer because numba needs 20 µs to find the type of a function object.
+    An address is passed to the core as an integer because numba needs 20 µs to find the type of a function object; and the call of
+    a first-class function is compiled together with a call to Python in case there is no entry, a thousand instructions each time.
     """
 
-    def function_at(typingctx, address):
-        def codegen(context, builder, signature, args):
-            function = cgutils.create_struct_proxy(function_type)(context, builder)
-            null = cgutils.voidptr_t(None)
-            function.c_addr = builder.inttoptr(args[0], cgutils.voidptr_t)
-            function.py_addr = null
-            if hasattr(function, "jit_addr"):
-                function.jit_addr = null
-            return function._getvalue()
+    def call(typingctx, address, *arguments):
+        def codegen(context, builder, _, values):
+            argument_types = [context.get_value_type(a) for a in signature.args]
+            entry = ir.FunctionType(context.get_value_type(signature.return_type), argument_types).as_pointer()
+            return builder.call(builder.inttoptr(values[0], entry), values[1:])
 
-        return function_type(types.int64), codegen
+        return signature.return_type(types.int64, *signature.args), codegen
 
-    return intrinsic(function_at)
+    names = ["typingctx", "address", *(f"argument_{i}" for i in range(len(signature.args)))]
+    call.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+    return intrinsic(call)
 
 
-batch_at = _function_at(BATCH_TYPE)
-impurity_at = _function_at(IMPURITY_TYPE)
-column_at = _function_at(COLUMN_TYPE)
-prefix_at = _function_at(PREFIX_TYPE)
-complexity_at = _function_at(COMPLEXITY_TYPE)
+call_batch = _caller(BATCH_SIGNATURE)
+call_impurity = _caller(IMPURITY_SIGNATURE)
+call_column = _caller(COLUMN_SIGNATURE)
+call_prefix = _caller(PREFIX_SIGNATURE)
+call_complexity = _caller(COMPLEXITY_SIGNATURE)
 
 
-@jit
+@intrinsic
+def impurity_at(typingctx, address):
+    """An impurity's address as a first-class function, which is what kernels of criteria are given."""
+
+    def codegen(context, builder, _, values):
+        function = cgutils.create_struct_proxy(IMPURITY_TYPE)(context, builder)
+        function.c_addr = builder.inttoptr(values[0], cgutils.voidptr_t)
+        function.py_addr = function.jit_addr = cgutils.voidptr_t(None)
+        return function._getvalue()
+
+    return IMPURITY_TYPE(types.int64), codegen
+
+
+@jit(inner=True)
 def make_node(scalars, params, impurity):
     """Build the KernelNode from float64[5] (mass, total mass, impurity, depth, coverage), parameters and an address."""
     return KernelNode(scalars[0], scalars[1], scalars[2], int(scalars[3]), scalars[4], params, impurity_at(impurity))

@@ -64,25 +64,32 @@ def _probe() -> int:
 def jit(
     function: Callable | None = None,
     *,
+    inner: bool = False,
     inline: bool = False,
     borrow: bool = False,
     signature: Any = None,
 ) -> Any:
     """Decorate a kernel (see the module's docstring for the policy).
 
-    inline : merge it into its callers, for helpers called once per table or row: as a call, passing the dozen words of
-        each array argument costs more than what such a helper does.
+    inner : only kernels call it, so that no entry for Python is compiled: taking tuples of arrays apart is more code than most
+        helpers have, half of what is compiled for a subtree.  A call from Python compiles it anew, and does not keep it.
+    inline : inner, and merged into its callers, for helpers called once per table or row: as a call, passing the dozen words
+        of each array argument costs more than what such a helper does.
     borrow : count no references to arrays: an atomic addition for each view and each array argument is a third of the
         time of a kernel that does little with many arrays, and half of its compilation.  Such a kernel neither allocates
         nor returns arrays (also in tuples), and calls only such kernels; its caller keeps the arrays alive.
     signature : numba signature; with one, compilation happens now, so only :mod:`arboretum.kernels.function_pointers` gives it.
     """
     if function is None:
-        return lambda f: jit(f, inline=inline, borrow=borrow, signature=signature)
-    options = {"nogil": True, "error_model": "numpy", "forceinline": inline}
+        return lambda f: jit(f, inner=inner, inline=inline, borrow=borrow, signature=signature)
+    inner = inner or inline
+    options = {"nogil": True, "error_model": "numpy", "forceinline": inline, "no_cpython_wrapper": inner, "no_cfunc_wrapper": signature is None}
     if borrow:
         options["_nrt"] = False
     dispatcher = numba.njit(**options)(function)
+    if inner:
+        with_entry = lru_cache(maxsize=1)(lambda: numba.njit(**options | {"no_cpython_wrapper": False})(function))
+        dispatcher._insert, dispatcher._compile_for_args = _nothing, lambda *_, **__: with_entry()
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # no folder of the cache is writable (see cache_trouble), or the source is not in a file
@@ -92,6 +99,10 @@ def jit(
     if signature is not None:
         dispatcher.compile(signature)
     return dispatcher
+
+
+def _nothing(*_: Any) -> None:
+    """In place of handing Python the entry of a compiled function, which would be a null pointer."""
 
 
 def merged(function: Callable) -> Any:

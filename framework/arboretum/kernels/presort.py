@@ -47,7 +47,7 @@ def sort_columns(values, bits, label, shift, gap, order):
             entries[j] = entry
 
 
-@jit
+@jit(inner=True)
 def ordered_keys(values, bits, keys, rows, counts):
     """Integers in the order of the values, NaN last and −0 = 0, and how often each digit occurs.   counts : uint32[passes, 2048]."""
     passes = len(counts)
@@ -70,7 +70,7 @@ def ordered_keys(values, bits, keys, rows, counts):
             key >>= np.uint64(DIGIT)
 
 
-@jit
+@jit(inner=True)
 def spread(keys, rows, to_keys, to_rows, counts, p):
     """One pass: move keys and rows to their places by digit p; False, and nothing done, where all have the same digit."""
     by, mask = np.uint64(DIGIT * p), np.uint64(BUCKETS - 1)

@@ -87,7 +87,7 @@ def piece_of(m):
     return np.int64(16 if m < 1024 else 32 if m < 8192 else 64)
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def probe(r, features, low, high, price, min_leaf, runs, block, ask):
     """Bound the scores of a run of unit objects piece by piece, without looking into the pieces; return the best cut found between them.
 
@@ -149,7 +149,7 @@ def probe(r, features, low, high, price, min_leaf, runs, block, ask):
     return best
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, block, ask):
     """Put the tables of all cuts of a run into the block; with missing entries, each cut with them left, then right.
 
@@ -311,7 +311,7 @@ def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moment
         block.weights[w + k], block.weights[w + width + k] = here, 0.0 if gone else all_w[k] - here
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def divide_run(run, goes, start, wanted, spare):
     """Divide a run stably by outcome.   start : of the outcomes.   wanted : of two outcomes, 1 only the left part is needed, 2 only the
     right, 3 both."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.function_pointers import compiled, prefix_at
+from arboretum.kernels.function_pointers import compiled, call_prefix
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import baked
 from arboretum.kernels.stack_arrays import float_table, int_table
@@ -235,7 +235,7 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
     return take_best(used, block, ask, at, at_side, best) if OWN else (at, at_side, best)
 
 
-@jit
+@jit(inner=True)
 def take_best(used, block, ask, at, side, best):
     """Score the tables of a block; the better of their best and the best so far, the first of equals; NaN beats all."""
     weights, counts, price, extra, scores, place = block
@@ -246,7 +246,7 @@ def take_best(used, block, ask, at, side, best):
     return at, side, best
 
 
-@jit
+@jit(inner=True)
 def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
     """Add up the rows without a value, which end the run; return how many have one."""
     _, y, weight, count, _ = objects
@@ -268,7 +268,7 @@ def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
     return known
 
 
-@jit
+@jit(inner=True)
 def sum_own(run, mask, known, values, out):
     """Add up a criterion's own columns: out[1] of the rows with a value, out[2] of those without; out[0] is 0."""
     out[:] = 0.0
@@ -302,7 +302,6 @@ def fill_prefix_costs(rows, known, y, weight, prefix, out):
     out : float64[4, m].  With the missing rows left: out[0, j] of the rows 0 … j, out[1, j] of the rows j … known − 1;
     out[2], out[3]: the same with the missing rows right.
     """
-    call = prefix_at(prefix)
     n = len(rows)
     ys, ws, costs = np.empty(n), np.empty(n), np.empty(n)
     for form in range(4 if known < n else 2):
@@ -314,6 +313,6 @@ def fill_prefix_costs(rows, known, y, weight, prefix, out):
             i = rows[known - 1 - j] if backward else rows[j]
             ys[first + j], ws[first + j] = y[i], weight[i]
         m = first + known
-        call(ys[:m], ws[:m], costs[:m])
+        call_prefix(prefix, ys[:m], ws[:m], costs[:m])
         for j in range(known):
             out[form, known - 1 - j if backward else j] = costs[first + j]

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.function_pointers import batch_at, column_at, impurity_at, make_node
+from arboretum.kernels.function_pointers import call_batch, call_column, call_impurity, make_node
 
 
 @jit
 def score_tables(weights, counts, price, extra, batch, scalars, params, impurity, out):
     """Score a block of tables.   batch, impurity : addresses.   out : float64[tests]."""
     node = make_node(scalars, params, impurity)
-    batch_at(batch)(weights, counts, price, extra, node, out)
+    call_batch(batch, weights, counts, price, extra, node, out)
 
 
 @jit
 def impurity_of(weights, impurity):
     """The impurity of one table row through its address.   weights : float64[classes]."""
-    return impurity_at(impurity)(weights)
+    return call_impurity(impurity, weights)
 
 
 @jit
 def pick_column(rows, weight, label, column, scalars, params, impurity, picked, values):
     """The rows whose value in a criterion's own column is not 0, and these values; see ``function_pointers.column_address``."""
-    return column_at(column)(rows, weight, label, make_node(scalars, params, impurity), picked, values)
+    return call_column(column, rows, weight, label, make_node(scalars, params, impurity), picked, values)

@@ -7,7 +7,7 @@ import numpy as np
 from arboretum.kernels.jit import jit
 
 
-@jit
+@jit(inner=True)
 def sort_run(keys, rows, low, high):
     """Sort keys[low:high] ascending and rows with them, in place: quicksort, heap sort where it degenerates."""
     stack = np.empty((64, 3), np.int64)
@@ -49,7 +49,7 @@ def sort_run(keys, rows, low, high):
             keys[i], rows[i] = key, row
 
 
-@jit
+@jit(inner=True)
 def _heap_sort(keys, rows, low, high):
     n = high - low
     start, end = n // 2, n

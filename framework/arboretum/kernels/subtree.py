@@ -15,7 +15,7 @@ import numpy as np
 from arboretum.kernels.bins import Bins, count_bins, count_column, scan_binary, scan_multiway
 from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, Block, block_for, flush
 from arboretum.kernels.coded import EQUALS, MULTIWAY, SORTED
-from arboretum.kernels.function_pointers import impurity_at
+from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run
@@ -289,7 +289,7 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
     return n, waiting
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes):
     """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the
     stack, and return its height."""
@@ -297,7 +297,6 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
     weights, counts = nodes.weights, nodes.counts
     by_class = len(label) > 0
     width, count_width = weights.shape[1], counts.shape[1]
-    impurity_of = impurity_at(impurity_address)
     for v in range(first, stop):
         low, high, depth = nodes.segment[v, 0], nodes.segment[v, 1], nodes.segment[v, 2]
         nodes.feature[v], nodes.index[v], nodes.side[v], nodes.price[v], nodes.score[v] = -1, 0, NO_SIDE, 0.0, np.nan
@@ -327,7 +326,7 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
                 n_rows += rows_each[rows[j]]
             nodes.n_rows[v] = n_rows
         mass = mass_of(weights, v, not by_class)
-        nodes.impurity[v] = impurity_of(weights[v])
+        nodes.impurity[v] = call_impurity(impurity_address, weights[v])
         pure = classes <= 1
         if not by_class:
             for j in range(low + 1, high):
@@ -344,7 +343,7 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
     return waiting
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def mark_paid(v, owner, nodes, paid, free):
     """Say of each feature whether its column was asked on the path to node v."""
     for f in range(len(free)):

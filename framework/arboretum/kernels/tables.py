@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.function_pointers import batch_at, make_node
+from arboretum.kernels.function_pointers import call_batch, make_node
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode
 
@@ -65,7 +65,7 @@ class Ask(NamedTuple):
     ties: Ties
 
 
-@jit
+@jit(inner=True)
 def ask_of(scorer):
     """What a kernel scores the tables of a node with."""
     return Ask(make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties)
@@ -74,22 +74,22 @@ def ask_of(scorer):
 @jit(inline=True)
 def score_block(n, weights, counts, price, extra, ask, scores):
     """Score the first n tables of a block."""
-    batch_at(ask.batch)(weights[:n], counts[:n], price[:n], extra[:n], ask.node, scores[:n])
+    call_batch(ask.batch, weights[:n], counts[:n], price[:n], extra[:n], ask.node, scores[:n])
 
 
-@jit(inline=True)
+@jit
 def slack(score, ties):
     """By how much scores around this one may differ and count as equal."""
     return max(ties.relative * abs(score), ties.floor)
 
 
-@jit(inline=True)
+@jit
 def bar_of(best, ties):
     """What a later test has to exceed: ties go to the first.   best : −inf where there is none."""
     return best + slack(best, ties) if best > -np.inf else best
 
 
-@jit(inline=True)
+@jit
 def equal_from(best, ties):
     """The lowest score that counts as equal to the best."""
     return best - slack(best, ties) if best > -np.inf else best

@@ -42,7 +42,7 @@ class Block(NamedTuple):
     high: np.ndarray
 
 
-@jit
+@jit(inner=True)
 def new_block(classes):
     """Room for BLOCK tables of two outcomes."""
     return Block(
@@ -67,7 +67,7 @@ def put_corner(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, m
         weights[t, 1, k], counts[t, 1, k] = all_w[k] - weight if rest > 0 else 0.0, rest
 
 
-@jit
+@jit(inner=True)
 def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
     """Score the cuts after every bin of one column, and bound the cuts inside every bin.
 
@@ -161,7 +161,7 @@ def is_empty(c, b):
     return True
 
 
-@jit
+@jit(inner=True)
 def _flush(n, block, ask, scores, bounds):
     score_block(n, block.weights, block.counts, block.price, block.extra, ask, block.scores)
     found, place, ok = block.scores, block.place, True
