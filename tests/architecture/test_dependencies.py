@@ -62,7 +62,7 @@ def test_every_room_of_the_framework_imports_only_what_lies_below_it(house):
 
 
 def test_kernels_import_numpy_and_numba_only(house):
-    allowed = {"numpy", "numba", "arboretum", *sys.stdlib_module_names}
+    allowed = {"numpy", "numba", "llvmlite", "arboretum", *sys.stdlib_module_names}
     wrong = [
         f"{module.where}:{found.line} imports {found.target}"
         for module in house.framework
