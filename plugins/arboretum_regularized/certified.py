@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arboretum.api import Chapter, Claim, Context, House, Judgement, Piece, Problem, Status, VerificationError, csv_text
-from arboretum_regularized.measuring import Measured
-from arboretum_regularized.protocol import lesson, price_list
-from arboretum_regularized.published import PRICES, RANDOM, UNIT
+from arboretum_regularized.protocol import Measured, lesson, price_list
+from arboretum_regularized.reproduction import PROVEN
+from arboretum_regularized.results import RANDOM, UNIT
 from arboretum_regularized.study import recipe
 
-TABLES = {"monk1": PRICES, "monk2": PRICES, "monk3": PRICES, "iris": PRICES, "breast-w": PRICES, "house-votes": (UNIT,)}
-"""Table → price settings in which the minimum is proven."""
 METHODS = {name: (name, UNIT) for name in ("C4.5", "EC4.5", "ECART", "ASR", "IP")} | {"CC4.5": ("C4.5", RANDOM)}
 """Name → the algorithm, and the price setting in which the study has it under that name; λ is 100."""
 MEGABYTES = 1500
@@ -30,7 +28,7 @@ def pieces(paper: Any) -> list[Piece]:
     """One per table, price setting and reading."""
     return [
         Piece({"chapter": "certified", "dataset": name, "prices": p, "variant": v}, COST)
-        for name, proven in TABLES.items() if paper.wants(name)
+        for name, proven in PROVEN.items() if paper.wants(name)
         for p in proven if p in paper.prices
         for v in paper.variants
     ]  # fmt: skip

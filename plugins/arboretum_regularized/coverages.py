@@ -1,4 +1,4 @@
-"""How close is an object to a leaf?  Monotone submodular functions of the tests asked, per object.
+"""How close is an object to a leaf?  Monotone submodular functions of the tests asked, per object; and the leaf rules beside ``mass``.
 
 For an object x_i and the tests on its path, S is the set of objects that agree with x_i on all of them: the node.  Several
 coverages of one run mean their disjunction, 1 − Π (1 − f).
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Encoded, LeafRule, param
+from arboretum.api import DataError, Encoded, LeafRule, Limits, Node, param
 
 _PAPER = "Zhang & Gionis 2023, section 4"
 _CLASSES = ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds")
@@ -146,4 +146,50 @@ def others_of(label: np.ndarray, n_classes: int) -> np.ndarray:
     return len(label) - np.bincount(label, minlength=n_classes)
 
 
-COVERAGES = [Probability, UnlikePairs, OthersExcluded]
+@attrs.frozen
+class Covered:
+    """Stop where every object is covered: its f_i, the disjunction of the run's coverages, is 1.
+
+    Without coverages nothing is ever covered.  A node of one class is a leaf in any case.
+    """
+
+    kind: ClassVar[str] = "stopping"
+    name: ClassVar[str] = "covered"
+    paper: ClassVar[str] = "Zhang & Gionis 2023, problem 2"
+    capabilities: ClassVar[tuple] = ()
+    needs_coverage: ClassVar[bool] = True
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def is_leaf(self, node: Node) -> bool:
+        """Whether the mean of f over the node's objects is 1."""
+        return node.coverage >= 1.0
+
+
+@attrs.frozen
+class FewObjects:
+    """Stop where few distinct objects are left, as the authors' program does at two.
+
+    Distinct objects are those of a coalescing encoder; without one, every row is an object.
+    """
+
+    kind: ClassVar[str] = "stopping"
+    name: ClassVar[str] = "few_objects"
+    paper: ClassVar[str] = "the program of Zhang & Gionis 2023"
+    capabilities: ClassVar[tuple] = ()
+
+    most: int = param(2, "objects of a node that is a leaf, at most", ge=1, unit="objects")
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def is_leaf(self, node: Node) -> bool:
+        """Whether the node has that few objects (rows, where nobody counted objects)."""
+        return (node.count if node.n_objects is None else node.n_objects) <= self.most
+
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule(min_objects=self.most + 1)
+
+
+COVERAGES, RULES = [Probability, UnlikePairs, OthersExcluded], [Covered, FewObjects]

@@ -6,8 +6,8 @@ only by q_i = max(p_i, θ); with 1 − f_i = (p(S) − q_i)/(1 − q_i) · φ(S)
     E(d) = Σ_v [p(S_v) − C_v φ(S_v)/φ(S)],    C_v = Σ_{i ∈ S_v} p_i (p(S_v) − q_i)⁺ / (p(S) − q_i)
          = p(S_v) − (p(S) − p(S_v)) W_v where p(S_v) > θ, else 0,    W_v = Σ_{i ∈ S_v} p_i / (p(S) − q_i).
 
-W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) − θ)) more: the column of
-``kernels_column.py``.
+W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) − θ)) more: the column
+``heavy_objects``.
 
 With ``excluded`` in the disjunction 1 − f_i depends on the class ℓ of x_i, too, by the factor g_ℓ(S)/g_ℓ(X), g_ℓ the number of
 objects of other classes.  The sums are taken class by class, and so is the column:
@@ -27,10 +27,9 @@ import numpy as np
 
 from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Problem, Tables, param
 from arboretum.kernels import known_impurity
+from arboretum_regularized import kernels
 from arboretum_regularized.coverages import COVERAGES
-from arboretum_regularized.guarantee import Guarantee, guarantee_of
-from arboretum_regularized.kernels_column import heavy_objects
-from arboretum_regularized.premises import broken
+from arboretum_regularized.guarantee import Guarantee, broken, guarantee_of
 
 CLASSES = (
     Capability.classification, Capability.multiclass, Capability.weights, Capability.missing, Capability.multiway,
@@ -39,8 +38,9 @@ CLASSES = (
 PAPER = "Zhang & Gionis 2023"
 
 
-class Discrimination(enum.IntEnum):
-    """How the impurity term is weighted; a kernel finds it in ``node.params[2]``."""
+class Weighting(enum.IntEnum):
+    """How impurity or pairs of a branch are weighted, as printed or as in the authors' program; a kernel finds it in the last of
+    ``node.params``."""
 
     paper = 0
     authors = 1
@@ -63,18 +63,18 @@ def paid(tables: Tables, name: str) -> np.ndarray:
     return tables.price
 
 
-def reduction(tables: Tables, node: Node, form: Discrimination, name: str) -> np.ndarray:
+def reduction(tables: Tables, node: Node, form: Weighting, name: str) -> np.ndarray:
     """D, float64[tests]: the impurity reduction, as a share of the root's weight times the impurity.
 
     Raises CapabilityError for the authors' form with an impurity that is a total.
     """
     if tables.impurity_scale == "total":
-        if form is Discrimination.authors:
+        if form is Weighting.authors:
             raise CapabilityError(_no_authors_form(name))
         return (node.impurity - tables.impurity(tables.weights).sum(axis=-1)) / node.total_mass
     share = node.mass / node.total_mass
     after = (tables.mass * tables.impurity(tables.weights)).sum(axis=-1) / node.total_mass
-    return share * (node.impurity - after) if form is Discrimination.authors else share * node.impurity - after
+    return share * (node.impurity - after) if form is Weighting.authors else share * node.impurity - after
 
 
 def _no_authors_form(name: str) -> str:
@@ -85,15 +85,10 @@ def _lam(default: float) -> Any:
     return param(default, "weight λ of the impurity reduction; inf leaves nothing else", ge=0.0)
 
 
-def _theta() -> Any:
-    doc, unit = "θ of the coverage probability; both must agree", "share of the total weight"
-    return param(0.0, doc, ge=0.0, le=1.0, unit=unit, shared="theta")
-
-
-def _d_term() -> Any:
-    return param(
-        Discrimination.paper, "impurity of an outcome weighted by its share of the node (paper) or of the root (authors)"
-    )
+_THETA = param(
+    0.0, "θ of the coverage probability; both must agree", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
+)
+_D_TERM = param(Weighting.paper, "impurity of an outcome weighted by its share of the node (paper) or of the root (authors)")
 
 
 @attrs.frozen
@@ -118,10 +113,10 @@ class Regularized:
     divides_by_price: ClassVar[bool] = True
 
     lam: float = _lam(1.0)
-    theta: float = _theta()
-    d_term: Discrimination = _d_term()
+    theta: float = _THETA
+    d_term: Weighting = _D_TERM
 
-    column = staticmethod(heavy_objects)
+    column = staticmethod(kernels.heavy_objects)
 
     def kernel(self, impurity: Any, coverage: Sequence[Any] = ()) -> Callable | None:
         """The kernel for this impurity and these coverages; None if one of them has no compiled form.
@@ -133,17 +128,14 @@ class Regularized:
             if theta != self.theta:
                 msg = f"criterion.theta is {self.theta:g} and coverage.probability.theta {theta:g}; set both by theta=VALUE"
                 raise ConfigError(msg)
-        if self.d_term is Discrimination.authors and getattr(impurity, "scale", "") == "total" and self.lam > 0:
+        if self.d_term is Weighting.authors and getattr(impurity, "scale", "") == "total" and self.lam > 0:
             raise CapabilityError(_no_authors_form(self.name))
-        from arboretum_regularized import kernels
-
-        form, names = form_of(impurity), _own_names(coverage)
+        form, names = form_of(impurity) if self.lam > 0.0 else "", frozenset(each.name for each in coverage if type(each) in COVERAGES)
         if self.lam == math.inf:
-            known = form is not None and self.d_term is Discrimination.paper
-            return kernels.kernel_of(kernels.cost_benefit, form) if known else None
-        if names is None or (form is None and self.lam > 0.0):
+            return kernels.kernel_of("cost_benefit", form) if form and self.d_term is Weighting.paper else None
+        if form is None or len(names) < len(coverage):
             return None
-        return kernels.kernel_of(*(kernels.regularized, form) if self.lam > 0.0 else (kernels.submodular,), coverages=names)
+        return kernels.kernel_of("regularized" if form else "submodular", form, names)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
@@ -182,14 +174,8 @@ class Regularized:
         """Where the score is not the theorem's Z."""
         if type(self) not in CRITERIA:
             return f"criterion {self.name} may score otherwise than those of its plugin"
-        authors = self.d_term is Discrimination.authors and self.lam > 0
+        authors = self.d_term is Weighting.authors and self.lam > 0
         return "the theorem is proved for criterion.d_term=paper" if authors else ""
-
-
-def _own_names(coverage: Sequence[Any]) -> frozenset[str] | None:
-    """The names of these coverages; None where one has no compiled form, or stands twice."""
-    names = frozenset(each.name for each in coverage if type(each) in COVERAGES)
-    return names if len(names) == len(coverage) else None
 
 
 @attrs.frozen
@@ -201,8 +187,8 @@ class SubmodularRanking(Regularized):
 
     # all three again: a field that is declared anew moves to the end, and kernels find them by their order
     lam: float = _lam(0.0)
-    theta: float = _theta()
-    d_term: Discrimination = _d_term()
+    theta: float = _THETA
+    d_term: Weighting = _D_TERM
 
 
 @attrs.frozen
@@ -215,8 +201,8 @@ class EC45(Regularized):
 
     name: ClassVar[str] = "regularized_ec45"
     lam: float = _lam(100.0)
-    theta: float = _theta()
-    d_term: Discrimination = _d_term()
+    theta: float = _THETA
+    d_term: Weighting = _D_TERM
 
 
 @attrs.frozen
@@ -225,8 +211,8 @@ class ECART(Regularized):
 
     name: ClassVar[str] = "regularized_ecart"
     lam: float = _lam(100.0)
-    theta: float = _theta()
-    d_term: Discrimination = _d_term()
+    theta: float = _THETA
+    d_term: Weighting = _D_TERM
 
 
 @attrs.frozen
@@ -242,10 +228,8 @@ class CostBenefit:
 
     def kernel(self, impurity: Any) -> Callable | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
-        from arboretum_regularized import kernels
-
         form = form_of(impurity)
-        return None if form is None else kernels.kernel_of(kernels.cost_benefit, form)
+        return None if form is None else kernels.kernel_of("cost_benefit", form)
 
     def bounded_by_corners(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
@@ -258,8 +242,79 @@ class CostBenefit:
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
         """The impurity reduction, and the same over the price."""
-        gained = reduction(tables, node, Discrimination.paper, self.name)
+        gained = reduction(tables, node, Weighting.paper, self.name)
         return {"D": gained, "D/c": gained / paid(tables, self.name)}
 
 
-CRITERIA = [Regularized, SubmodularRanking, EC45, ECART, CostBenefit]
+@attrs.frozen
+class Balance:
+    """The most even division: minus (max p(S_v) − min p(S_v)) over the outcomes that have objects (BAL).
+
+    Looks at neither classes nor prices.
+    """
+
+    kind: ClassVar[str] = "criterion"
+    name: ClassVar[str] = "balance"
+    paper: ClassVar[str] = f"{PAPER}, section 6 (BAL)"
+    capabilities: ClassVar[tuple] = (*CLASSES, Capability.additive)
+
+    def kernel(self, impurity: Any) -> Callable:
+        return kernels.balance
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests], ≤ 0; see the class."""
+        return self.terms(tables, node)["score"]
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """Share of the heaviest and of the lightest outcome with objects; their difference, negative."""
+        mass = tables.mass / node.total_mass
+        most, least = mass.max(axis=-1), np.where(mass > 0, mass, np.inf).min(axis=-1)
+        return {"most": most, "least": least, "score": least - most}
+
+
+@attrs.frozen
+class ImpurePairs:
+    """Pairs of objects of different classes that a test tells apart: φ(S) − Σ φ(S_v) (IP); every object counts once.
+
+    ``weighting=authors``: p(S) φ(S) − Σ p(S_v) φ(S_v), as the authors' program has it.
+    """
+
+    kind: ClassVar[str] = "criterion"
+    name: ClassVar[str] = "impure_pairs"
+    paper: ClassVar[str] = f"{PAPER}, section 6 (IP)"
+    capabilities: ClassVar[tuple] = (*CLASSES, Capability.prices)
+    counts_objects: ClassVar[bool] = True
+
+    per_price: bool = param(True, "divide by the price of the test")
+    weighting: Weighting = param(
+        Weighting.paper, "pairs of an outcome as they are (paper), or times its share of the weight (authors)"
+    )
+
+    @property
+    def divides_by_price(self) -> bool:
+        return self.per_price
+
+    def kernel(self, impurity: Any) -> Callable:
+        return kernels.impure_pairs
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests]; see the class."""
+        return self.terms(tables, node)["score"]
+
+    def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
+        """Pairs before and after, and the score."""
+        before, after = _pairs(tables.counts.sum(axis=1)), _pairs(tables.counts)
+        if self.weighting is Weighting.authors:
+            before, after = before * (node.mass / node.total_mass), after * (tables.mass / node.total_mass)
+        told_apart = before - after.sum(axis=-1)
+        score = told_apart / paid(tables, self.name) if self.per_price else told_apart
+        return {"before": before, "after": after.sum(axis=-1), "score": score}
+
+
+def _pairs(counts: np.ndarray) -> np.ndarray:
+    """φ over the last axis: int64[…, classes] → float64[…]."""
+    n = counts.astype(np.float64)
+    return (n.sum(axis=-1) ** 2 - (n * n).sum(axis=-1)) / 2
+
+
+CRITERIA, BASELINES = [Regularized, SubmodularRanking, EC45, ECART, CostBenefit], [Balance, ImpurePairs]

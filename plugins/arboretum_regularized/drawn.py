@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import Cell, House, Judgement, Piece, csv_text
-from arboretum_regularized.published import UNIT, published
+from arboretum_regularized.results import UNIT, published
 
 DATASETS = {"breast-w": 20.0, "obesity": 50.0, "shoppers": 150.0, "spambase": 150.0, "speed-dating": 300.0}
 """The data sets drawn, and what a piece costs."""

@@ -16,9 +16,8 @@ import numpy as np
 
 from arboretum.api import Claim, Context, House, Judgement, Piece, Problem, Scores, csv_text
 from arboretum_regularized.claims import MEASURABLE
-from arboretum_regularized.measuring import Measured
-from arboretum_regularized.protocol import Lesson, lesson, price_list, taught
-from arboretum_regularized.published import PAPER, UNIT
+from arboretum_regularized.protocol import Lesson, Measured, lesson, price_list, taught
+from arboretum_regularized.results import PAPER, UNIT
 from arboretum_regularized.study import recipe
 
 DATASETS = {"covertype": 900.0, "bioresponse": 700.0}

@@ -1,8 +1,8 @@
-"""Scalar kernels; loaded and compiled at first use.  ``reference.py`` has their slow, obvious twins.
+"""Scalar kernels; compiled at first use.  ``reference.py`` has their slow, obvious twins.  Importing this module loads no numba.
 
-Those of Z, of Z without impurity (λ = 0) and of D / c are three families, one source each.  The names in capitals are constants of
-a kernel: which impurity, which coverages.  Entropy and Gini's index are written out, which spares a call through a pointer per
-outcome.
+Those of Z, of Z without impurity (λ = 0) and of D / c have one source.  The names in capitals are constants of a kernel: which
+terms, which impurity, which coverages.  Weights are those of the run, not shares: with M the weight at the root, p(S) is
+m(S) / M.  ``node.params`` holds λ, θ and the form of D (0 paper, 1 authors).
 """
 
 from __future__ import annotations
@@ -12,70 +12,175 @@ from functools import lru_cache
 
 import numpy as np
 
-from arboretum.kernels import baked, criterion_kernel
+from arboretum.api import LeafRule
+from arboretum.kernels import baked, column_kernel, criterion_kernel, kernel_part
 from arboretum.kernels.impurity_sums import entropy_after, gini_after
-from arboretum_regularized.kernels_terms import (
-    balance_term,
-    efficiency_term,
-    excluded_term,
-    exclusive_term,
-    joined,
-    joined_total,
-    mean_after,
-    reduced,
-    reduced_total,
-    total_after,
-    unlike_pairs,
-    unlike_pairs_together,
-)
 
 COVERAGES = ("probability", "pairs", "excluded")
 """In the order of a kernel's name."""
+ROUNDING = LeafRule.ROUNDING
+"""Relative: a node of exactly θ is covered, as it is a leaf."""
+
+
+@column_kernel
+def heavy_objects(weight, label, node):
+    """What an object adds to W_v = Σ_{i ∈ S_v} p_i / (p(S) − max(p_i, θ)) beyond p_i / (p(S) − θ).
+
+    p (p − θ) / ((p(S) − p) (p(S) − θ)) for an object heavier than θ, and 0 for the others, so that they cost nothing.
+    """
+    theta = node.params[1] * node.total_mass
+    room = node.mass - theta
+    alone = node.mass - weight
+    if weight <= theta or room <= 0.0 or alone <= 0.0:
+        return 0.0
+    return weight * (weight - theta) / (alone * room)
+
+
+@kernel_part
+def mean_after(weights, impurity_of):
+    """Σ_v m(S_v) h(S_v), h a mean; ``impurity_of`` as in ``node``."""
+    found = 0.0
+    for o in range(weights.shape[0]):
+        mass = 0.0
+        for k in range(weights.shape[1]):
+            mass += weights[o, k]
+        if mass > 0.0:
+            found += mass * impurity_of(weights[o])
+    return found
+
+
+@kernel_part
+def total_after(weights, impurity_of):
+    """Σ_v h(S_v), h a total; ``impurity_of`` as in ``node``."""
+    found = 0.0
+    for o in range(weights.shape[0]):
+        found += impurity_of(weights[o])
+    return found
+
+
 AFTER = {"entropy": entropy_after, "gini": gini_after, "mean": mean_after, "total": total_after}
-"""Form of the impurity → Σ_v of it; mean and total stand for any impurity of that scale that has a kernel."""
-COVERED = BY_PROBABILITY = BY_PAIRS = WRITTEN_OUT = True
-efficiency, impurity_after = efficiency_term, entropy_after
+"""Form of the impurity → Σ_v of it; mean and total stand for any impurity of that scale that has a kernel.  Entropy and Gini's
+index are written out, which spares a call through a pointer per outcome."""
 
 
-def submodular(weights, counts, price, extra, node):
-    """(B + E) / c."""
-    regular = balance_term(weights, counts, node)
-    if COVERED:
-        regular += efficiency(weights, counts, extra, node, BY_PROBABILITY, BY_PAIRS)
-    return regular / price
+@kernel_part
+def unlike_pairs(counts):
+    """Pairs of objects of different classes.   counts : int64[classes]."""
+    before = 0.0
+    pairs = 0.0
+    for k in range(counts.shape[0]):
+        n = float(counts[k])
+        pairs += n * before
+        before += n
+    return pairs
 
 
-def regularized(weights, counts, price, extra, node):
-    """Z."""
-    regular = balance_term(weights, counts, node)
-    if COVERED:
-        regular += efficiency(weights, counts, extra, node, BY_PROBABILITY, BY_PAIRS)
-    after = impurity_after(weights) if WRITTEN_OUT else impurity_after(weights, node.impurity_of)
-    return joined(regular, after, price, node)
+@kernel_part
+def unlike_pairs_together(counts):
+    """φ(S) of the node whose outcomes are given.   counts : int64[outcomes, classes]."""
+    before = 0.0
+    pairs = 0.0
+    for k in range(counts.shape[1]):
+        n = 0.0
+        for o in range(counts.shape[0]):
+            n += counts[o, k]
+        pairs += n * before
+        before += n
+    return pairs
 
 
-def cost_benefit(weights, counts, price, extra, node):
-    """D / c."""
-    after = impurity_after(weights) if WRITTEN_OUT else impurity_after(weights, node.impurity_of)
-    return reduced(after, price, node)
+@kernel_part
+def balance_term(weights, counts, node):
+    """B: the share of all outcomes but the one with the most objects (the first of several)."""
+    most = -1.0
+    kept = 0.0
+    for o in range(weights.shape[0]):
+        objects = 0.0
+        mass = 0.0
+        for k in range(weights.shape[1]):
+            objects += counts[o, k]
+            mass += weights[o, k]
+        if objects > most:
+            most = objects
+            kept = mass
+    return (node.mass - kept) / node.total_mass
+
+
+@kernel_part
+def efficiency_term(weights, counts, extra, node, by_probability, by_pairs, by_others):
+    """E with a disjunction of f^p, f^φ and "objects of other classes excluded": Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)],
+    see :mod:`arboretum_regularized.criteria`; the classes of an outcome are one where others are not counted.
+
+    ``extra[:, ℓ]`` holds what heavy objects (of class ℓ) add to W_vℓ.
+    """
+    theta = node.params[1] * node.total_mass
+    room = node.mass - theta
+    pairs = unlike_pairs_together(counts) if by_pairs or by_others else 1.0
+    if pairs <= 0.0 or (by_probability and room <= ROUNDING * theta):
+        return 0.0  # every object is covered: there is nothing to gain
+    found = 0.0
+    for o in range(weights.shape[0]):
+        mass = 0.0
+        inside = 0.0
+        for k in range(weights.shape[1]):
+            mass += weights[o, k]
+            inside += counts[o, k]
+        together = unlike_pairs(counts[o]) / pairs if by_pairs else 1.0
+        for k in range(weights.shape[1] if by_others else 1):
+            own = weights[o, k] if by_others else mass
+            left = own
+            if by_probability:
+                left = 0.0
+                if mass > theta:
+                    left = max(own - (node.mass - mass) * (own / room + extra[o, k]), 0.0)
+            left *= together
+            if by_others:
+                others = 0.0
+                for i in range(counts.shape[0]):
+                    for j in range(counts.shape[1]):
+                        if j != k:
+                            others += counts[i, j]
+                left *= (inside - counts[o, k]) / others
+            found += own - left
+    return found / node.total_mass
+
+
+BALANCED = BY_PROBABILITY = BY_PAIRS = BY_OTHERS = IMPURE = WRITTEN_OUT = TOTAL = True
+impurity_after = entropy_after
+
+
+def score(weights, counts, price, extra, node):
+    """Z = (B + E + λD) / c, (B + E) / c or D / c; the authors' D weighs h(S_v) by p(S_v) where the paper weighs it by p(S_v) / p(S)."""
+    found = 0.0
+    if BALANCED:
+        found = balance_term(weights, counts, node)
+    if BY_PROBABILITY or BY_PAIRS or BY_OTHERS:
+        found += efficiency_term(weights, counts, extra, node, BY_PROBABILITY, BY_PAIRS, BY_OTHERS)
+    if IMPURE:
+        after = impurity_after(weights) if WRITTEN_OUT else impurity_after(weights, node.impurity_of)
+        if TOTAL:
+            gain = (node.impurity - after) / node.total_mass
+        elif BALANCED and node.params[2] > 0.0:
+            gain = node.mass / node.total_mass * (node.impurity - after / node.total_mass)
+        else:
+            gain = (node.mass * node.impurity - after) / node.total_mass
+        found += node.params[0] * gain if BALANCED else gain
+    return found / price
 
 
 @lru_cache(maxsize=None)
-def kernel_of(family: Callable, impurity: str = "", coverages: frozenset[str] = frozenset()) -> Callable:
-    """The kernel of a family, one of the three functions above.
+def kernel_of(family: str, impurity: str = "", coverages: frozenset[str] = frozenset()) -> Callable:
+    """The kernel of a family: "regularized" (Z), "submodular" (Z without impurity) or "cost_benefit" (D / c).
 
     impurity : a key of :data:`AFTER`; "" for the family without.   coverages : those of the disjunction, of :data:`COVERAGES`.
     """
-    excluded = "excluded" in coverages
-    name = "_".join((family.__name__, *filter(None, [impurity]), *(each for each in COVERAGES if each in coverages)))
-    names = {"joined": joined_total, "reduced": reduced_total} if impurity == "total" else {}
     kernel = baked(
-        family, name, **names,
-        COVERED=bool(coverages), BY_PROBABILITY="probability" in coverages, BY_PAIRS="pairs" in coverages,
-        efficiency=excluded_term if coverages == {"excluded"} else exclusive_term if excluded else efficiency_term,
-        impurity_after=AFTER.get(impurity), WRITTEN_OUT=impurity in ("entropy", "gini"),
+        score, "_".join((family, *filter(None, [impurity]), *(each for each in COVERAGES if each in coverages))),
+        BALANCED=family != "cost_benefit", BY_PROBABILITY="probability" in coverages, BY_PAIRS="pairs" in coverages,
+        BY_OTHERS="excluded" in coverages, IMPURE=bool(impurity), WRITTEN_OUT=impurity in ("entropy", "gini"),
+        TOTAL=impurity == "total", impurity_after=AFTER.get(impurity),
     )  # fmt: skip
-    return criterion_kernel(kernel, column_by_class=excluded and "probability" in coverages)
+    return criterion_kernel(kernel, column_by_class={"excluded", "probability"} <= coverages)
 
 
 @criterion_kernel

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_regularized.baselines import BASELINES
-from arboretum_regularized.coverages import COVERAGES
-from arboretum_regularized.criteria import CRITERIA
+from arboretum_regularized.coverages import COVERAGES, RULES
+from arboretum_regularized.criteria import BASELINES, CRITERIA
 from arboretum_regularized.impurities import Tsallis
 from arboretum_regularized.pruning import CostComplexity
 from arboretum_regularized.reproduction import Regularized
-from arboretum_regularized.stopping import RULES
 from arboretum_regularized.tuning import TUNERS
 
 

@@ -12,42 +12,36 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, House, Parts, Prices, Problem
-from arboretum_regularized.measuring import Measured
-from arboretum_regularized.protocol import TOLERANCE, Lesson, lesson, price_list
+from arboretum_regularized.protocol import TOLERANCE, Lesson, Measured, lesson, price_list
 from arboretum_regularized.pruning import Subtrees
-from arboretum_regularized.published import AUTHORS, BASES, GROWN, IMPURITY, RANDOM, UNIT, published
+from arboretum_regularized.results import AUTHORS, BASES, GROWN, IMPURITY, RANDOM, UNIT, published
 from arboretum_regularized.tuning import Descending
 
 TOO_SLOW = {("bioresponse", "BAL")}
 """What has no published result either: with the authors' rule BAL asks some thousand useless tests on every path."""
+PRESETS = {"C4.5": "cc45", "CART": "ccart", "EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"}
 PLAIN = {"C4.5": "c45_ig", "CART": "cart_gg"}
-COST_BENEFIT = {"C4.5": "cc45", "CART": "ccart"}
 ORDERS = 2
-"""Other orders of the columns in which BAL is grown, on the first splits: what ties make of it."""
-ORDERED = 1
-"""Splits for that."""
-REGULARIZED = {"EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"}
+"""Other orders of the columns in which BAL is grown, on the first split: what ties make of it."""
 
 
 def preset(algorithm: str, prices: str) -> str:
     """The preset of method; with random prices C4.5 and CART are the cost-benefit ones, "plain C4.5" is still C4.5."""
     if prices == UNIT or algorithm.startswith("plain "):
-        return (PLAIN | REGULARIZED)[algorithm.removeprefix("plain ")]
-    return (COST_BENEFIT | REGULARIZED)[algorithm]
+        return (PRESETS | PLAIN)[algorithm.removeprefix("plain ")]
+    return PRESETS[algorithm]
 
 
 @lru_cache(maxsize=256)
 def recipe(house: House, algorithm: str, prices: str, variant: str, theta: float) -> Parts:
     """The parts of an algorithm: the preset's, with θ, and with the authors' ways where they are asked for."""
-    authors = variant == AUTHORS
     values: dict[str, Any] = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
-    if authors:
-        values["method.allow_constant"] = True
+    if variant == AUTHORS:
+        values |= {"method.allow_constant": True, "stopping": ["mass", "few_objects"]}
         if algorithm in ("EC4.5", "ECART"):  # λ = 0 of ASR leaves the term out
             values["criterion.d_term"] = "authors"
         if algorithm == "IP":
             values["criterion.weighting"] = "authors"
-        values["stopping"] = ["mass", "few_objects"]
     return house.parts({"method": preset(algorithm, prices)}, values)
 
 
@@ -157,8 +151,9 @@ class Piece:
         return found.auc(tally, taught=self.variant == AUTHORS)
 
     def numbers(self, found: Measured) -> list[float | None]:
-        """Validation AUC, test AUC, expected cost."""
-        return [*(_plain(self.auc(found, tally)) for tally in (self.lesson.valid, self.lesson.test)), found.expected_cost]
+        """Validation AUC, test AUC (None: not a number), expected cost."""
+        areas = [self.auc(found, tally) for tally in (self.lesson.valid, self.lesson.test)]
+        return [*(None if math.isnan(area) else area for area in areas), found.expected_cost]
 
     def noted(self, found: Measured, seconds: float | None) -> dict[str, Any]:
         """Measures of a tree; seconds of the growing alone, where times are asked for."""
@@ -166,10 +161,6 @@ class Piece:
         valid, test, cost = self.numbers(found)
         shape = {"n_nodes": found.tree.n_nodes, "pure": found.pure, "useless": found.useless}
         return {"roc_auc": test, "valid_auc": valid, "expected_cost": cost, **shape, **times}
-
-
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -186,14 +177,6 @@ def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
         trees, found[algorithm] = piece.grown(algorithm)
         if algorithm in IMPURITY:
             found[f"p{algorithm}"] = piece.pruned(trees)
-        if algorithm == "BAL" and piece.judged and key["seed"] < ORDERED:
+        if algorithm == "BAL" and piece.judged and key["seed"] == 0:
             found[algorithm]["orders"] = piece.orders(algorithm)
-    objects = piece.lesson.objects
-    facts = {
-        "rows": objects.table.n_rows,
-        "objects": objects.n_objects,
-        "tests": objects.n_tests,
-        "classes": objects.n_classes,
-        "theta": piece.lesson.theta,
-    }
-    return {"algorithms": found, "facts": facts}
+    return {"algorithms": found}

@@ -12,8 +12,7 @@ from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.impurities import Entropy, Gini
 import definition_oracle
 from arboretum_regularized.coverages import Probability, UnlikePairs
-from arboretum_regularized.baselines import ImpurePairs
-from arboretum_regularized.criteria import Regularized
+from arboretum_regularized.criteria import ImpurePairs, Regularized
 from definition_oracle import Instance
 
 from instances import contingency, encoded, problem

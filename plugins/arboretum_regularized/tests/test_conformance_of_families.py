@@ -13,8 +13,7 @@ from arboretum.testing.tables import ToyGini
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.baselines import BASELINES, ImpurePairs, Weighting
-from arboretum_regularized.criteria import CRITERIA, EC45, ECART, CostBenefit, Discrimination, Regularized, SubmodularRanking
+from arboretum_regularized.criteria import BASELINES, CRITERIA, EC45, ECART, CostBenefit, ImpurePairs, Regularized, SubmodularRanking, Weighting
 from arboretum_regularized.impurities import Tsallis
 
 pytestmark = pytest.mark.slow  # one suite per kernel of the family
@@ -44,7 +43,7 @@ def suite(component, impurity, *coverage) -> type:
 
 BOTH = (Probability(), UnlikePairs())
 
-TestAuthors = suite(Regularized(lam=10.0, d_term=Discrimination.authors), Entropy(), *BOTH)
+TestAuthors = suite(Regularized(lam=10.0, d_term=Weighting.authors), Entropy(), *BOTH)
 TestGini = suite(Regularized(lam=0.5, theta=0.1), Gini(), Probability(theta=0.1))
 TestPairs = suite(Regularized(lam=0.5), Gini(), UnlikePairs())
 TestExcluded = suite(Regularized(lam=2.0), Entropy(), OthersExcluded())
@@ -80,7 +79,7 @@ class TestTsallis(ImpuritySuite):
 
 def test_kernels_find_lambda_theta_and_the_form_in_this_order():
     for criterion in (Regularized, SubmodularRanking, EC45, ECART):
-        made = criterion(lam=0.5, theta=0.25, d_term=Discrimination.authors)
+        made = criterion(lam=0.5, theta=0.25, d_term=Weighting.authors)
         assert params_of(made).tolist() == [0.5, 0.25, 1.0]
     assert params_of(ImpurePairs(per_price=False, weighting=Weighting.authors)).tolist() == [0.0, 1.0]
 
@@ -121,7 +120,7 @@ def test_two_thetas_are_refused():
 
 def test_the_authors_form_of_a_total_is_refused():
     with pytest.raises(CapabilityError, match="d_term=authors weighs means"):
-        Regularized(d_term=Discrimination.authors).kernel(TotalPairs(), ())
+        Regularized(d_term=Weighting.authors).kernel(TotalPairs(), ())
 
 
 @pytest.mark.parametrize("criterion", [Regularized(), CostBenefit(), ImpurePairs()], ids=lambda c: c.name)

@@ -13,10 +13,9 @@ from arboretum.api import Context, ContractError, Parts, grow
 from arboretum.engine.search.coverage_state import covering_cost_of
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini
-from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
+from arboretum_regularized.coverages import Covered, OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized
 from definition_oracle import Instance
-from arboretum_regularized.stopping import Covered
 
 from instances import problem
 

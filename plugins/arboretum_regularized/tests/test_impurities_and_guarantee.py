@@ -17,7 +17,7 @@ from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
 from arboretum_classic.impurities import Auto, Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.criteria import Discrimination, Regularized
+from arboretum_regularized.criteria import Regularized, Weighting
 from arboretum_regularized.guarantee import conflicting, guarantee_of
 from arboretum_regularized.impurities import Decomposable, Tsallis, check
 
@@ -194,7 +194,7 @@ def test_a_run_is_told_what_theorem_1_says():
     assert told(Regularized(lam=0.0), (OthersExcluded(),)).startswith("guarantee: ")
     assert "lam=inf" in told(Regularized(lam=math.inf), BOTH)
     parts = Parts(method=None, impurity=Gini(), coverage=BOTH)
-    text = Regularized(d_term=Discrimination.authors).notes(Problem(objects, prices_of(objects), parts))[-1]
+    text = Regularized(d_term=Weighting.authors).notes(Problem(objects, prices_of(objects), parts))[-1]
     assert text == "no guarantee: the theorem is proved for criterion.d_term=paper"
     light = Parts(method=None, impurity=Gini(), coverage=(Probability(theta=0.1), UnlikePairs()))
     objects = two_classes([1.0] * 20, [0, 1] * 10)

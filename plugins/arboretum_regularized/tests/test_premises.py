@@ -17,11 +17,10 @@ from arboretum_basics.methods import Exact, Greedy
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 from arboretum_classic.impurities import Entropy, Gini
 import definition_oracle
-from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.criteria import Discrimination, Regularized
+from arboretum_regularized.coverages import Covered, FewObjects, OthersExcluded, Probability, UnlikePairs
+from arboretum_regularized.criteria import Regularized, Weighting
 from definition_oracle import Instance
 from arboretum_regularized.pruning import CostComplexity
-from arboretum_regularized.stopping import Covered, FewObjects
 
 from instances import problem
 
@@ -222,7 +221,7 @@ REFUSED = [
     (dict(family=BOTH, theta=0, stopping=[], lam=1e15), "rounding and ties may hide balance and coverage of a test (lam=1e+15"),
     (dict(family=BOTH, theta=0, stopping=[], lam=math.inf), "lam=inf leaves out"),
     (dict(family=(), theta=0, stopping=[]), "it needs coverages"),
-    (dict(family=BOTH, theta=0, stopping=[], criterion=Regularized(d_term=Discrimination.authors)), "criterion.d_term=paper"),
+    (dict(family=BOTH, theta=0, stopping=[], criterion=Regularized(d_term=Weighting.authors)), "criterion.d_term=paper"),
 ]  # fmt: skip
 
 

@@ -16,9 +16,8 @@ import arboretum
 from arboretum.api import Context, Equals, Problem, VerificationError
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
-from arboretum_regularized.measuring import Measured, area, rests
-from arboretum_regularized.protocol import BINS, ENCODER, TOLERANCE, Coded, coded, lesson, price_list, theta_of
-from arboretum_regularized.published import published
+from arboretum_regularized.protocol import BINS, ENCODER, TOLERANCE, Coded, Measured, area, coded, lesson, price_list, rests, theta_of
+from arboretum_regularized.results import published
 from arboretum_regularized.study import preset, study
 
 PAPERS_HOME = Path(os.environ.get("ARBORETUM_DATA", ""))  # read once: tests change the variable

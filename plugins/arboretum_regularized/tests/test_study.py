@@ -17,9 +17,8 @@ from arboretum.testing import ReproductionSuite
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, judge
 from arboretum_regularized.protocol import lesson
-from arboretum_regularized.published import ALGORITHMS, AUTHORS, PAPER, RANDOM, UNIT, called, published
+from arboretum_regularized.results import ALGORITHMS, AUTHORS, PAPER, RANDOM, UNIT, Part, Results, called, published
 from arboretum_regularized.reproduction import COST, Regularized
-from arboretum_regularized.results import Part, Results
 from arboretum_regularized.study import Piece, recipe, study
 
 SMALL = Regularized(datasets=("iris", "tic-tac-toe"), seeds=5, seeds_small=5, times=False, chapters="study")
@@ -189,7 +188,7 @@ def printed(deviation: float = 0.0, splits: int = 5) -> list[tuple[dict, dict]]:
                 for noted in algorithms.values():
                     noted["tried"] = []
                 key = {"dataset": dataset, "seed": seed, "prices": UNIT, "variant": variant, "times": False}
-                made.append((key, {"algorithms": algorithms, "facts": {"objects": 10, "tests": 3}}))
+                made.append((key, {"algorithms": algorithms}))
     return made
 
 
@@ -254,7 +253,7 @@ def of_bal(costs: list[float], orders: list[list[float]]) -> list[tuple[dict, di
     """Results of BAL alone on dota2, by split: its cost, and its costs with the columns in other orders."""
     key = {"dataset": "dota2", "prices": UNIT, "variant": AUTHORS, "times": False}
     return [
-        ({**key, "seed": seed}, {"facts": {}, "algorithms": {"BAL": {
+        ({**key, "seed": seed}, {"algorithms": {"BAL": {
             "roc_auc": 0.5, "expected_cost": cost, "n_nodes": 3, **({"orders": [[0.5, 0.5, x] for x in other]} if other else {})}}})
         for seed, (cost, other) in enumerate(zip(costs, [*orders, *[[]] * len(costs)], strict=False))
     ]  # fmt: skip

@@ -16,7 +16,7 @@ from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 import definition_oracle
 from arboretum_regularized import kernels, reference
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.criteria import Discrimination, Regularized
+from arboretum_regularized.criteria import Regularized, Weighting
 from arboretum_regularized.impurities import Tsallis
 
 from instances import contingency, encoded, instances, kernel_node
@@ -76,7 +76,7 @@ def test_every_object_starts_uncovered_and_is_covered_by_all_tests(x):
 
 
 @settings(deadline=None, max_examples=200)
-@given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Discrimination))
+@given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Weighting))
 def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
     x, asked, part, test = case
     objects = encoded(x)
@@ -85,7 +85,7 @@ def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
         tables, node = contingency(x, objects, part, test, criterion, impurity, coverages(family, x.theta))
         found = {name: float(value[0]) for name, value in criterion.terms(tables, node).items()}
         b, e = definition_oracle.balance(x, part, test), definition_oracle.efficiency(x, family, part, asked, test)
-        d = definition_oracle.discrimination(x, shares(x, impurity), part, test, authors=form is Discrimination.authors)
+        d = definition_oracle.discrimination(x, shares(x, impurity), part, test, authors=form is Weighting.authors)
         assert found["B"] == pytest.approx(float(b), abs=CLOSE)
         assert found["E"] == pytest.approx(float(e), abs=CLOSE)
         assert found["D"] == pytest.approx(float(d) if lam else 0.0, abs=CLOSE)
@@ -94,7 +94,7 @@ def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
 
 
 @settings(deadline=None, max_examples=200)
-@given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Discrimination))
+@given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Weighting))
 def test_a_kernel_and_its_twin_give_the_score_of_the_terms(case, family, lam, form):
     x, _, part, test = case
     objects = encoded(x)
@@ -103,7 +103,7 @@ def test_a_kernel_and_its_twin_give_the_score_of_the_terms(case, family, lam, fo
         coverage = coverages(family, x.theta)
         kernel = criterion.kernel(impurity, coverage)
         if kernel is None:
-            assert lam == math.inf and form is Discrimination.authors
+            assert lam == math.inf and form is Weighting.authors
             return
         tables, node = contingency(x, objects, part, test, criterion, impurity, coverage)
         expected = float(criterion.score(tables, node)[0])

@@ -19,13 +19,11 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
 import definition_oracle
-from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.baselines import Balance, ImpurePairs, Weighting
-from arboretum_regularized.criteria import CostBenefit, Discrimination, Regularized, SubmodularRanking
+from arboretum_regularized.coverages import Covered, FewObjects, OthersExcluded, Probability, UnlikePairs
+from arboretum_regularized.criteria import Balance, CostBenefit, ImpurePairs, Regularized, SubmodularRanking, Weighting
 from arboretum_regularized.guarantee import guarantee_of
 from arboretum_regularized.impurities import Tsallis
 from definition_oracle import Instance
-from arboretum_regularized.stopping import Covered, FewObjects
 
 from instances import instances, problem
 
@@ -43,7 +41,7 @@ class ByDefinition(Regularized):
 
     lam: float = 1.0
     theta: float = 0.0
-    d_term: Discrimination = Discrimination.paper
+    d_term: Weighting = Weighting.paper
 
     def kernel(self, impurity, coverage=()):
         return None
@@ -108,7 +106,7 @@ def z(x, family, lam, impurity, authors=False):
     st.sampled_from([0.0, 1.0, 10.0, math.inf]), st.sampled_from([Entropy(), Gini(), Tsallis()]), st.booleans(),
 )  # fmt: skip
 def test_the_tree_is_that_of_algorithm_1(x, family, lam, impurity, authors):
-    form = Discrimination.authors if authors else Discrimination.paper
+    form = Weighting.authors if authors else Weighting.paper
     criterion = Regularized(lam=lam, theta=float(x.theta), d_term=form)
     check(x, grown(x, parts_of(criterion, impurity, x.theta, family)), z(x, family, lam, impurity, authors))
 

@@ -10,12 +10,11 @@ import pytest
 from arboretum.api import ConfigError, Verdict, VerificationError, standard_error
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
-from arboretum_regularized import certified, drawn, growth, sweep
+from arboretum_regularized import certified, drawn, growth
 from arboretum_regularized.claims import claims
-from arboretum_regularized.judging import cells, one_sided
-from arboretum_regularized.published import ALGORITHMS, AUTHORS, GROWN, PAPER, UNIT, published
+from arboretum_regularized.judging import cells, judge_sweep, one_sided
+from arboretum_regularized.results import ALGORITHMS, AUTHORS, FAMILY, GROWN, PAPER, UNIT, Part, Results, as_published, published
 from arboretum_regularized.reproduction import Regularized
-from arboretum_regularized.results import FAMILY, Part, Results, as_published
 from arboretum_regularized.study import study
 
 OURS = Part(UNIT, AUTHORS)
@@ -32,7 +31,7 @@ def of_means(**changed) -> Results:
     for measure, change in changed.items():
         for (_, dataset, algorithm), noted in found.items():
             noted[0][measure] = change(dataset, algorithm, noted[0].get(measure))
-    return Results(found, {})
+    return Results(found)
 
 
 def verdict(found: Results, words: str) -> tuple[Verdict, str]:
@@ -64,7 +63,7 @@ def timed(ratios: dict[str, float], cost: float = 10.0, seconds: float = 1.0) ->
         (OURS, name, a): [{"seconds": seconds * (ratio if a.startswith("E") else 1.0), "expected_cost": cost if a == "C4.5" else 5.0}]
         for name, ratio in ratios.items() for a in GROWN
     }  # fmt: skip
-    return Results(found, {})
+    return Results(found)
 
 
 def test_times_are_judged_on_three_data_sets_that_take_long_enough():
@@ -87,7 +86,7 @@ def test_the_published_ratios_of_running_times_stand_beside_ours():
     assert "mean ratios to CC4.5: EC4.5 – (published 3.68)" in words
     one = timed({"dota2": 3.5}).found
     random = {(Part("random", OURS.variant), name, a): rows for (_, name, a), rows in one.items()}
-    words = verdict(Results(one | random, {}), "3 to 4 times")[1]
+    words = verdict(Results(one | random), "3 to 4 times")[1]
     for text in ("EC4.5 3.50 (published 3.68)", "ASR 1.00 (published 2.48)", "IP 1.00 (published 0.60)", "BAL 1.00 (published 3.36)"):
         assert text in words
 
@@ -106,7 +105,7 @@ def test_bal_is_long_for_want_of_homogeneous_nodes_only_if_useless_tests_are_not
     def noted(a):
         return [{"pure": pure if a == "BAL" else 0.95, "expected_cost": 10.0, "useless": 10.0 * wasted if a == "BAL" else 0.0}]
 
-    found = Results({(OURS, name, a): noted(a) for name in published().datasets for a in GROWN}, {})
+    found = Results({(OURS, name, a): noted(a) for name in published().datasets for a in GROWN})
     assert verdict(found, "rarely become homogeneous")[0] is expected
 
 
@@ -141,7 +140,7 @@ def noisy(shift: float) -> Results:
         splits = found.setdefault((OURS, dataset, algorithm), [{"seed": seed, "n_nodes": 3} for seed in range(20)])
         for one, x in zip(splits, values, strict=True):
             one[measure] = float(x)
-    return Results(found, {})
+    return Results(found)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0, -1.0])
@@ -169,17 +168,17 @@ def swept(factor: float = 1.0) -> Results:
             for lam in paper.sweep_lambdas
         ]
         splits.append({"seed": seed, "sweep": rows, "roc_auc": 0.9})
-    return Results({(OURS, "iris", "EC4.5"): splits, (OURS, "iris", "ECART"): splits}, {})
+    return Results({(OURS, "iris", "EC4.5"): splits, (OURS, "iris", "ECART"): splits})
 
 
 def test_the_sweep_over_lambda_is_judged_mean_by_mean():
-    found = sweep.judge(swept())
+    found = judge_sweep(swept())
     assert len(found.cells) == 14 and {cell.verdict for cell in found.cells} == {Verdict.PASS}
     assert "lambda_sweep" in found.pictures and found.chapters[0].pictures == ("lambda_sweep",)
     assert found.tables["lambda_sweep.csv"].count("\n") == 1 + 14
-    off = {cell.table: cell.verdict for cell in sweep.judge(swept(1.1)).cells}
+    off = {cell.table: cell.verdict for cell in judge_sweep(swept(1.1)).cells}
     assert off == {"validation AUC of EC4.5 by λ": Verdict.PASS, "expected cost of EC4.5 by λ": Verdict.FAIL}
-    assert not sweep.judge(as_published()).cells
+    assert not judge_sweep(as_published()).cells
 
 
 def test_the_sweep_of_a_piece_has_every_lambda_and_the_trees_of_the_tuning(house):
