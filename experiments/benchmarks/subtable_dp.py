@@ -38,7 +38,7 @@ def timed(function, repeats: int) -> tuple[float, float]:
 
 
 def bulk(tables: int = 500) -> None:
-    from arboretum_decision_tables.bulk import Minima
+    from arboretum_decision_tables.study import Minima
 
     generator, solver = np.random.default_rng(0), Minima()
     drawn = [random_table(generator) for _ in range(tables)]
@@ -53,7 +53,7 @@ def real(name: str, home: Path) -> None:
     from arboretum_data.home import load_from_home
     from arboretum_decision_tables.complexities import AverageDepth
     from arboretum_decision_tables.graph import build
-    from arboretum_decision_tables.objective import ZeroError
+    from arboretum_decision_tables.complexities import ZeroError
     from arboretum_decision_tables.solver import SubtableDP
     from arboretum_decision_tables.space import space_of
 

@@ -38,7 +38,7 @@ from arboretum.api import (
 )
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum_decision_tables.bulk import COSTS, Minima
+from arboretum_decision_tables.study import MINIMA as COSTS, Minima
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS
 from arboretum_decision_tables.solver import SubtableDP

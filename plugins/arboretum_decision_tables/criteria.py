@@ -1,4 +1,8 @@
-"""The criterion of the sixteen greedy algorithms: an impurity of the outcomes, aggregated in one of four ways."""
+"""The criterion of the sixteen greedy algorithms: an impurity of the outcomes, aggregated in one of four ways; and two impurities of
+decision tables that grow with the table: totals, not shares.
+
+The other two of the paper, entropy and gini, are the classical ones.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,54 @@ from arboretum.api import Capability, Node, Tables, param
 from arboretum.kernels import known_impurity
 from arboretum_decision_tables import kernels
 
+_CLASSES = (
+    Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave,
+)  # fmt: skip
+PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 3"
+
+
+@attrs.frozen
+class OutsideMajority:
+    """Weight outside the heaviest class: N − max N_j (me); no split raises its sum.
+
+    Not supermodular, so not admissible: with one object of each of two classes the second one adds 1; where its class
+    is the heavier one it adds nothing.
+    """
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "me"
+    paper: ClassVar[str] = PAPER
+    capabilities: ClassVar[tuple] = _CLASSES
+    scale: ClassVar[str] = "total"
+    kernel = staticmethod(kernels.me)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…], weight."""
+        return np.maximum(weights.sum(axis=-1) - weights.max(axis=-1), 0.0)
+
+
+@attrs.frozen
+class UnlikePairs:
+    """Pairs of objects of different classes: Σ_{i<j} N_i N_j (rt); no split raises its sum.
+
+    Admissible: an object of class k adds the weight outside k, which only grows with the table.
+    """
+
+    kind: ClassVar[str] = "impurity"
+    name: ClassVar[str] = "rt"
+    paper: ClassVar[str] = PAPER
+    capabilities: ClassVar[tuple] = (*_CLASSES, Capability.admissible)
+    scale: ClassVar[str] = "total"
+    kernel = staticmethod(kernels.rt)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…], square of weight."""
+        before = np.cumsum(weights, axis=-1) - weights
+        return (weights * np.maximum(before, 0.0)).sum(axis=-1)
+
+
 OWN_VALUES = (("me", (2.0, 1.0, 0.5)), ("rt", (5.0, 3.0, 0.3125)))
 """The measures with a kernel of their own besides the classical ones: their values of the trial vectors, by hand."""
-
-
 _MEANING = "how the impurities of the outcomes become one number"
 
 
@@ -48,7 +96,7 @@ class Aggregated:
 
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "aggregated"
-    paper: ClassVar[str] = "Alkhalid, Chikalov & Moshkov 2011, section 3"
+    paper: ClassVar[str] = PAPER
     capabilities: ClassVar[tuple] = (
         Capability.classification, Capability.multiclass, Capability.regression, Capability.weights, Capability.missing,
         Capability.multiway, Capability.thresholds, Capability.additive,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
-
 import attrs
 import numpy as np
 
@@ -73,9 +71,11 @@ class Builder:
     def __init__(self, space: Space, *, count_leaves: bool = False, values: int = 1) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_decision_tables import kernels_sets as kernels
+        from arboretum_decision_tables.kernels_parts import new_parts
 
         self.space, self.kernels, self.track = space, kernels, count_leaves
         self.table = space.table()
+        self.scratch = new_parts(self.table, class_weights=False), kernels.new_base(self.table)
         self.per_node = 8 * values + 12
         n = space.n_objects
         self.state = np.zeros(10, np.int64)
@@ -125,7 +125,7 @@ class Builder:
         from arboretum_decision_tables.kernels_rows import build_rows
 
         graph = self.kernels.Graph(self.state, *self.arrays.values())
-        end = int(build_rows(self.table, self.track, graph, SLICE, *scratch_for(self.space)))
+        end = int(build_rows(self.table, self.track, graph, SLICE, *self.scratch))
         self.space.raise_from_impurity()
         return end
 
@@ -144,35 +144,11 @@ class Builder:
         return self.arrays.make_room(wanted, free)
 
     def _graph(self, stopped: str) -> Graph:
-        from arboretum_decision_tables.kernels_values import order_by_size
-
-        n = int(self.state[self.kernels.NODES])
-        arrays = self.arrays
-        order = np.zeros(n, np.int32)
-        if n:
-            order_by_size(arrays["size"][:n], order)
+        n, arrays = int(self.state[self.kernels.NODES]), self.arrays
+        size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)  # few bits sort fastest
+        order = np.argsort(size, kind="stable").astype(np.int32)
         return Graph(
             self.space, arrays["size"][:n], arrays["mass"][:n], arrays["start"][:n],
             arrays["stream"][: int(self.state[self.kernels.STREAM])], order, arrays["slots"], stopped,
             int(self.state[self.kernels.LEAVES]) if self.track else -1,
         )  # fmt: skip
-
-
-def scratch_for(space: Space) -> tuple[Any, Any]:
-    """Memory of ``build_rows`` besides what it hands over: Bins and Base."""
-    from arboretum_decision_tables.kernels_sets import BASE, NEAR_BITS, Base, Bins
-
-    n, m = space.n_objects, len(space.n_bins)
-    widest, classes = int(space.n_bins.max(initial=0)), int(space.label.max(initial=0)) + 1
-    late = 3 * m + 5 * int(np.minimum(space.n_bins, BASE).sum()) + 1
-    whole, words = (lambda *shape: np.zeros(shape, np.int64)), (lambda *shape: np.zeros(shape, np.uint64))
-    bins = Bins(
-        tally=whole(widest), counts=whole(widest), one=words(widest), two=words(widest), heavy=np.zeros(widest), who=whole(widest),
-        after=whole(widest + 1), touched=whole(widest), row_words=words(n, 2), row_label=whole(n), vector=np.zeros(classes),
-    )  # fmt: skip
-    base = Base(
-        same=words(m, BASE), part=words(m, BASE), part_code=whole(m, BASE), parts=whole(m), other=words(BASE), words=words(BASE, 2),
-        by_code=words(max(widest, classes)), touched=whole(max(widest, classes)), near=words(1 << NEAR_BITS, 2), epoch=words(1),
-        late=words(late, 3), late_at=whole(late), vector=np.zeros(classes),
-    )  # fmt: skip
-    return bins, base

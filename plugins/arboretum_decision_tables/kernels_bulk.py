@@ -1,4 +1,5 @@
-"""The five minima of one small table: depth, path length, nodes, inner nodes, leaves, for studies of very many tables.
+"""The five minima of one small table: depth, path length, nodes, inner nodes, leaves, for studies of very many tables; and one
+optimal tree of each, read off the solved table: what shows that a minimum is reached, and not only bounded.
 
 Rows are distinct, at most 64, every object weighs 1 and every test costs 1, leaves have one class.  A subtable is a word of
 bits.  Its path length, nodes, inner nodes and leaves lie in four 16-bit lanes of another word, so that one addition adds
@@ -30,6 +31,13 @@ THREE_TWO_LEAVES = np.uint64((2 << 48) + (1 << 32) + (3 << 16) + 3)
 THREE_AT_ONCE = np.uint64((3 << 48) + (1 << 32) + (4 << 16) + 3)
 THREE_IN_TURN = np.uint64((3 << 48) + (2 << 32) + (5 << 16) + 5)
 WORST = np.uint64(0x7FFF7FFF7FFF7FFF)
+LANE = np.uint64(0xFFFF)
+
+DEPTH = 0
+"""The first cost takes the maximum over branches; path length, nodes, inner nodes and leaves add up."""
+STOP = -1
+NO_TEST, NO_ROOM, NOT_LEAST = -1, -2, -3
+"""What :func:`optimal_trees` answers: see there."""
 
 
 class Rows(NamedTuple):
@@ -64,7 +72,7 @@ def least(a, b):
     return (b & mask) | (a & ~mask)
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def of_three(c, packed, code_bits, lanes, other):
     """Minimum of three rows of several classes.
 
@@ -248,3 +256,98 @@ def settle(known, n_rows, size, best, deep, start, stream, order):
             value, depth = least(value, base), min(depth, down)
             at = stop
         best[i], deep[i] = value, depth
+
+
+# -- witnesses ---------------------------------------------------------------------------------------------------------
+
+
+@jit(inline=True, borrow=True)
+def lane(word, cost):
+    """Path length, nodes, inner nodes or leaves, for cost 1 to 4."""
+    return np.int64((word >> np.uint64(16 * (cost - 1))) & LANE)
+
+
+@jit(inline=True, borrow=True)
+def minimum_of(cost, s, of_rows, code_bits, lanes, subtables):
+    """The minimum for a subtable, as the solver left it; more than any tree costs for one that it never met."""
+    other, n = of_rows.other, popcount(s)
+    word, depth = WORST, np.int64(1 << 15)
+    if s & other[lowest(s)] == NONE:
+        word, depth = LEAF, np.int64(0)
+    elif n == 2:
+        word, depth = PAIR, np.int64(1)
+    elif n == 3:
+        word = of_three(s, of_rows.packed, code_bits, lanes, other)
+        depth = np.int64(2 if word == THREE_IN_TURN else 1)
+    else:
+        mask, shift, width = len(subtables.ids) - 1, np.uint64(64), len(subtables.ids)
+        while width > 1:
+            shift -= ONE
+            width >>= 1
+        h = np.int64((s * GOLDEN) >> shift)
+        while subtables.ids[h] >= 0:
+            k = subtables.ids[h]
+            if subtables.node[k] == s:
+                word, depth = subtables.best[k], subtables.deep[k]
+                break
+            h = (h + 1) & mask
+    return depth if cost == DEPTH else lane(word, cost)
+
+
+@jit
+def optimal_trees(codes, minima, of_rows, subtables, start, integers):
+    """Write one optimal tree per cost; return how many nodes in all.
+
+    Or NO_TEST where no test attains a minimum, NOT_LEAST where a test of the whole table gives less, NO_ROOM.
+
+    minima : float64[5], as five_minima wrote them, and its memory after it.   codes : uint8[n, m], impure.
+    start : int64[6] and integers : int32[5, room] (feature, index, side, parent, branch) are written as in a forest.
+    """
+    n_rows, m = codes.shape
+    same, other, room = of_rows.same, of_rows.other, integers.shape[1]
+    code_bits, lanes = pack(codes, of_rows.packed, same, of_rows.part)
+    everything = (ONE << np.uint64(n_rows - 1)) - ONE | ONE << np.uint64(n_rows - 1)
+    held = np.zeros(room, np.uint64)
+    at = 0
+    start[0] = 0
+    for cost in range(5):
+        base, i = at, at
+        held[at], integers[3, at], integers[4, at] = everything, -1, 0
+        at += 1
+        while i < at:
+            s = held[i]
+            integers[0, i], integers[1, i], integers[2, i] = STOP, 0, -1
+            if s & other[lowest(s)] != NONE:
+                wanted = np.int64(minima[cost]) if i == base else minimum_of(cost, s, of_rows, code_bits, lanes, subtables)
+                found = False
+                for f in range(m):
+                    if s & same[f, lowest(s)] == s:
+                        continue
+                    value = np.int64(0) if cost == DEPTH else lane(INNER + np.uint64(popcount(s)), cost)
+                    rest = s
+                    while rest != NONE:
+                        c = rest & same[f, lowest(rest)]
+                        rest ^= c
+                        part = minimum_of(cost, c, of_rows, code_bits, lanes, subtables)
+                        value = max(value, part + 1) if cost == DEPTH else value + part
+                    if value < wanted:  # met at T only: every test is looked at there
+                        return NOT_LEAST
+                    if value == wanted and not found:
+                        found = True
+                        integers[0, i] = f
+                        rest = s
+                        while rest != NONE:
+                            if at == room:
+                                return NO_ROOM
+                            r = lowest(rest)
+                            c = rest & same[f, r]
+                            rest ^= c
+                            held[at], integers[3, at], integers[4, at] = c, i - base, codes[r, f]
+                            at += 1
+                        if i > base:
+                            break
+                if not found:
+                    return NO_TEST
+            i += 1
+        start[cost + 1] = at
+    return at

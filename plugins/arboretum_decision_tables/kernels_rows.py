@@ -14,66 +14,26 @@ node numbers.  Tests of one feature that divide the rows alike make one bundle, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
-from arboretum.kernels.solving.rows import (
-    INSIDE, MIXED, MULTIWAY, NOBODY, OUTSIDE, THRESHOLDS, cheapest, sort_few, take_rows, union,
-)  # fmt: skip
+from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_decision_tables.kernels_parts import BY_BIN, clear_parts, fill_parts, list_tests, part_is_leaf
 from arboretum_decision_tables.kernels_sets import (
     BASE, EXPANDED, FRAMES, LEAVES, NEED, NEED_ROWS, NODES, ONE, PENDING, ROWS, STREAM, expand_bits, open_base,
 )  # fmt: skip
-from arboretum_decision_tables.kernels_table import few, is_light_or_pure_enough
-
-
-class Part(NamedTuple):
-    """One outcome of a test: objects, what the leaf rule counts, mass, fingerprint, class."""
-
-    tally: int
-    counts: int
-    heavy: float
-    one: int
-    two: int
-    who: int
-
-
-@jit(inline=True, borrow=True)
-def bin_of(bins, c):
-    return Part(bins.tally[c], bins.counts[c], bins.heavy[c], bins.one[c], bins.two[c], bins.who[c])
-
-
-@jit(inline=True, borrow=True)
-def nobody():
-    return Part(np.int64(0), np.int64(0), 0.0, np.uint64(0), np.uint64(0), np.int64(NOBODY))
-
-
-@jit(inline=True, borrow=True)
-def both(a, b):
-    return Part(a.tally + b.tally, a.counts + b.counts, a.heavy + b.heavy, a.one + b.one, a.two + b.two, union(a.who, b.who))
-
-
-@jit(inline=True, borrow=True)
-def without(a, b, who):
-    """a without b, whose rows it holds.   who : class of what is left."""
-    return Part(a.tally - b.tally, a.counts - b.counts, a.heavy - b.heavy, a.one - b.one, a.two - b.two, who)
 
 
 @jit(borrow=True)
-def build_rows(table, track, graph, limit, bins, base):
+def build_rows(table, track, graph, limit, parts, base):
     """Expand subtables until none is pending (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED).
 
-    track : count distinct leaves, too.   graph : written.   bins, base : scratch, fresh for every call.
+    track : count distinct leaves, too.   graph : written.   parts, base : scratch.
     """
     state, frames, pending, rows, n_features = graph.state, graph.frames, graph.pending, graph.rows, table.codes.shape[0]
-    summed = table.rule[1] > 0.0 or not np.isnan(table.rule[2])
-    ruled = summed or table.rule[0] > 0.0 or table.rule[3] > 0.0
-    unit = len(table.label) > 0
-    for r in range(len(table.label)):
-        unit &= table.weight[r] == 1.0 and table.count[r] == 1
+    ruled = table.rule[0] > 0.0 or table.rule[1] > 0.0 or not np.isnan(table.rule[2]) or table.rule[3] > 0.0
     is_open, done, need = False, 0, 0
     while True:
         while state[FRAMES] > 0 and state[PENDING] == frames[state[FRAMES] - 1, 2]:
@@ -118,15 +78,11 @@ def build_rows(table, track, graph, limit, bins, base):
         else:
             done += n * n_features
             take_child(table, frame, child, rows, low)
-            for k in range(n):
-                r = rows[low + k]
-                bins.row_label[k], bins.row_words[k, 0], bins.row_words[k, 1] = table.label[r], table.words[r, 0], table.words[r, 1]
             for f in range(n_features):
-                seen = tally_bins(table, f, rows, low, high, unit, bins)
+                seen = fill_parts(table, f, BY_BIN, rows, low, high, parts)
                 if seen > 1:
-                    at = list_bundles(table, f, low, high, summed, track, graph, seen, bins, at)
-                for k in range(seen):
-                    bins.tally[bins.touched[k]] = 0
+                    at = list_bundles(table, f, low, high, track, graph, seen, parts, at)
+                clear_parts(parts, seen)
             if state[PENDING] > below:
                 push_frame(state, frames, low, high, below, 0)
         graph.start[node, 1] = at
@@ -163,53 +119,19 @@ def take_child(table, frame, child, rows, top):
 
 
 @jit(inline=True, borrow=True)
-def tally_bins(table, f, rows, low, high, unit, bins):
-    """Add up the rows of each bin of one feature; returns the number of bins that occur.
-
-    unit : every object weighs 1 and is one row.
-    """
-    tally, counts, one, two, heavy, who, _, touched, row_words, row_label, _ = bins
-    column, seen = table.codes[f], 0
-    for k in range(low, high):
-        r, at = rows[k], k - low
-        c = np.int64(column[r])
-        if tally[c] == 0:
-            touched[seen] = c
-            seen += 1
-            one[c], two[c], who[c] = row_words[at, 0], row_words[at, 1], row_label[at]
-            heavy[c], counts[c] = 0.0, 0
-        else:
-            one[c] += row_words[at, 0]
-            two[c] += row_words[at, 1]
-            if who[c] != row_label[at]:
-                who[c] = MIXED
-        tally[c] += 1
-        if not unit:
-            heavy[c] += table.weight[r]
-            counts[c] += table.count[r]
-    if unit:
-        for k in range(seen):
-            c = touched[k]
-            heavy[c], counts[c] = tally[c], tally[c]
-    return seen
-
-
-@jit(inline=True, borrow=True)
-def enter_child(part, table, f, index, outcome, low, high, summed, track, graph, vector):
+def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
     """The node of one branch, entered and put on the pending stack when it is new; −1 for a leaf."""
-    state, leaf = graph.state, part.who != MIXED or few(part.counts, table.rule)
-    if summed and not leaf:
-        leaf = is_light_or_pure_enough(table, graph.rows, low, high, f, index, outcome, vector)
-    if leaf:
+    state, one, two = graph.state, parts.one[slot], parts.two[slot]
+    if part_is_leaf(table, parts, slot, graph.rows, low, high, f, index, outcome):
         if track:
             fresh = state[LEAVES]
-            if find_or_enter(graph.leaf_slots, part.one, part.two, fresh) == fresh:
+            if find_or_enter(graph.leaf_slots, one, two, fresh) == fresh:
                 state[LEAVES] += 1
         return np.int64(-1)
     fresh = state[NODES]
-    node = find_or_enter(graph.slots, part.one, part.two, fresh)
+    node = find_or_enter(graph.slots, one, two, fresh)
     if node == fresh:
-        graph.size[node], graph.mass[node] = part.tally, part.heavy
+        graph.size[node], graph.mass[node] = parts.tally[slot], parts.mass[slot]
         graph.start[node, 0], graph.start[node, 1] = -1, -1
         top, pending = state[PENDING], graph.pending
         pending[top, 0], pending[top, 1], pending[top, 2], pending[top, 3] = node, f, index, outcome
@@ -219,53 +141,19 @@ def enter_child(part, table, f, index, outcome, low, high, summed, track, graph,
 
 
 @jit(inline=True, borrow=True)
-def list_bundles(table, f, low, high, summed, track, graph, seen, bins, at):
-    """Write the bundles of one feature, whose bins were tallied; returns the end of the stream."""
-    family, first, price, stream = table.family[f], table.first_test[f], table.price, graph.stream
-    touched, after, vector = bins.touched, bins.after, bins.vector
-    if family == MULTIWAY:
-        stream[at] = first
-        end, leaves = at + 3, 0
-        for k in range(seen):
-            c = touched[k]
-            node = enter_child(bin_of(bins, c), table, f, INSIDE, c, low, high, summed, track, graph, vector)
-            if node < 0:
-                leaves += 1
-            else:
-                stream[end] = node
-                end += 1
-        stream[at + 1], stream[at + 2] = leaves, end - at - 3
-        return end
-    sort_few(touched, seen)
-    whole = nobody()
-    after[seen] = NOBODY
-    for k in range(seen - 1, -1, -1):
-        whole = both(whole, bin_of(bins, touched[k]))
-        after[k] = whole.who
-    inside, before = nobody(), np.int64(NOBODY)
-    last = seen - 1 if family == THRESHOLDS or seen == 2 else seen
-    for k in range(last):
-        c = touched[k]
-        if family == THRESHOLDS:
-            inside, out_who = both(inside, bin_of(bins, c)), after[k + 1]
-            index = c if table.even[f] else cheapest(price, first, c, touched[k + 1])
-        else:
-            out_who, before = union(before, after[k + 1]), union(before, bins.who[c])
-            index = c
-            if seen == 2 and price[first + touched[1]] < price[first + c]:
-                # both tests divide alike: ask the cheaper, whose outcomes are the other way round
-                index, out_who = touched[1], bins.who[touched[0]]
-            inside = bin_of(bins, index)
-        a = enter_child(inside, table, f, index, INSIDE, low, high, summed, track, graph, vector)
-        b = enter_child(without(whole, inside, out_who), table, f, index, OUTSIDE, low, high, summed, track, graph, vector)
-        stream[at], stream[at + 1] = first + index, (a < 0) + (b < 0)
+def list_bundles(table, f, low, high, track, graph, seen, parts, at):
+    """Write the bundles of one feature, whose bins were filled in; returns the end of the stream."""
+    first, stream, multiway = table.first_test[f], graph.stream, table.family[f] == MULTIWAY
+    for t in range(1 if multiway else list_tests(table, f, seen, parts)):
+        index = INSIDE if multiway else parts.tests[t, 0]
+        begin, branches = at, seen if multiway else 2
         at += 3
-        begin = at
-        if a >= 0:
-            stream[at] = a
-            at += 1
-        if b >= 0:
-            stream[at] = b
-            at += 1
-        stream[begin - 1] = at - begin
+        for k in range(branches):
+            slot = parts.touched[k] if multiway else parts.tests[t, 1 + k]
+            node = enter_child(parts, slot, table, f, index, slot if multiway else np.int64(k), low, high, track, graph)
+            if node >= 0:
+                stream[at] = node
+                at += 1
+        edges = at - begin - 3
+        stream[begin], stream[begin + 1], stream[begin + 2] = first + index, branches - edges, edges
     return at

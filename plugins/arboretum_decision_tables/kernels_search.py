@@ -1,6 +1,6 @@
 """Branch and bound over subtables: an AND/OR graph is searched depth first, with a memory of bounds.
 
-A subtable is known by the fingerprint of ``kernels_rows``; of each that was ever visited a lower and an upper bound of the
+A subtable is known by its fingerprint; of each that was ever visited a lower and an upper bound of the
 least ψ are kept, and the test that gave the upper one.  Its objects are kept only while it lies on the path that is being
 searched: each frame of that path has its rows on a stack of rows, and its tests with a lower bound ("floor") each,
 
@@ -26,36 +26,21 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
-from arboretum.kernels.solving.rows import (
-    INSIDE, MIXED, MULTIWAY, NOBODY, OUTSIDE, THRESHOLDS, cheapest, sort_few, take_rows, union,
-)  # fmt: skip
+from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_decision_tables.kernels_ahead import Literals, bound_ahead, fill_bits, in_use, new_literals
-from arboretum_decision_tables.kernels_cubes import DEEPEST, cube_bound, fitting_depth
-from arboretum_decision_tables.kernels_part_bounds import (
-    AHEAD,
-    BY_BIN,
-    CUBES,
-    EASE,
-    SLACK,
-    WORST_PAIRS,
-    Parts,
-    clear_parts,
-    disorder,
-    fill_parts,
-    new_parts,
-    part_bound,
-)
-from arboretum_decision_tables.kernels_table import Table, few, is_light_or_pure_enough
-from arboretum_decision_tables.kernels_values import LEAF, MAX, PER_MASS, PER_NODE, PRICED
+from arboretum_decision_tables.kernels_bounds import (
+    AHEAD, CUBES, DEEPEST, EASE, SLACK, WORST_PAIRS, Literals, bound_ahead, cube_bound, disorder, fill_bits, fitting_depth, in_use,
+    new_literals, part_bound,
+)  # fmt: skip
+from arboretum_decision_tables.kernels_parts import (
+    BY_BIN, LEAF, MAX, PER_MASS, PER_NODE, PRICED, Parts, Table, clear_parts, fill_parts, list_tests, new_parts, part_is_leaf,
+)  # fmt: skip
 
 NODES, FRAMES, ROWS, TESTS, VISITS = range(5)
 """Places in ``state``: subtables known, frames, rows and tests on the stacks, subtables opened (again) so far."""
 LOW, HIGH, NODE, FIRST, COUNT, CURRENT = range(6)
 """Columns of ``frames``: its rows, its subtable, its tests, and the one that is being searched (all but the first three −1
 before it is opened)."""
-PAIR = np.int64(2)
-"""Outcomes of a two-way test."""
 CUBE_WORK = 64.0
 """Words of cubes looked at per row and feature of a subtable that is opened."""
 
@@ -94,9 +79,9 @@ class Stacks(NamedTuple):
 class Task(NamedTuple):
     """What is minimised, by whom, and memory for the subtable that is looked at.
 
-    form : float64[5] as in kernels_values.   setting : float64[10], see kernels_part_bounds.   heuristic : what ranks tests, −1 for
-    none.   vector, heap, totals : float64[classes].   bins, pair, tail : parts of the bins of a feature, of the outcomes of a
-    test, of all later bins.   room : its literals.   most : float64[rows, DEEPEST + 1], for its cubes.
+    form : float64[5], see kernels_parts.   setting : float64[10], see kernels_bounds.   heuristic : what ranks tests, −1 for
+    none.   heap : float64[classes].   parts : of the tests of a feature.   room : its literals.
+    most : float64[rows, DEEPEST + 1], for its cubes.
     """
 
     table: Table
@@ -104,22 +89,18 @@ class Task(NamedTuple):
     setting: np.ndarray
     memory: Memory
     heuristic: int
-    vector: np.ndarray
     heap: np.ndarray
-    totals: np.ndarray
-    bins: Parts
-    pair: Parts
-    tail: Parts
+    parts: Parts
     room: Literals
     most: np.ndarray
 
 
 def task_of(table: Table, form: np.ndarray, setting: np.ndarray) -> Task:
     """The task but for the memory of subtables."""
-    classes, widest, rows = int(table.label.max()) + 1, max(2, int(table.n_bins.max())), len(table.label)
-    parts = (new_parts(slots, classes) for slots in (widest, 2, widest + 2))
+    classes, rows = int(table.label.max()) + 1, len(table.label)
     room = new_literals(table, 64 * ((rows + 63) // 64) if setting[AHEAD] else 0, classes)
-    return Task(table, form, setting, None, -1, *np.zeros((3, classes)), *parts, room, np.zeros((len(room.kind), DEEPEST + 1)))
+    parts, most = new_parts(table, class_weights=True), np.zeros((len(room.kind), DEEPEST + 1))
+    return Task(table, form, setting, None, -1, np.zeros(classes), parts, room, most)
 
 
 @jit(inline=True, borrow=True)
@@ -133,151 +114,75 @@ def combine(form, a, b):
     return max(a, b) if form[MAX] else a + b
 
 
-@jit(borrow=True)
-def bounds_of_part(task, k, parts, leaf, literal, ahead):
+@jit(inner=True, borrow=True)
+def bounds_of_part(task, slot, leaf, literal, ahead):
     """(lower, upper) bound of ψ of a part, of which ``literal`` is the number (−1: do not look ahead)."""
-    form, memory, mass = task.form, task.memory, parts.mass[k]
+    form, memory, parts = task.form, task.memory, task.parts
+    mass = parts.mass[slot]
     if leaf:
         return form[LEAF], form[LEAF]
-    if parts.tally[k] == 2 and not form[PRICED]:  # any test that divides two objects makes two leaves
+    if parts.tally[slot] == 2 and not form[PRICED]:  # any test that divides two objects makes two leaves
         both = own_cost(form, mass, 1.0) + combine(form, form[LEAF], form[LEAF])
         return both, both
-    node = find(memory.slots, parts.one[k], parts.two[k])
+    node = find(memory.slots, parts.one[slot], parts.two[slot])
     known, upper = np.float64(0.0), np.inf
     if node >= 0:
         known, upper = memory.low[node], memory.up[node]
         if known >= upper or memory.wide[node]:  # what is to be seen from here was seen when it was opened
             return known, upper
-    known = max(known, part_bound(mass, parts.heavy[k], parts.alone[k], parts.spread[k], form, task.setting, task.heap))
+    known = max(known, part_bound(mass, parts.heavy[slot], parts.alone[slot], parts.spread[slot], form, task.setting, task.heap))
     if literal >= 0:
         known = max(known, bound_ahead(literal, mass, known, task.table, form, task.setting, ahead))
     return known, upper
 
 
-@jit(borrow=True)
-def part_is_leaf(task, k, parts, low, high, rows, f, index):
-    """Whether a part is a leaf by the rule."""
-    table = task.table
-    if parts.who[k] != MIXED or few(parts.counts[k], table.rule):
-        return True
-    if table.rule[1] > 0.0 or not np.isnan(table.rule[2]):
-        return is_light_or_pure_enough(table, rows, low, high, f, index, k, task.vector)
-    return False
-
-
-@jit(borrow=True)
-def join(a, i, b, j):
-    """Slot i of a becomes the union of itself and slot j of b.  Only sums, no differences: a class that is absent weighs 0."""
-    for k in range(b.heavy.shape[1]):
-        a.heavy[i, k] += b.heavy[j, k]
-    a.tally[i] += b.tally[j]
-    a.counts[i] += b.counts[j]
-    a.mass[i] += b.mass[j]
-    a.one[i] += b.one[j]
-    a.two[i] += b.two[j]
-    a.who[i] = union(a.who[i], b.who[j])
-    a.alone[i] += b.alone[j]
-    a.spread[i] += b.spread[j]
-
-
-@jit(borrow=True)
-def nothing(a, i):
-    """Slot i becomes the empty set."""
-    a.heavy[i, :] = 0.0
-    a.tally[i], a.counts[i], a.mass[i], a.one[i], a.two[i], a.who[i] = 0, 0, 0.0, np.uint64(0), np.uint64(0), NOBODY
-    a.alone[i], a.spread[i] = 0, 0.0
-
-
-@jit(borrow=True)
-def copy_part(a, i, b, j):
-    for k in range(b.heavy.shape[1]):
-        a.heavy[i, k] = b.heavy[j, k]
-    a.tally[i], a.counts[i], a.mass[i], a.one[i], a.two[i], a.who[i] = b.tally[j], b.counts[j], b.mass[j], b.one[j], b.two[j], b.who[j]
-    a.alone[i], a.spread[i] = b.alone[j], b.spread[j]
-
-
-@jit(borrow=True)
-def weigh_test(task, f, index, seen, parts, mass, low, high, rows, ahead):
-    """(floor, upper bound, disorder) of a test whose parts are filled in."""
-    table, form, heuristic = task.table, task.form, task.heuristic
+@jit(inner=True, borrow=True)
+def weigh_test(task, f, t, seen, mass, low, high, rows, ahead):
+    """(floor, upper bound, disorder) of the test listed at ``t``, or of the multiway test, of which ``seen`` outcomes occur."""
+    table, form, heuristic, parts = task.table, task.form, task.heuristic, task.parts
+    multiway = table.family[f] == MULTIWAY
+    index = INSIDE if multiway else parts.tests[t, 0]
     least = greatest = form[LEAF] if form[MAX] else 0.0
     mixed = 0.0
-    for k in range(seen):
-        c = parts.touched[k]
-        leaf = part_is_leaf(task, c, parts, low, high, rows, f, index)
+    for k in range(seen if multiway else 2):
+        slot = parts.touched[k] if multiway else parts.tests[t, 1 + k]
+        outcome = slot if multiway else np.int64(k)
+        leaf = part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome)
         literal = np.int64(-1)
         if ahead.words > 0 and not leaf:
-            literal = ahead.base[f] + (c if table.family[f] == MULTIWAY else 2 * index + c)
-        a, b = bounds_of_part(task, c, parts, leaf, literal, ahead)
+            literal = ahead.base[f] + (outcome if multiway else 2 * index + outcome)
+        a, b = bounds_of_part(task, slot, leaf, literal, ahead)
         least, greatest = combine(form, least, a), combine(form, greatest, b)
         if heuristic >= 0:
-            d = 0.0 if leaf else disorder(parts.heavy[c], parts.spread[c], parts.mass[c], heuristic)
+            d = 0.0 if leaf else disorder(parts.heavy[slot], parts.spread[slot], parts.mass[slot], heuristic)
             mixed = max(mixed, d) if heuristic >= WORST_PAIRS else mixed + d
     own = own_cost(form, mass, table.price[table.first_test[f] + index])
     return own + least, own + greatest, mixed
 
 
-@jit(borrow=True)
-def put_test(task, at, weighed, number, whole, stacks):
-    """Write a test that was weighed to the stack of tests."""
-    stacks.floor[at], stacks.test[at] = weighed[0], number
-    if task.heuristic >= 0:
-        gain, price = whole - weighed[2], task.table.price[number]
-        stacks.rank[at] = -gain if not task.form[PRICED] else (-gain / price if price > 0.0 else -np.inf)
-
-
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
     """List all tests that divide the rows, from ``at`` on; returns (end, least upper bound, its test)."""
-    table, bins, pair, tail, rows = task.table, task.bins, task.pair, task.tail, stacks.rows
-    family, first_test, price = table.family, table.first_test, table.price
-    best, best_test, before, touched = np.inf, np.int64(-1), len(tail.tally) - 1, bins.touched
-    pair.touched[0], pair.touched[1] = 0, 1
+    table, parts, rows = task.table, task.parts, stacks.rows
+    best, best_test = np.inf, np.int64(-1)
     for f in range(table.codes.shape[0]):
-        seen = fill_parts(table, f, BY_BIN, rows, low, high, bins)
-        first = first_test[f]
-        if seen > 1 and family[f] == MULTIWAY:
-            weighed = weigh_test(task, f, INSIDE, seen, bins, mass, low, high, rows, ahead)
-            put_test(task, at, weighed, first, whole, stacks)
+        seen = fill_parts(table, f, BY_BIN, rows, low, high, parts)
+        multiway, first = table.family[f] == MULTIWAY, table.first_test[f]
+        for t in range(0 if seen < 2 else 1 if multiway else list_tests(table, f, seen, parts)):
+            floor, upper, mixed = weigh_test(task, f, t, seen, mass, low, high, rows, ahead)
+            number = first if multiway else first + parts.tests[t, 0]
+            stacks.floor[at], stacks.test[at] = floor, number
+            if task.heuristic >= 0:
+                gain, price = whole - mixed, table.price[number]
+                stacks.rank[at] = -gain if not task.form[PRICED] else (-gain / price if price > 0.0 else -np.inf)
             at += 1
-            if weighed[1] < best:
-                best, best_test = weighed[1], first
-        elif seen > 1:
-            sort_few(touched, seen)
-            nothing(tail, seen)
-            nothing(tail, before)
-            for k in range(seen - 1, -1, -1):
-                copy_part(tail, k, tail, k + 1)
-                join(tail, k, bins, touched[k])
-            last = seen - 1 if family[f] == THRESHOLDS or seen == 2 else seen
-            for k in range(last):
-                c = index = touched[k]
-                if family[f] == THRESHOLDS:
-                    join(tail, before, bins, c)
-                    copy_part(pair, INSIDE, tail, before)
-                    copy_part(pair, OUTSIDE, tail, k + 1)
-                    if not table.even[f]:
-                        index = cheapest(price, first, c, touched[k + 1])
-                else:
-                    if seen == 2 and price[first + touched[1]] < price[first + c]:
-                        # both tests divide alike: ask the cheaper, whose outcomes are the other way round
-                        c = index = touched[1]
-                        copy_part(pair, OUTSIDE, bins, touched[0])
-                    else:
-                        copy_part(pair, OUTSIDE, tail, before)
-                        join(pair, OUTSIDE, tail, k + 1)
-                    copy_part(pair, INSIDE, bins, c)
-                    join(tail, before, bins, c)
-                weighed = weigh_test(task, f, index, PAIR, pair, mass, low, high, rows, ahead)
-                put_test(task, at, weighed, first + index, whole, stacks)
-                at += 1
-                if weighed[1] < best:
-                    best, best_test = weighed[1], first + index
-        clear_parts(bins, seen)
+            if upper < best:
+                best, best_test = upper, number
+        clear_parts(parts, seen)
     return at, best, best_test
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def keep_best(first, end, width, stacks):
     """Keep the ``width`` tests of least rank (ties to the first), in that order; returns the new end."""
     test, floor, rank = stacks.test, stacks.floor, stacks.rank
@@ -299,7 +204,7 @@ def search_tests(task, width, unwind, limit, stacks):
 
     unwind : open nothing any more, take what is known up to the root.
     """
-    table, form, setting, heuristic, bins = task.table, task.form, task.setting, task.heuristic, task.bins
+    table, form, setting, heuristic, parts = task.table, task.form, task.setting, task.heuristic, task.parts
     family, first_test, price, weight, group = table.family, table.first_test, table.price, table.weight, table.group
     state, frames, budget, rows, test, floor, _ = stacks
     slots, low, _, up, best, wide = task.memory
@@ -324,7 +229,7 @@ def search_tests(task, width, unwind, limit, stacks):
             if unwind:
                 leave(state, frame)
                 continue
-            whole = disorder_of(rows, a, b, group, weight, mass, heuristic, task.totals) if heuristic >= 0 else 0.0
+            whole = disorder_of(rows, a, b, group, weight, mass, heuristic, parts.vector) if heuristic >= 0 else 0.0
             looks = setting[AHEAD] > 0.0 and width == 0 and b - a > 3
             ahead = in_use(nowhere, fill_bits(table, rows, a, b, nowhere) if looks else 0)
             if looks and b - a >= setting[CUBES] and not wide[node] and (form[MAX] or form[PER_MASS] > 0.0):
@@ -345,18 +250,18 @@ def search_tests(task, width, unwind, limit, stacks):
             at = frame[FIRST] + frame[CURRENT]
             f = np.searchsorted(first_test, test[at], side="right") - 1
             index = test[at] - first_test[f]
-            seen = fill_parts(table, f, BY_BIN if family[f] == MULTIWAY else index, rows, a, b, bins)
+            seen = fill_parts(table, f, BY_BIN if family[f] == MULTIWAY else index, rows, a, b, parts)
             done += b - a
             own = own_cost(form, mass, price[test[at]])
             least = greatest = form[LEAF] if form[MAX] else 0.0
             for k in range(seen):
-                c = bins.touched[k]
-                leaf = part_is_leaf(task, c, bins, a, b, rows, f, index)
-                x, y = bounds_of_part(task, c, bins, leaf, np.int64(-1), nowhere)
+                c = parts.touched[k]
+                leaf = part_is_leaf(table, parts, c, rows, a, b, f, index, c)
+                x, y = bounds_of_part(task, c, leaf, np.int64(-1), nowhere)
                 least, greatest = combine(form, least, x), combine(form, greatest, y)
                 if x < y and (part < 0 or x > part_low):
-                    part, part_low, part_one, part_two = c, x, bins.one[c], bins.two[c]
-            clear_parts(bins, seen)
+                    part, part_low, part_one, part_two = c, x, parts.one[c], parts.two[c]
+            clear_parts(parts, seen)
             floor[at] = max(floor[at], own + least)
             others = own if form[MAX] else own + least - part_low
             if own + greatest < up[node]:
@@ -399,7 +304,7 @@ def leave(state, frame):
     state[ROWS], state[TESTS] = frame[LOW], frame[FIRST]
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def disorder_of(rows, a, b, group, weight, mass, heuristic, totals):
     """How mixed the rows a … b − 1 are.   totals : scratch, float64[classes]."""
     totals[:] = 0.0
@@ -413,7 +318,7 @@ def disorder_of(rows, a, b, group, weight, mass, heuristic, totals):
     return disorder(totals, spread, mass, heuristic)
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def push_part(table, f, index, outcome, words, least, allowed, stacks, memory):
     """Put one part of the topmost subtable on the stacks, and in the memory if it is new there with its bound ``least``."""
     state, frames, rows = stacks.state, stacks.frames, stacks.rows

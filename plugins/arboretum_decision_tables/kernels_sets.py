@@ -14,7 +14,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
-from arboretum_decision_tables.kernels_table import few
+from arboretum_decision_tables.kernels_parts import Table, few
 
 NODES, STREAM, FRAMES, PENDING, ROWS, EXPANDED, LEAVES, NEED, NEED_ROWS, LATE = range(10)
 """Places in ``state``: how much of each array is used; subtables expanded; distinct leaves; the room that is asked for;
@@ -49,23 +49,6 @@ class Graph(NamedTuple):
     rows: np.ndarray
 
 
-class Bins(NamedTuple):
-    """Per bin of a feature: rows, their count, words, mass and class; ``after``: class of all later bins; ``touched``: the bins
-    that occur.   row_words, row_label : of the rows of a subtable, one after the other.   vector : float64[classes]."""
-
-    tally: np.ndarray
-    counts: np.ndarray
-    one: np.ndarray
-    two: np.ndarray
-    heavy: np.ndarray
-    who: np.ndarray
-    after: np.ndarray
-    touched: np.ndarray
-    row_words: np.ndarray
-    row_label: np.ndarray
-    vector: np.ndarray
-
-
 class Base(NamedTuple):
     """Words of the rows of a base, and masks.
 
@@ -90,7 +73,20 @@ class Base(NamedTuple):
     vector: np.ndarray
 
 
-@jit(borrow=True)
+def new_base(table: Table) -> Base:
+    """Room for a base of the table."""
+    m, classes = len(table.n_bins), int(table.label.max(initial=0)) + 1
+    widest = max(int(table.n_bins.max(initial=0)), classes)
+    late = 3 * m + 5 * int(np.minimum(table.n_bins, BASE).sum()) + 1
+    whole, words = (lambda *shape: np.zeros(shape, np.int64)), (lambda *shape: np.zeros(shape, np.uint64))
+    return Base(
+        same=words(m, BASE), part=words(m, BASE), part_code=whole(m, BASE), parts=whole(m), other=words(BASE), words=words(BASE, 2),
+        by_code=words(widest), touched=whole(widest), near=words(1 << NEAR_BITS, 2), epoch=words(1), late=words(late, 3), late_at=whole(late),
+        vector=np.zeros(classes),
+    )  # fmt: skip
+
+
+@jit(inner=True, borrow=True)
 def open_base(table, rows, low, high, base):
     """Fill in what a base holds of rows[low:high]."""
     n, by_code, touched = high - low, base.by_code, base.touched
@@ -123,7 +119,7 @@ def open_base(table, rows, low, high, base):
     base.epoch[0] += ONE
 
 
-@jit(borrow=True)
+@jit(inner=True, borrow=True)
 def subset_is_leaf(c, low, table, rows, vector):
     """The leaf rule for a set of rows of several classes of the base."""
     counts, heavy, rest, rule = 0, 0.0, c, table.rule

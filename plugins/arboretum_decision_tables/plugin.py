@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.criteria import CRITERIA
-from arboretum_decision_tables.impurities import OutsideMajority, UnlikePairs
-from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.complexities import COMPLEXITIES, ZeroError
+from arboretum_decision_tables.criteria import CRITERIA, OutsideMajority, UnlikePairs
 from arboretum_decision_tables.reproduction import DecisionTables
 from arboretum_decision_tables.solver import SubtableDP
 

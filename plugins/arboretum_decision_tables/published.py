@@ -13,13 +13,7 @@ TYPES, MEASURES = ("max", "sum", "w_max", "w_sum"), ("ent", "gini", "me", "rt")
 ALGORITHMS = tuple(f"{kind}/{measure}" for kind in TYPES for measure in MEASURES)
 """Type of impurity function and measure, in the order of the paper's tables."""
 
-COSTS = {
-    "h_av": "total_path_length",
-    "h": "depth",
-    "L": "n_nodes",
-    "L_n": "n_internal",
-    "L_t": "n_leaves",
-}
+COSTS = {"h_av": "total_path_length", "h": "depth", "L": "n_nodes", "L_n": "n_internal", "L_t": "n_leaves"}
 """The paper's cost → complexity.  Average depth is the path length divided by the number of rows, the same on both sides
 of a relative difference, so that path lengths will do."""
 

@@ -54,16 +54,17 @@ class DecisionTables:
 
     def warm_up(self, house: House) -> None:
         """Compile, on one table."""
-        from arboretum_decision_tables.study import study_chunk
-
-        study_chunk(house, house.component("dataset", "random_table", SHAPE), range(1))
+        self._study(house, range(1))
 
     def work(self, key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
         """Study one chunk; sums as :func:`~arboretum_decision_tables.study.study_chunk` returns them."""
+        first = table_seed(seed, key["group"], key["first"])
+        return self._study(house, range(first, first + key["tables"]))
+
+    def _study(self, house: House, seeds: range) -> dict[str, Any]:
         from arboretum_decision_tables.study import study_chunk
 
-        first = table_seed(seed, key["group"], key["first"])
-        return study_chunk(house, house.component("dataset", "random_table", SHAPE), range(first, first + key["tables"]))
+        return study_chunk(house, house.component("dataset", "random_table", SHAPE), seeds)
 
     def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
         """Tables 1 to 4, their means, Table 5, heat maps; one chapter per group."""

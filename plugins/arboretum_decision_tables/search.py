@@ -167,11 +167,11 @@ class Search:
         )  # fmt: skip
 
     def _heuristics(self) -> tuple[int, ...]:
-        from arboretum_decision_tables import kernels_part_bounds as parts
+        from arboretum_decision_tables import kernels_bounds as bounds
 
         if self.plain_form.combine == "max":
-            return parts.PAIRS, parts.WORST_PAIRS, parts.WORST_ENTROPY, parts.ENTROPY
-        return parts.ENTROPY, parts.PAIRS, parts.GINI
+            return bounds.PAIRS, bounds.WORST_PAIRS, bounds.WORST_ENTROPY, bounds.ENTROPY
+        return bounds.ENTROPY, bounds.PAIRS, bounds.GINI
 
     def _enter_root(self) -> None:
         from arboretum.kernels.solving.fingerprints import enter
@@ -184,7 +184,7 @@ class Search:
 
     def _bound_by_classes(self) -> float:
         """What the class weights of the whole table say; objects that share a leaf with no other are classes."""
-        from arboretum_decision_tables.kernels_part_bounds import part_bound
+        from arboretum_decision_tables.kernels_bounds import part_bound
 
         table, several = self.table, self.table.group >= 0
         heavy = np.append(np.bincount(table.group[several], table.weight[several]), table.weight[~several])
@@ -197,7 +197,7 @@ class Search:
 
     def _list_cubes(self, seconds: float) -> None:
         """Raise the root's bound by the cubes of as many literals as are listed in about that time."""
-        from arboretum_decision_tables.kernels_cubes import cube_bound_of_all, fitting_depth
+        from arboretum_decision_tables.kernels_bounds import cube_bound_of_all, fitting_depth
 
         form = self.plain_form
         if not self.setting[6] or not (form.combine == "max" or form.per_mass > 0):

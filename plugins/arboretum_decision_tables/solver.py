@@ -82,7 +82,7 @@ class SubtableDP:
         context.progress(0, None, "loading the kernels of subtable_dp")
         self._space(problem).table()
         graph = build(space)
-        keep_optimal(graph, cost, values(graph, [cost])[0])
+        keep_optimal(graph, cost, values(graph, cost))
         graph.node_of(np.arange(4))
         if context.deadline is not None and cost.form is not None:
             load(space, cost.form)
@@ -99,7 +99,7 @@ class SubtableDP:
         if not graph.finished:
             return [_searched(graph, cost, context, start, costs_left=len(costs) - i) for i, cost in enumerate(costs)]
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
-        return [plain._optimal(graph, [cost], value) for cost, value in zip(costs, values(graph, costs), strict=True)]
+        return [plain._optimal(graph, [cost], values(graph, cost)) for cost in costs]
 
     def _space(self, problem: Problem) -> Space:
         return space_of(problem, refuse_inconsistent=self.inconsistent is Inconsistent.refuse)
@@ -119,7 +119,7 @@ class SubtableDP:
         space, cost = graph.space, costs[0]
         stages, notes, kept = {}, self._notes(graph, costs), graph
         for stage in costs:
-            found = value if stage is cost else values(kept, [stage])[0]
+            found = value if stage is cost else values(kept, stage)
             least = float(found[0]) if kept.n_nodes else stage.complexity.leaf()  # no node: the whole table is a leaf
             stages[stage.complexity.name] = least / stage.scale(space)
             if kept.n_nodes:
@@ -180,7 +180,7 @@ class Attempt:
         context = attrs.evolve(context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale))
         graph = self.builder.run(_for_graph(context, costs[:1]))
         if graph.finished:
-            return solver._optimal(graph, costs, values(graph, costs[:1])[0])
+            return solver._optimal(graph, costs, values(graph, costs[0]))
         if self.search is None and cost.form is not None:
             self.search = Search(space, cost.form)
         found = _searched(graph, cost, context, start, self.search)
@@ -251,9 +251,9 @@ def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
     from arboretum_decision_tables.values import assumed, values
 
     space = graph.space
-    known = values(graph, [cost])[0]
+    known = values(graph, cost)
     notes = assumed(graph, cost, known)
-    bound = float(values(graph, [cost], bound=True)[0][0])
+    bound = float(values(graph, cost, bound=True)[0])
     tree = best_known_tree(graph, cost, known)
     value = value_of(cost.complexity, tree)
     bound = min(value, bound / cost.scale(space))

@@ -59,7 +59,7 @@ class Space:
 
     @property
     def counted(self) -> np.ndarray:
-        """int64[n]: what the leaf rule counts, as ``kernels_table.few`` reads it: rows, and objects where it asks for them."""
+        """int64[n]: what the leaf rule counts, as ``kernels_parts.few`` reads it: rows, and objects where it asks for them."""
         return (self.count << 32) | self.members if self.rule_array[3] else self.count
 
     @property
@@ -94,9 +94,9 @@ class Space:
         return math.isnan(self.rule_array[2]) or mark_of(getattr(self.impurity, "kernel", None)) == "impurity"
 
     def table(self) -> Any:
-        """What kernels read: a ``kernels_table.Table``."""
+        """What kernels read: a ``kernels_parts.Table``."""
         from arboretum.kernels.function_pointers import address_in_python, impurity_address
-        from arboretum_decision_tables.kernels_table import Table
+        from arboretum_decision_tables.kernels_parts import Table
 
         rule, address = self.rule_array, 0
         if not np.isnan(rule[2]):

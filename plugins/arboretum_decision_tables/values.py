@@ -63,49 +63,36 @@ class Cost:
         return space.total_mass if getattr(self.complexity, "per_object", False) else 1.0
 
 
-def values(graph: Graph, costs: Sequence[Cost], *, bound: bool = False) -> list[np.ndarray]:
-    """ψ of the best tree of every node, float64[n] per cost; all closed forms in one pass.
+def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
+    """ψ of the best tree of every node, float64[n].
 
     Where the graph is not finished: ∞ for a node below which no tree is known; with ``bound`` a lower bound of ψ.
-    Raises CapabilityError when some F returns NaN.
+    Raises CapabilityError when F returns NaN.
     """
     from arboretum_decision_tables import kernels_values as kernels
 
-    found: dict[int, np.ndarray] = {}
-    closed = [i for i, cost in enumerate(costs) if cost.form is not None]
-    if closed:
-        forms = np.array([costs[i].array() for i in closed])
-        out = np.empty((graph.n_nodes, len(closed)))
-        price = graph.space.price
-        # objects that no test tells apart are a leaf, so a node that was never expanded may be one
-        one_test = kernels.AS_LEAF if graph.space.inconsistent else kernels.ONE_TEST
-        kernels.values_of_forms(
-            graph.order, graph.start, graph.stream, graph.mass, price, forms, float(price.min(initial=0.0)),
-            one_test if bound else kernels.INFINITE, out,
-        )  # fmt: skip
-        found.update((i, out[:, k].copy()) for k, i in enumerate(closed))
-    for i, cost in enumerate(costs):
-        if i not in found:
-            found[i] = _values_of_user(graph, cost, 0.0 if bound else math.inf)
-    return [found[i] for i in range(len(costs))]
-
-
-def _values_of_user(graph: Graph, cost: Cost, unknown: float) -> np.ndarray:
-    """One complexity without a closed form; ``unknown`` stands for nodes that were never expanded (ψ ≥ 0 by contract)."""
-    from arboretum_decision_tables import kernels_values as kernels
-
-    out = np.empty(graph.n_nodes)
+    space = graph.space
+    out = _unexpanded(graph, cost) if bound else np.full(graph.n_nodes, math.inf)
     if cost.in_python:
-        bad = _values_in_python(graph, cost, unknown, out)
+        bad = _values_in_python(graph, cost, out)
     else:
-        bad = kernels.values_of_one(
-            graph.order, graph.start, graph.stream, graph.mass, graph.space.price, cost.array(), cost.address(),
-            graph.widest, unknown, out,
-        )  # fmt: skip
+        bad = kernels.values_of_nodes(
+            graph.order, graph.start, graph.stream, graph.mass, space.price, cost.array(), cost.address(), graph.widest, out
+        )
     if bad >= 0:
         msg = f"complexity {cost.complexity.name} returned NaN for a node of mass {graph.mass[bad]:g}; F must be a number ≥ 0"
         raise CapabilityError(msg)
     return out
+
+
+def _unexpanded(graph: Graph, cost: Cost) -> np.ndarray:
+    """What no tree undercuts at a node that was never expanded: a test at the least price with two leaves below it, as every form
+    is monotone; ψ⁰ where objects that no test tells apart may make a leaf of it; 0 for F without a form (ψ ≥ 0 by contract).
+    """
+    form = cost.form or Form()
+    if cost.form is None or graph.space.inconsistent:
+        return np.full(graph.n_nodes, form.leaf)
+    return form.own(graph.mass, float(graph.space.price.min(initial=0.0))) + form.leaf * (1.0 if form.combine == "max" else 2.0)
 
 
 def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
@@ -125,11 +112,8 @@ def bundle_in_python(graph: Graph, cost: Cost, node: int, bundle: tuple[int, int
     return float(cost.complexity.node(float(graph.mass[node]), float(graph.space.price[graph.stream[at]]), children))
 
 
-def _values_in_python(graph: Graph, cost: Cost, unknown: float, out: np.ndarray) -> int:
-    for node in graph.order.tolist():
-        if graph.start[node, 0] < 0:
-            out[node] = unknown
-            continue
+def _values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
+    for node in graph.order[graph.start[graph.order, 0] >= 0].tolist():
         found = [bundle_in_python(graph, cost, node, bundle, out) for bundle in bundles_of(graph, node)]
         if any(math.isnan(value) for value in found):
             return node

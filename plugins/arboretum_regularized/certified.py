@@ -13,8 +13,7 @@ from typing import Any
 
 from arboretum.api import Chapter, Claim, Context, House, Judgement, Piece, Problem, Status, VerificationError, csv_text
 from arboretum_regularized.protocol import Measured, lesson, price_list
-from arboretum_regularized.reproduction import PROVEN
-from arboretum_regularized.results import RANDOM, UNIT
+from arboretum_regularized.results import PROVEN, RANDOM, UNIT
 from arboretum_regularized.study import recipe
 
 METHODS = {name: (name, UNIT) for name in ("C4.5", "EC4.5", "ECART", "ASR", "IP")} | {"CC4.5": ("C4.5", RANDOM)}

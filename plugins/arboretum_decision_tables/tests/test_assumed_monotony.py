@@ -10,8 +10,7 @@ from arboretum.api import CapabilityError, Context, Form, Monotony, grow
 from arboretum.engine.certificate import certify
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini
-from arboretum_decision_tables.complexities import AverageDepth, Nodes
-from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.complexities import AverageDepth, Nodes, ZeroError
 from arboretum_decision_tables.solver import SubtableDP
 from arboretum_decision_tables.space import space_of
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arboretum.api import Context, DataError, Family
-from arboretum_decision_tables.bulk import COSTS, Minima
+from arboretum_decision_tables.study import MINIMA as COSTS, Minima
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.solver import SubtableDP
 from arboretum_decision_tables.space import space_of

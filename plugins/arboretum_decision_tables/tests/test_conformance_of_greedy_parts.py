@@ -9,8 +9,7 @@ import pytest
 
 from arboretum.testing import CriterionSuite, ImpuritySuite
 from arboretum_decision_tables import kernels, reference
-from arboretum_decision_tables.criteria import Aggregated, Aggregation
-from arboretum_decision_tables.impurities import OutsideMajority, UnlikePairs
+from arboretum_decision_tables.criteria import Aggregated, Aggregation, OutsideMajority, UnlikePairs
 
 
 class TestOutsideMajority(ImpuritySuite):

@@ -141,7 +141,8 @@ def test_every_value_is_the_minimum_by_the_slow_recursion(problem):
     space = space_of(problem)
     graph = graphs.build(space)
     slow_graph = slow.delta(space)
-    for cost, found in zip(COSTS, values(graph, COSTS), strict=True):
+    for cost in COSTS:
+        found = values(graph, cost)
         for rows, value in slow.minima(space, cost.complexity, slow_graph).items():
             node = graph.node_of(np.array(sorted(rows)))
             if node >= 0:
@@ -167,7 +168,7 @@ def test_counted_are_the_trees_whose_subtrees_are_all_optimal_and_for_sums_all_o
     graph = graphs.build(space)
     number = 1
     if graph.n_nodes:
-        number = count_trees(keep_optimal(graph, cost, values(graph, [cost])[0]))[0]
+        number = count_trees(keep_optimal(graph, cost, values(graph, cost)))[0]
     best = slow.minima(space, complexity)
     trees = list(slow.all_trees(space))
     optimal = [tree for tree in trees if slow.value_of_sketch(space, complexity, tree) == best[whole]]

@@ -62,7 +62,7 @@ def test_below_the_root_too(first, second, impurity):
     problem = problem_from(codes, label, [Family.multiway] * 2, rule=rule, impurity=impurity, prices=[1, 100])
     space, cost = space_of(problem), ExpectedCost()
     graph = build(space)
-    assert values(graph, [Cost.of(cost)])[0][0] == 3 * n + 200 * n
+    assert values(graph, Cost.of(cost))[0] == 3 * n + 200 * n
     if space.compiled_impurity:
         assert search(space, cost.form()).value == 3 * n + 200 * n
 

@@ -10,7 +10,7 @@ import arboretum
 from arboretum.api import ConfigError, VerificationError
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
-from arboretum_decision_tables.bulk import COSTS
+from arboretum_decision_tables.study import MINIMA as COSTS
 
 from scripts import script
 

@@ -16,7 +16,7 @@ from arboretum.api import Judgement, Verdict, VerificationError
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.testing import ReproductionSuite
-from arboretum_decision_tables.bulk import COSTS as MINIMA
+from arboretum_decision_tables.study import MINIMA
 from arboretum_decision_tables.judging import MEANS, Sample, judge
 from arboretum_decision_tables.published import ALGORITHMS, COSTS, published
 from arboretum_decision_tables.reproduction import CHUNK, SHAPE, DecisionTables, table_seed

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from arboretum.api import Context, Family, Form, LeafRule, value_of
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import search as searching
-from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth, Nodes
+from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth, Nodes, ZeroError
 from arboretum_decision_tables.graph import build
-from arboretum_decision_tables.objective import ZeroError
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, values
@@ -81,7 +80,7 @@ def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
         space = space_of(problem)
         graph = build(space)
         for complexity in FORMS:
-            best = float(values(graph, [Cost.of(complexity)])[0][0])
+            best = float(values(graph, Cost.of(complexity))[0])
             found = search(space, complexity.FORM, cubes=10)
             assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)
             check_tree(problem, complexity, found)
@@ -91,7 +90,7 @@ def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
 def test_cut_short_anywhere_the_bounds_hold_and_the_tree_is_there(complexity, monkeypatch):
     problem = random_problem(5, 80, 7, prices=[1, 2, 3])
     space = space_of(problem)
-    best = float(values(build(space), [Cost.of(complexity)])[0][0])
+    best = float(values(build(space), Cost.of(complexity))[0])
     monkeypatch.setattr(searching, "SLICE", 0)  # a look at the clock at every step
     clock = iter(range(10**9))
     monkeypatch.setattr(searching.time, "monotonic", lambda: next(clock) * 1.0)
@@ -126,7 +125,7 @@ def test_the_same_search_finds_the_same_tree_and_count():
 @settings(max_examples=200, deadline=None)
 @given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.integers(1, 4))
 def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
-    from arboretum_decision_tables.kernels_cubes import cube_bound_of_all
+    from arboretum_decision_tables.kernels_bounds import cube_bound_of_all
 
     space = space_of(problem)
     whole = frozenset(range(space.n_objects))
@@ -145,7 +144,7 @@ def test_cubes_of_parity_give_its_depth():
     space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
     for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
         walk = searching.Search(space, complexity.FORM, ease=0.0, cubes=2)
-        from arboretum_decision_tables.kernels_cubes import cube_bound_of_all
+        from arboretum_decision_tables.kernels_bounds import cube_bound_of_all
 
         assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(least, rel=TOLERANCE)
 

@@ -22,9 +22,8 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables import search as searching
-from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes
-from arboretum_decision_tables.kernels_part_bounds import cap, huffman
-from arboretum_decision_tables.objective import ZeroError
+from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes, ZeroError
+from arboretum_decision_tables.kernels_bounds import cap, huffman
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.solver import Inconsistent, SubtableDP
 from arboretum_decision_tables.space import space_of

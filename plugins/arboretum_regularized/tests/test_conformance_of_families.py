@@ -11,7 +11,7 @@ from arboretum.testing import CriterionSuite, ImpuritySuite
 from arboretum.testing.scoring import params_of
 from arboretum.testing.tables import ToyGini
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
-from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
+from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import BASELINES, CRITERIA, EC45, ECART, CostBenefit, ImpurePairs, Regularized, SubmodularRanking, Weighting
 from arboretum_regularized.impurities import Tsallis

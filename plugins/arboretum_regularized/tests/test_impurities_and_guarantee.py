@@ -15,7 +15,7 @@ from arboretum.api import ContractError, DataError, Parts, Problem, Table, Targe
 from arboretum.testing import ImpuritySuite
 from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
 from arboretum_classic.impurities import Auto, Entropy, Gini, Misclassification
-from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
+from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized, Weighting
 from arboretum_regularized.guarantee import conflicting, guarantee_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from arboretum.kernels import KernelNode
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
-from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
+from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 import definition_oracle
 from arboretum_regularized import kernels, reference
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs

@@ -17,7 +17,7 @@ from arboretum.engine.verify import verify
 from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
-from arboretum_decision_tables.impurities import UnlikePairs as TotalPairs
+from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 import definition_oracle
 from arboretum_regularized.coverages import Covered, FewObjects, OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Balance, CostBenefit, ImpurePairs, Regularized, SubmodularRanking, Weighting
