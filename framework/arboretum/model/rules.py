@@ -10,7 +10,7 @@ row in plain Python.  The second is the slow truth that verification replays.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -102,19 +102,17 @@ class TestRule:
 
 def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
     """Rebuild several tests; what :meth:`TestRule.from_json` does, with the known types looked up once."""
-    known = {cls.tag: cls for cls in _subclasses(TestRule) if cls.tag}
-    return tuple(_rule(known, item) for item in items)
-
-
-def _rule(known: Mapping[str, type[TestRule]], data: Mapping[str, Any]) -> TestRule:
-    if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
-        raise DataError("a test is an object with the key type")
-    if data["type"] not in known:
-        raise DataError(unknown("type of test", str(data.get("type")), known))
-    try:
-        return built(known[data["type"]], {key: value for key, value in data.items() if key != "type"})
-    except (TypeError, ValueError) as error:
-        raise DataError(f"not a test of type {data['type']!r}: {error}") from None
+    known, found = {cls.tag: cls for cls in _subclasses(TestRule) if cls.tag}, []
+    for item in items:
+        if not isinstance(item, Mapping) or not isinstance(tag := item.get("type"), str):
+            raise DataError("a test is an object with the key type")
+        if tag not in known:
+            raise DataError(unknown("type of test", tag, known))
+        try:
+            found.append(built(known[tag], {key: value for key, value in item.items() if key != "type"}))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"not a test of type {tag!r}: {error}") from None
+    return tuple(found)
 
 
 def _subclasses(cls: type) -> list[type]:
@@ -122,33 +120,25 @@ def _subclasses(cls: type) -> list[type]:
     return direct + [sub for child in direct for sub in _subclasses(child)]
 
 
-def _demand(instance: TestRule, attribute: attrs.Attribute, holds: bool, rule: str, value: Any) -> None:
-    """Refuse the value of a field that does not obey; None stands for an open side where the field allows it."""
-    if not holds:
-        raise DataError(f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}")
+def _demand(rule: str, holds: Callable[[Any, Any], bool]) -> Callable[[TestRule, attrs.Attribute, Any], None]:
+    """A validator.   holds : called with the test, whose fields before this one are set, and the value."""
+
+    def check(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
+        if not holds(instance, value):
+            raise DataError(f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}")
+
+    return check
 
 
-def _finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
-    for number in value if isinstance(value, tuple) else (value,):
-        _demand(instance, attribute, number is None or math.isfinite(number), "be finite", number)
+_finite = _demand("be finite", lambda _, value: all(math.isfinite(one) for one in (value if isinstance(value, tuple) else [value or 0.0])))
+_position = _demand("be a position in categories", lambda test, value: 0 <= value < len(test.categories))
+_distinct = _demand("be distinct", lambda _, value: len(set(value)) == len(value))
+_rising = _demand("rise", lambda _, value: all(high > low for low, high in zip(value, value[1:])))
 
 
 def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
     if value not in UNITS:
         raise DataError(f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}")
-
-
-def _position(instance: OrdinalThreshold, attribute: attrs.Attribute, value: int) -> None:
-    last = len(instance.categories) - 1
-    _demand(instance, attribute, 0 <= value <= last, f"be a position in categories, 0 … {last}", value)
-
-
-def _distinct(instance: TestRule, attribute: attrs.Attribute, value: tuple[str, ...]) -> None:
-    _demand(instance, attribute, len(set(value)) == len(value), "be distinct", value)
-
-
-def _rising(instance: TestRule, attribute: attrs.Attribute, value: tuple[float, ...]) -> None:
-    _demand(instance, attribute, all(high > low for low, high in zip(value, value[1:])), "rise", value)
 
 
 def _floats(values: Sequence[float]) -> tuple[float, ...]:

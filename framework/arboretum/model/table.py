@@ -164,9 +164,6 @@ class Table:
             groups=_taken(self.groups, rows),
         )
 
-    def with_columns(self, columns: Sequence[Column]) -> Table:
-        return attrs.evolve(self, columns=tuple(columns))
-
     def sha256(self) -> str:
         """Canonical checksum of the content: names, kinds, spelled-out values, target, weights; not storage.
 

@@ -151,7 +151,7 @@ def _lookup_of(rule: TestRule, column: Column | None, table: Table, size: int) -
     if rule.fuzzy or column is None or column.kind is ColumnKind.continuous or size + len(column.categories) > LOOKUP_LIMIT:
         return None
     codes = np.arange(UNSEEN_CODE, len(column.categories), dtype=np.int32)
-    probe = table.with_columns([attrs.evolve(column, values=codes)])
+    probe = attrs.evolve(table, columns=(attrs.evolve(column, values=codes),))
     return rule.outcomes(probe, np.arange(len(codes))).astype(np.int32)
 
 

@@ -100,7 +100,7 @@ def _conditions(rule: TestRule) -> list[str]:
     """Per outcome the condition under which a row has it."""
     if type(rule) not in (Threshold, OrdinalThreshold, Equals, Values, Bins, Interval):
         raise CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
-    column, unit = _name(rule.column), getattr(rule, "unit", "")
+    column, unit = '"' + rule.column.replace('"', '""') + '"', getattr(rule, "unit", "")
     lost = f"{column} IS NULL"
     match rule:
         case Threshold():
@@ -143,7 +143,3 @@ def _answer(tree: Tree, node: int) -> str:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'

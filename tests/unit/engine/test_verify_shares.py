@@ -145,7 +145,7 @@ def test_a_changed_number_is_refused(tree, problem, name, off):
 
 def test_where_no_row_has_a_missing_value_the_same_tree_is_refused_for_other_weights(tree, problem):
     table = problem.objects.table
-    known = table.with_columns([attrs.evolve(c, values=np.where(c.missing, 1, c.values)) for c in table.columns])
+    known = attrs.evolve(table, columns=tuple(attrs.evolve(c, values=np.where(c.missing, 1, c.values)) for c in table.columns))
     with pytest.raises(VerificationError, match="weights"):
         check(tree, attrs.evolve(problem, objects=attrs.evolve(problem.objects, table=known)))
 
