@@ -24,11 +24,6 @@ class Verdict(enum.Enum):
     KNOWN = "KNOWN"
     OPEN = "OPEN"
 
-    @staticmethod
-    def of(holds: bool | None, reason: str = "") -> Verdict:
-        """Of a sentence that holds, does not, or (None) is not shown.   reason : why it does not."""
-        return {None: Verdict.OPEN, True: Verdict.PASS, False: Verdict.KNOWN if reason else Verdict.FAIL}[holds]
-
 
 def standard_error(values: np.ndarray, behind: int) -> float:
     """s·√(1/n + 1/N): standard error of the difference between the mean of our n values and a published one of N.
@@ -151,8 +146,9 @@ class Claim:
 
     @staticmethod
     def judged(sentence: str, holds: bool | None, evidence: str, reason: str = "") -> Claim:
-        """With the verdict of :meth:`Verdict.of`; a reason is kept where the sentence does not hold."""
-        return Claim(sentence, Verdict.of(holds, reason), evidence, reason if holds is False else "")
+        """Of a sentence that holds, does not, or (None) is not shown.   reason : why it does not; kept where it does not."""
+        verdict = {None: Verdict.OPEN, True: Verdict.PASS, False: Verdict.KNOWN if reason else Verdict.FAIL}[holds]
+        return Claim(sentence, verdict, evidence, reason if holds is False else "")
 
 
 @attrs.frozen
