@@ -104,7 +104,7 @@ def first_party(registry: Registry) -> Registry:
             kept.add(entry.cls, entry.owner)
     for preset in registry.presets():
         if preset.owner.distribution == FIRST_PARTY:
-            kept.add_preset(preset)
+            kept.put(preset)
     return kept
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from arboretum import __version__, load
 from arboretum.cli.main import VERBS
-from arboretum.cli.new import KINDS_WITH_TEMPLATE
+from arboretum.cli.new import EXAMPLES
 from arboretum.errors import TrackerError
 from arboretum.report.table import spell_cell
 from arboretum.runs.folder import read_run
@@ -308,12 +308,12 @@ def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
 
 
 def test_a_new_plugin_of_every_kind_passes_its_own_tests(call, here):
-    for kind in KINDS_WITH_TEMPLATE:
+    for kind in EXAMPLES:
         assert call("new", f"brand-{kind}", "--kind", kind).status == 0
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "--import-mode=importlib", here],
         cwd=here, capture_output=True, text=True, timeout=240, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(here / f"brand-{kind}") for kind in KINDS_WITH_TEMPLATE)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(here / f"brand-{kind}") for kind in EXAMPLES)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
 
@@ -332,7 +332,7 @@ def test_a_new_plugin_once_installed_runs_in_a_sweep(call, command, here):
     assert read_run(here / "s" / "0").versions["plugin brand_new"] == "brand-new 0.1.0"
 
 
-@pytest.mark.parametrize("kind", KINDS_WITH_TEMPLATE)
+@pytest.mark.parametrize("kind", EXAMPLES)
 def test_a_new_component_runs_at_once_by_the_command_that_is_printed(kind, call, here):
     command = call("new", f"quick-{kind}", "--kind", kind).out.splitlines()[-1].split()
     assert command[:2] == ["arboretum", "export" if kind == "export" else "run"]

@@ -22,54 +22,49 @@ DESCRIPTION = """\
 Write a plugin: pyproject.toml with the entry point, registration, algorithm, slow reference, tests by the conformance
 suite, and a page for the paper.  NAME is the folder, the distribution and (with _ for -) the package and the option."""
 
+EXACT = "dataset=monk1-full encoder=multiway split=none method=exact"
 EXAMPLES = {
-    "criterion": "arboretum run dataset=iris criterion=$option",
-    "impurity": "arboretum run dataset=iris impurity=$option",
-    "stopping": "arboretum run dataset=iris 'stopping=[$option]'",
-    "missing": "arboretum run dataset=iris missing=$option",
-    "cost": "arboretum run dataset=iris cost=$option",
-    "dataset": "arboretum run dataset=$option",
-    "split": "arboretum run dataset=iris split=$option",
-    "encoder": "arboretum run dataset=iris encoder=$option",
-    "predicate": "arboretum run dataset=iris predicate=$option",
-    "coverage": "arboretum run dataset=iris method=ec45 'coverage=[$option]'",
-    "complexity": "arboretum run dataset=monk1-full encoder=multiway split=none method=exact solver=subtable_dp "
-    "objective=zero_error complexity=$option",
-    "objective": "arboretum run dataset=iris method=cart objective=$option",
-    "solver": "arboretum run dataset=monk1-full encoder=multiway split=none method=exact solver=$option",
-    "pruner": "arboretum run dataset=iris pruner=$option",
-    "tuner": "arboretum run dataset=iris method=ec45 tuner=$option",
-    "method": "arboretum run dataset=iris method=$option criterion=reduction",
-    "export": "arboretum export RUN --to $option",
+    **{kind: f"run dataset=iris {kind}=$option" for kind in "criterion impurity missing cost split encoder predicate pruner".split()},
+    "stopping": "run dataset=iris 'stopping=[$option]'",
+    "dataset": "run dataset=$option",
+    "coverage": "run dataset=iris method=ec45 'coverage=[$option]'",
+    "complexity": f"run {EXACT} solver=subtable_dp objective=zero_error complexity=$option",
+    "objective": "run dataset=iris method=cart objective=$option",
+    "solver": f"run {EXACT} solver=$option",
+    "tuner": "run dataset=iris method=ec45 tuner=$option",
+    "method": "run dataset=iris method=$option criterion=reduction",
+    "export": "export RUN --to $option",
 }
 """Kind → the command that uses a new one.  (A tracker and a reproduction begin with a study of theirs.)"""
-
-KINDS_WITH_TEMPLATE = tuple(EXAMPLES)
 
 
 def main(argv: list[str]) -> int:
     """Write the folder and say what to do next."""
     parser = Parser("new", DESCRIPTION)
     parser.add_argument("name", metavar="NAME", help="letters, digits, '-' and '_'; begins with a letter")
-    parser.add_argument("--kind", default="criterion", help=f"one of {', '.join(KINDS_WITH_TEMPLATE)} (default criterion)")
+    parser.add_argument("--kind", default="criterion", help=f"one of {', '.join(EXAMPLES)} (default criterion)")
     parser.add_argument("--into", default=".", metavar="FOLDER", help="where to make the folder NAME (default here)")
     arguments = parser.parse_args(argv)
-    if arguments.kind not in KINDS_WITH_TEMPLATE:
+    if arguments.kind not in EXAMPLES:
         if arguments.kind in KINDS:
             there = f"there is none for the kind {arguments.kind!r} yet; begin with its contract, {REQUIRED[arguments.kind].__module__}"
-            raise ConfigError(f"templates are written for {', '.join(KINDS_WITH_TEMPLATE)}; {there}")
-        raise ConfigError(unknown("kind", arguments.kind, KINDS_WITH_TEMPLATE))
+            raise ConfigError(f"templates are written for {', '.join(EXAMPLES)}; {there}")
+        raise ConfigError(unknown("kind", arguments.kind, EXAMPLES))
     option = checked_name(arguments.name, arguments.kind)
     folder = Path(arguments.into).expanduser() / arguments.name
     written = plugin_files(arguments.name, option, arguments.kind)
     write_new(folder, written)
-    example = Template(EXAMPLES[arguments.kind]).substitute(option=option)
+    verb, _, words = example_of(arguments.kind, option).partition(" ")
     terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
     file = folder / option / f"{arguments.kind}.py"
-    terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  {example}")
-    verb = example.split()[1]
-    terminal.say(f"or at once, without installing:\n  {example.replace(verb, f'{verb} --plugin {shlex.quote(str(file))}', 1)}")
+    terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  arboretum {verb} {words}")
+    terminal.say(f"or at once, without installing:\n  arboretum {verb} --plugin {shlex.quote(str(file))} {words}")
     return 0
+
+
+def example_of(kind: str, option: str) -> str:
+    """What uses a new component, after the word "arboretum"."""
+    return EXAMPLES[kind].replace("$option", option)
 
 
 def checked_name(name: str, kind: str) -> str:
@@ -92,7 +87,7 @@ def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
     cls = "".join(word.capitalize() for word in option.split("_"))
     words = {"package": option, "option": option, "module": kind, "kind": kind, "cls": cls, "version": __version__}
     words |= {"distribution": name.lower().replace("_", "-"), "suite": f"{kind.capitalize()}Suite"}
-    words["example"] = Template(EXAMPLES[kind]).substitute(option=option)
+    words["example"] = f"arboretum {example_of(kind, option)}"
 
     def text(template: str) -> str:
         return Template(folder.joinpath(*template.split("/")).read_text(encoding="utf-8")).substitute(words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
@@ -17,7 +16,7 @@ from arboretum.cli.plugins import installed
 from arboretum.cli.progress import Line, RunProgress, looking
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, sweep, unforeseen
-from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, width
+from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, paragraph
 from arboretum.config.bridge import PRIMARY, Start, start_from, stored
 from arboretum.config.compose import Composed, Loader, search_path
 from arboretum.config.entry import named_plugins
@@ -69,7 +68,7 @@ def help_text(registry: Registry) -> str:
         names = registry.names(kind) + ([NONE] if kind not in ("dataset", "method") else [])
         listed = ", ".join(f"{name}*" if name in marked else name for name in names)
         several = " (several: [a,b])" if kind in MANY else ""
-        lines += [f"  {kind}: {question}{several}", textwrap.fill(listed, width() - 6, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False)]
+        lines += [f"  {kind}: {question}{several}", paragraph(listed, " " * 6)]
     return "\n".join(lines)
 
 

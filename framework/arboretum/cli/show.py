@@ -158,6 +158,13 @@ PARTS = ("train", "valid", "test")
 CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
 REGRESSION = ("mse", "mae", "r2", "expected_cost")
 SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
+RULE_WORDS = (
+    ("min_split", 2, "fewer than {} rows"),
+    ("min_objects", 2, "fewer than {} distinct objects"),
+    ("theta", 0, "at most {:g} of the weight"),
+    ("delta", -math.inf, "an impurity of at most {:g}"),
+)
+"""Field of a leaf rule, above which value it says something (a single row, or object, has one class), and what."""
 
 
 def numbers_of(record: Record) -> str:
@@ -214,16 +221,8 @@ def certificate_lines(record: Record) -> list[str]:
 
 def rule_in_words(rule: Mapping[str, Any]) -> str:
     """A leaf rule as a reader says it: "one class, or fewer than 5 rows"."""
-    words = ["one class"]
-    if rule.get("min_split", 0) > 2:  # a single row has one class
-        words.append(f"fewer than {rule['min_split']} rows")
-    if rule.get("min_objects", 0) > 2:  # a single object has one class
-        words.append(f"fewer than {rule['min_objects']} distinct objects")
-    if rule.get("theta"):
-        words.append(f"at most {rule['theta']:g} of the weight")
-    if rule.get("delta") is not None:
-        words.append(f"an impurity of at most {rule['delta']:g}")
-    return ", or ".join(words)
+    words = [text.format(rule[key]) for key, above, text in RULE_WORDS if rule.get(key) is not None and rule[key] > above]
+    return ", or ".join(["one class", *words])
 
 
 def tree_of(tree: Tree, **options: Any) -> str:

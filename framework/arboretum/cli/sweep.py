@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified, worst
-from arboretum.cli.progress import QUIET_SECONDS, Line, Standing, Watch, looking, waiting
+from arboretum.cli.progress import QUIET_SECONDS, Line, Watch, counts, looking, waiting
 from arboretum.cli.sync import Parent, tidy
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Composed, Loader
@@ -31,7 +31,7 @@ from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, VerificationError
 from arboretum.interfaces.component import KINDS
-from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, is_tracked, make_ready, write_files
+from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, is_tracked, make_ready, remove, write_files
 from arboretum.runs.sweeps import BROKEN, DONE, ENDED, FAILED, KILLED, SKIPPED, SWEEP, Note, Notes, Sweep
 from arboretum.runs.sweeps import owner, read_sweep, records_of, write_sweep
 
@@ -314,21 +314,16 @@ def _refuse_mixture(folder: Path, base: Any, overrides: Sequence[str]) -> None:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """A sweep that was refused leaves no folder behind."""
-    if any(folder.glob(f"*/{RECORD}")) or (folder / STUDY).exists():
-        return
-    try:
-        for name in (MULTIRUN, SWEEP):
-            (folder / name).unlink(missing_ok=True)
-        folder.rmdir()
-    except OSError:
-        return  # something else is in it: it stays
+    """A sweep that was refused leaves no folder behind, unless something else is in it."""
+    if not any(folder.glob(f"*/{RECORD}")) and not (folder / STUDY).exists():
+        for path in (folder / MULTIRUN, folder / SWEEP, folder):
+            remove(path)
 
 
 def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
-    count = attrs.evolve(Standing.of(notes), best=()).text(max(total, len(notes)))
+    failures, skipped = [note for note in notes if note.status == FAILED], sum(note.status == SKIPPED for note in notes)
+    count = counts(len(notes), total, None, len(failures), skipped)
     terminal.say(f"{count}; {terminal.duration(seconds)}; kept in {folder}")
-    failures = [note for note in notes if note.status == FAILED]
     for note in failures[:SHOWN_FAILURES]:
         terminal.tell(f"arboretum: failed: {note.label}: {note.error}")
     if len(failures) > SHOWN_FAILURES:

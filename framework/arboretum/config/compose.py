@@ -17,7 +17,7 @@ from hydra._internal.utils import create_config_search_path
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import setup_globals
-from hydra.errors import CompactHydraException, MissingConfigException, OverrideParseException
+from hydra.errors import MissingConfigException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
@@ -34,11 +34,18 @@ from arboretum.plugin.registry import NONE, Registry
 _KEY = re.compile(r"Could not (?:override|append to|delete from) '?(?:config\. ')?(?P<key>[^'\s]+)'")
 _MERGING = re.compile(r"Error merging override \+{0,2}(?P<key>[^=\s]+)=(?P<value>.*)", re.DOTALL)
 _SPECIFY = re.compile(r"You must specify '(?P<group>[^']+)'")
+_VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
+"""An override that sets a value; the others choose options, or remove something, and may change what is composed."""
+
+KEPT = 10_000
+"""Checked jobs kept for the launcher (some KB each); what lies beyond is composed again."""
+SHAPES = 256
+"""Compositions kept (50 KB each)."""
 
 
 @contextmanager
 def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[None]:
-    """Raise the error to show for a failed composition; Hydra's own where there is no registry to know better."""
+    """Raise Hydra's error said again in one line, with the closest match and the way out; as it is where there is no registry."""
     try:
         yield
     except ArboretumError:
@@ -46,10 +53,10 @@ def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[
     except Exception as error:
         if registry is None:
             raise
-        raise _translation(error, overrides, registry) from error
+        raise ConfigError(_translation(error, overrides, registry)) from error
 
 
-def _translation(error: Exception, overrides: Sequence[str], registry: Registry) -> ConfigError:
+def _translation(error: Exception, overrides: Sequence[str], registry: Registry) -> str:
     if isinstance(error, OverrideParseException):
         return _syntax(error)
     if isinstance(error, MissingConfigException):
@@ -59,49 +66,41 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
         return _unspecified(found["group"], registry)
     if "Ambiguous value" in text or "requires --multirun" in text:
         given = re.search(r"'([^=']+=[^']*)'", text)
-        example = given[1] if given else "KEY=A,B"
-        return ConfigError(f"{example} names several values; add -m to run each, or write a list as [A,B]")
+        return f"{given[1] if given else 'KEY=A,B'} names several values; add -m to run each, or write a list as [A,B]"
     if found := _MERGING.search(text):
         return _misfit(found["key"], found["value"], cause, overrides, registry)
     if found := _KEY.search(text):
         return _unknown_key(found["key"], overrides, registry)
     if "Config group override must be" in text:
-        return ConfigError("a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage")
-    if isinstance(error, CompactHydraException) and cause is not None and not text.strip():
-        text = str(cause)
-    return ConfigError(" ".join(text.split()) or type(error).__name__)
+        return "a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage"
+    return " ".join(text.split()) or " ".join(str(cause or "").split()) or type(error).__name__
 
 
-def _syntax(error: OverrideParseException) -> ConfigError:
+def _syntax(error: OverrideParseException) -> str:
     reason = str(error.message).split("\n")
     what = next((line for line in reason if line and not line.startswith(("Error parsing", "See "))), "")
     if "Exception" in what:  # the parser's own words for a character it does not know
         what = "some of its characters have a meaning of their own"
     hint = "quote text with special characters inside the shell's quotes: 'KEY=\"a, b\"'"
-    return ConfigError(f"cannot read {error.override!r} ({what}); expected KEY=VALUE; {hint}")
+    return f"cannot read {error.override!r} ({what}); expected KEY=VALUE; {hint}"
 
 
-def _missing(error: MissingConfigException, registry: Registry) -> ConfigError:
-    path = error.missing_cfg_file or ""
-    if not path:
-        found = re.search(r"Could not (?:load|find) '([^']+)'", str(error))
-        path = found[1] if found else ""
+def _missing(error: MissingConfigException, registry: Registry) -> str:
+    found = re.search(r"Could not (?:load|find) '([^']+)'", str(error))
+    path = error.missing_cfg_file or (found[1] if found else "")
     group, _, option = path.partition("/") if path.partition("/")[0] in KINDS else path.rpartition("/")
     if group in KINDS:
-        if option == NONE:
-            return _unspecified(group, registry)
-        return ConfigError(registry.unknown_option(group, option))
+        return _unspecified(group, registry) if option == NONE else registry.unknown_option(group, option)
     if group.startswith("hydra/"):
         kind = group.removeprefix("hydra/")
         listed = [line.strip() for line in str(error).split("\n") if line.startswith("\t") and "provider=" not in line]
-        way_out = f"install its package (hydra-{option}-{kind})" if kind == "launcher" else "see Hydra's docs"
-        way_out = f"{SEARCH} searches with Optuna" if kind == "sweeper" else way_out
-        return ConfigError(f"unknown {group} {option!r}; known: {', '.join(listed)}; {way_out}")
+        ways = {"launcher": f"install its package (hydra-{option}-{kind})", "sweeper": f"{SEARCH} searches with Optuna"}
+        return f"unknown {group} {option!r}; known: {', '.join(listed)}; " + ways.get(kind, "see Hydra's docs")
     where = "" if group else " (is --config-dir given?)"
-    return ConfigError(" ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where)
+    return " ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where
 
 
-def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry: Registry) -> ConfigError:
+def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry: Registry) -> str:
     """A value of another shape than the field's: say what the field takes."""
     group, *rest = key.split(".")
     if group in KINDS and rest:
@@ -112,16 +111,16 @@ def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry
             try:
                 coerce(yaml.safe_load(value), wanted, key)
             except (ConfigError, yaml.YAMLError) as error:
-                return ConfigError(" ".join(str(error).split()))
+                return " ".join(str(error).split())
     reason = " ".join(str(cause).split("\n")[0].split()) if cause is not None else "its value has another form"
-    return ConfigError(f"{key} does not take {value} ({reason})")
+    return f"{key} does not take {value} ({reason})"
 
 
-def _unspecified(group: str, registry: Registry) -> ConfigError:
+def _unspecified(group: str, registry: Registry) -> str:
     known = registry.names(group) if group in KINDS else []
     first = "iris" if "iris" in known else "NAME"
     way_out = " (or dataset=file dataset.path=PATH dataset.target=COLUMN)" if group == "dataset" else ""
-    return ConfigError(f"a run needs a {group}; say {group}={first}{way_out}; installed: {', '.join(known) or 'none'}")
+    return f"a run needs a {group}; say {group}={first}{way_out}; installed: {', '.join(known) or 'none'}"
 
 
 def _expanded(overrides: Sequence[str], registry: Registry) -> dict[str, Any]:
@@ -130,32 +129,48 @@ def _expanded(overrides: Sequence[str], registry: Registry) -> dict[str, Any]:
     return expand(registry, {group: tuple(names) if group in MANY else (names or [NONE])[0] for group, names in said})
 
 
-def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> ConfigError:
+def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
     group, *rest = key.lstrip("+~").split(".")
     if group == "budget":
-        return ConfigError(unknown("parameter", key, [f"budget.{field.name}" for field in attrs.fields(Limits)]))
-    if group == "hydra" or group.startswith("hydra/"):
-        return ConfigError(f"unknown Hydra setting {key!r}; arboretum run --cfg hydra dataset=NAME lists them")
+        return unknown("parameter", key, [f"budget.{field.name}" for field in attrs.fields(Limits)])
+    if group.partition("/")[0] == "hydra":
+        return f"unknown Hydra setting {key!r}; arboretum run --cfg hydra dataset=NAME lists them"
     if group not in KINDS:
-        owners = _owners_of(group, overrides, registry)
-        if owners and not rest:
-            text = f"unknown key {group!r}: a parameter lives under its component; say {owners[0]}.{group}=VALUE"
-            return ConfigError(text + (f" (or {', '.join(f'{one}.{group}' for one in owners[1:4])})" if owners[1:] else ""))
+        owners = [] if rest else _owners_of(group, overrides, registry)
+        if owners:
+            more = f" (or {', '.join(f'{one}.{group}' for one in owners[1:4])})" if owners[1:] else ""
+            return f"unknown key {group!r}: a parameter lives under its component; say {owners[0]}.{group}=VALUE{more}"
         near = closest(group, [*KINDS, *SETTINGS])
         hint = f"; did you mean {near!r}?" if near else ";"
-        return ConfigError(f"unknown key {key!r}{hint} groups: {', '.join(KINDS)}; settings: {', '.join(SETTINGS)}")
+        return f"unknown key {key!r}{hint} groups: {', '.join(KINDS)}; settings: {', '.join(SETTINGS)}"
     if not rest:
-        return ConfigError(f"{key}: choose an option with {group}=NAME of {', '.join(registry.names(group))}")
+        return f"{key}: choose an option with {group}=NAME of {', '.join(registry.names(group))}"
     option = _expanded(overrides, registry).get(group)
     if group in MANY:
         return _unknown_rule(group, rest, tuple(option or ()), registry)
     if option in (NONE, "", None):
-        return ConfigError(f"{key} has nothing to belong to: {group}=none; choose {group}=NAME")
+        return f"{key} has nothing to belong to: {group}=none; choose {group}=NAME"
     if option not in registry.names(group):  # an option of a configuration folder
-        return ConfigError(f"{group} {option!r} has no parameter {rest[0]!r}")
-    preset = registry.find_preset(group, str(option))
-    entry = registry.get(group, preset.recipe if preset else str(option))
-    return ConfigError(f"{group} {entry.name!r}: " + unknown("parameter", ".".join(rest), fields_of(entry.cls)))
+        return f"{group} {option!r} has no parameter {rest[0]!r}"
+    preset = registry.find_preset(group, option)
+    return _unknown_parameter(group, preset.recipe if preset else option, ".".join(rest), registry)
+
+
+def _unknown_parameter(group: str, name: str, field: str, registry: Registry) -> str:
+    return f"{group} {name!r}: " + unknown("parameter", field, fields_of(registry.get(group, name).cls))
+
+
+def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registry: Registry) -> str:
+    rule, given = rest[0], ", ".join(options) or NONE
+    if rule in options and len(rest) > 1:
+        return _unknown_parameter(group, rule, rest[1], registry)
+    if rule in registry.names(group):
+        wanted = ",".join((*options, rule))
+        return f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{wanted}]"
+    owners = [o for o in options if rule in fields_of(registry.get(group, o).cls)]
+    if owners:
+        return f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE"
+    return unknown(f"{group} rule", rule, options or registry.names(group))
 
 
 def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list[str]:
@@ -169,28 +184,6 @@ def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list
             place = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
             (found if mine else elsewhere).append(place if mine or entry.kind in MANY else f"{entry.kind}={entry.name} {place}")
     return found or elsewhere
-
-
-def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registry: Registry) -> ConfigError:
-    rule, given = rest[0], ", ".join(options) or NONE
-    if rule in options and len(rest) > 1:
-        return ConfigError(f"{group} {rule!r}: " + unknown("parameter", rest[1], fields_of(registry.get(group, rule).cls)))
-    if rule in registry.names(group):
-        wanted = ",".join((*options, rule))
-        return ConfigError(f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{wanted}]")
-    owners = [o for o in options if rule in fields_of(registry.get(group, o).cls)]
-    if owners:
-        return ConfigError(f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE")
-    return ConfigError(unknown(f"{group} rule", rule, options or registry.names(group)))
-
-
-_VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
-"""An override that sets a value; the others choose options, or remove something, and may change what is composed."""
-
-KEPT = 10_000
-"""Checked jobs kept for the launcher (some KB each); what lies beyond is composed again."""
-SHAPES = 256
-"""Compositions kept (50 KB each)."""
 
 
 @attrs.frozen(eq=False)

@@ -49,16 +49,13 @@ def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
     What is chosen explicitly wins over what a preset selects, which wins over the default.
     Raises ConfigError on an unknown group or option.
     """
-    wrong = [group for group in choices if group not in KINDS]
-    if wrong:
-        raise ConfigError(unknown("group", wrong[0], KINDS))
+    for group in choices:
+        if group not in KINDS:
+            raise ConfigError(unknown("group", group, KINDS))
     method = choices.get("method", DEFAULT_CHOICES["method"])
-    result: dict[str, Any] = {**DEFAULT_CHOICES}
     preset = registry.find_preset("method", method) if isinstance(method, str) else None
-    if preset is not None:
-        result.update(preset.select)
-    result.update(choices)
-    result["method"] = preset.recipe if preset is not None else method
+    result: dict[str, Any] = {**DEFAULT_CHOICES, **(preset.select if preset else {}), **choices}
+    result["method"] = preset.recipe if preset else method
     for group in MANY:
         value = result[group]
         one = isinstance(value, str) or not isinstance(value, Sequence)
@@ -89,9 +86,9 @@ def assemble(
             continue
         if group in MANY:
             names = [getattr(each, "name", each) for each in option]
-            stray = [key for key in wanted if key not in names]
-            if stray:
-                raise ConfigError(unknown(f"{group} rule", stray[0], names))
+            for key in wanted:
+                if key not in names:
+                    raise ConfigError(unknown(f"{group} rule", key, names))
             pairs = zip(option, names, strict=True)
             parts[group] = tuple(_built(registry, group, each, wanted.get(name, {}), shared) for each, name in pairs)
         else:
@@ -117,17 +114,15 @@ def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shar
     name : whom to take; by default the run's own solver if it can, else the first by name that can.
     shared : top-level values that its fields follow.   Raises ConfigError when the solver of that name is unknown or cannot.
     """
-    own = parts.solver if hasattr(parts.solver, "minima") else None
-    able = [entry for entry in registry.entries("solver") if hasattr(entry.cls, "minima")]
+    if hasattr(parts.solver, "minima") and name in (None, parts.solver.name):
+        return parts.solver
+    able = {entry.name: entry for entry in registry.entries("solver") if hasattr(entry.cls, "minima")}
     if name is None:
-        return own if own is not None else build(able[0], {}, shared) if able else None
-    if own is not None and own.name == name:
-        return own
-    found = [entry for entry in able if entry.name == name]
-    if not found:
+        return build(next(iter(able.values())), {}, shared) if able else None
+    if name not in able:
         cannot = f"solver {name} proves no minima; " if name in registry.names("solver") else ""
-        raise ConfigError(f"certifier: {cannot}" + unknown("certifier", name, [entry.name for entry in able]))
-    return build(found[0], {}, shared)
+        raise ConfigError(f"certifier: {cannot}" + unknown("certifier", name, able))
+    return build(able[name], {}, shared)
 
 
 def certified_complexities(registry: Registry, parts: Parts, shared: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
@@ -146,10 +141,8 @@ def split_values(
     chosen, fields, shared = dict(choices), {}, {}
     for key, value in values.items():
         group, *rest = key.split(".")
-        if not rest and group in KINDS:
-            chosen[group] = value
-        elif not rest:
-            shared[group] = value
+        if not rest:
+            (chosen if group in KINDS else shared)[group] = value
         else:
             if group not in KINDS:
                 raise ConfigError(unknown("group", group, KINDS))
@@ -209,11 +202,8 @@ _ELSEWHERE: Mapping[str, str] = {
     "skip_finished": "an estimator records nothing; arboretum.run does",
 }
 """Keys of a run that an estimator does not take, and what to do instead."""
-
-
 UNUSED = ("dataset", "split", "tracker")
 """Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
-
 
 _registry = functools.cache(load_registry)
 """The plugins, found once per process and files: an ensemble of a thousand trees must not look a thousand times."""
@@ -227,19 +217,25 @@ def assembled(overrides: Mapping[str, Any]) -> Parts:
     try:
         text = json.dumps(overrides)
     except (TypeError, ValueError):  # a value that JSON does not know, such as a component or an enum
-        return _assembled_now(overrides)
-    return _assembled_from_text(text)
+        return _assembled(overrides)
+    return _assembled_from(text)
 
 
 @functools.lru_cache(maxsize=64)
-def _assembled_from_text(text: str) -> Parts:
-    return _assembled_now(json.loads(text))
+def _assembled_from(text: str) -> Parts:
+    return _assembled(json.loads(text))
 
 
-def _assembled_now(overrides: Mapping[str, Any]) -> Parts:
+def _assembled(overrides: Mapping[str, Any]) -> Parts:
     values = {key: value for key, value in overrides.items() if key != "plugins"}
     registry = _registry(_files(overrides.get("plugins")))
-    refuse_keys(registry, list(values))
+    shared = {name for entry in registry.entries() for name in followers(entry.cls).values()}
+    for key in values:  # one that would have no effect
+        first, dot, _ = key.partition(".")
+        if first in _ELSEWHERE:
+            raise ConfigError(f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}")
+        if not dot and first not in {*KINDS, *shared}:
+            raise ConfigError(unknown("override", key, [*KINDS, *sorted(shared), "plugins"]))
     return assemble(registry, {}, values, without=UNUSED)
 
 
@@ -258,15 +254,3 @@ def _files(value: Any) -> tuple[str, ...]:
     if not isinstance(given, Sequence) or not all(isinstance(file, str | PathLike) for file in given):
         raise ConfigError(f"plugins must be a list of files such as ['my_criterion.py']; got {value!r}")
     return plugin_files(given)
-
-
-def refuse_keys(registry: Registry, keys: Sequence[str]) -> None:
-    """Raise ConfigError for a key that would have no effect."""
-    for key in keys:
-        first, dot, _ = key.partition(".")
-        if first in _ELSEWHERE:
-            raise ConfigError(f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}")
-        if not dot and first not in KINDS:
-            shared = {name for entry in registry.entries() for name in followers(entry.cls).values()}
-            if first not in shared:
-                raise ConfigError(unknown("override", key, [*KINDS, *sorted(shared), "plugins"]))

@@ -33,7 +33,7 @@ from arboretum.engine.check import guess_kind
 from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS, MANY
-from arboretum.plugin.registry import ONE_FILE, Failure, Owner, Preset, Registry, check_component
+from arboretum.plugin.registry import ONE_FILE, Entry, Failure, Owner, Preset, Registry, check_component
 
 
 def read_presets(folder: Path, owner: Owner) -> list[Preset]:
@@ -123,7 +123,9 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
     except PluginError as error:
         registry.failures.append(Failure(point.name, str(error).removeprefix(f"plugin {owner.plugin}: ")))
         return
-    _fill(registry, owner, classes, presets, checked=True)
+    registry.owners.append(owner)
+    for item in (*(Entry(cls.kind, cls.name, cls, owner) for cls in classes), *presets):
+        registry.put(item)
 
 
 def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) -> None:
@@ -138,7 +140,9 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
         raise
     except (Exception, SystemExit) as error:
         raise PluginError(f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}") from error
-    _fill(registry, owner, _register(manager, module, owner) or _classes_of(module, owner), ())
+    registry.owners.append(owner)
+    for cls in _register(manager, module, owner) or _classes_of(module, owner):
+        registry.add(cls, owner)
 
 
 def import_file(path: Path) -> ModuleType:
@@ -227,12 +231,3 @@ def _classes_of(module: ModuleType, owner: Owner) -> list[type]:
         if any(isinstance(getattr(cls, word, None), str) for word in ("kind", "name")) or guess_kind(cls):
             check_component(cls, owner)
     raise PluginError(f"plugin file {module.__file__!r} defines no component: no class in it states kind and name")
-
-
-def _fill(registry: Registry, owner: Owner, classes: Iterable[type], presets: Iterable[Any], *, checked: bool = False) -> None:
-    """Register what one plugin brings; raises PluginError when another plugin owns a name."""
-    registry.owners.append(owner)
-    for cls in classes:
-        registry.add(cls, owner, checked=checked)
-    for preset in presets:
-        registry.add_preset(preset)

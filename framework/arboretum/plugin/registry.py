@@ -89,81 +89,72 @@ class Failure:
 
 
 class Registry:
-    """Components by kind and name."""
+    """Components and presets by kind and name."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, dict[str, Entry]] = {kind: {} for kind in EVERY_KIND}
-        self._presets: dict[str, dict[str, Preset]] = {kind: {} for kind in EVERY_KIND}
+        self._items: dict[str, dict[str, Entry | Preset]] = {kind: {} for kind in EVERY_KIND}
         self.failures: list[Failure] = []
         self.owners: list[Owner] = []
 
     # -- filling ------------------------------------------------------------------------------------------------
 
-    def add(self, cls: type, owner: Owner, *, checked: bool = False) -> Entry:
-        """Register a component class; raises PluginError when it is none, or its name is taken.
-
-        checked : whether :func:`check_component` has passed it; every start of the command asks it of every class.
-        """
-        kind, name = (cls.kind, cls.name) if checked else check_component(cls, owner)
-        entry = Entry(kind, name, cls, owner)
-        self._claim(kind, name, owner)
-        self._entries[kind][name] = entry
+    def add(self, cls: type, owner: Owner) -> Entry:
+        """Register a component class; raises PluginError when it is none, or its name is taken."""
+        entry = Entry(*check_component(cls, owner), cls, owner)
+        self.put(entry)
         return entry
 
-    def add_preset(self, preset: Preset) -> None:
-        """Register a preset; it shares the names of its kind's components."""
-        self._claim(preset.kind, preset.name, preset.owner)
-        self._presets[preset.kind][preset.name] = preset
-
-    def _claim(self, kind: str, name: str, owner: Owner) -> None:
-        taken = self._entries[kind].get(name) or self._presets[kind].get(name)
-        if taken is not None:
-            both = (taken.owner, owner)
+    def put(self, item: Entry | Preset) -> None:
+        """Register a component that :func:`check_component` has passed, or a preset, which shares its kind's names."""
+        taken = self._items[item.kind].setdefault(item.name, item)
+        if taken is not item:
+            both = (taken.owner, item.owner)
             claims = " and ".join(o.path if o.distribution == ONE_FILE else o.plugin for o in both)
             installed = [o.plugin for o in both if o.distribution != ONE_FILE]
             way = f"rename one{f', uninstall one, or leave one out with ARBORETUM_DISABLE={installed[-1]}' if installed else ''}"
-            raise PluginError(f"{kind} {name!r} is claimed by two plugins: {claims}; {way}")
+            raise PluginError(f"{item.kind} {item.name!r} is claimed by two plugins: {claims}; {way}")
 
     # -- reading ------------------------------------------------------------------------------------------------
 
+    def _of(self, cls: type, kind: str | None) -> Iterator[Any]:
+        for each in [kind] if kind else EVERY_KIND:
+            yield from (item for _, item in sorted(self._items[each].items()) if isinstance(item, cls))
+
     def entries(self, kind: str | None = None) -> Iterator[Entry]:
         """All components (of one kind), by kind in the order of EVERY_KIND, then by name."""
-        for each in [kind] if kind else EVERY_KIND:
-            yield from (entry for _, entry in sorted(self._entries[each].items()))
+        return self._of(Entry, kind)
 
     def presets(self, kind: str | None = None) -> Iterator[Preset]:
         """All presets (of one kind), by name."""
-        for each in [kind] if kind else EVERY_KIND:
-            yield from (preset for _, preset in sorted(self._presets[each].items()))
+        return self._of(Preset, kind)
 
     def names(self, kind: str) -> list[str]:
         """Options of a kind: components and presets."""
-        return sorted({*self._entries[kind], *self._presets[kind]})
+        return sorted(self._items[kind])
 
     def find_preset(self, kind: str, name: str) -> Preset | None:
         """The preset of that name, or None when it is a component (or unknown)."""
-        return self._presets[kind].get(name)
+        item = self._items[kind].get(name)
+        return item if isinstance(item, Preset) else None
 
     def get(self, kind: str, name: str) -> Entry:
         """The component; raises ConfigError with the closest match, the candidates and their owners."""
         if kind not in EVERY_KIND:
             raise ConfigError(unknown("kind", kind, EVERY_KIND))
-        if name not in self._entries[kind]:
+        item = self._items[kind].get(name)
+        if not isinstance(item, Entry):
             raise ConfigError(self.unknown_option(kind, name))
-        return self._entries[kind][name]
+        return item
 
     def unknown_option(self, kind: str, name: str) -> str:
         """One line: what is unknown, the closest match with its owner, what is installed, what failed to load."""
-        names, hint = self.names(kind), ";"
-        if near := closest(name, names):
-            owner = (self._entries[kind].get(near) or self._presets[kind][near]).owner.plugin
-            hint = f"; did you mean {near!r} ({owner})?"
-        text = f"unknown {kind} {name!r}{hint} installed: {listed(name, names)}"
-        if len(names) > MOST_NAMES:
-            text += f" (arboretum plugins {kind} lists them)"
+        names = self.names(kind)
+        near = closest(name, names)
+        hint = f"; did you mean {near!r} ({self._items[kind][near].owner.plugin})?" if near else ";"
+        more = f" (arboretum plugins {kind} lists them)" if len(names) > MOST_NAMES else ""
         if self.failures:
-            text += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"
-        return text
+            more += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"
+        return f"unknown {kind} {name!r}{hint} installed: {listed(name, names)}{more}"
 
 
 def check_component(cls: Any, owner: Owner) -> tuple[str, str]:

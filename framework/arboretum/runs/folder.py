@@ -186,22 +186,15 @@ def read_json(path: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def identity_of(folder: Path) -> tuple[str, str] | None:
-    """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder, or None where there is none."""
+def identity_of(folder: Path) -> tuple[str, str]:
+    """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder; empty texts where there is none."""
     data = read_json(folder / RECORD)
     try:
         checksum = (data.get("checksums") or {}).get(TREE)
-        if data["verified"] is not True or (checksum and checksum != _checksum((folder / TREE).read_text(encoding="utf-8"))):
-            return None
-        return data["fingerprint"], names_of(data.get("config") or {})
+        whole = not checksum or checksum == _checksum((folder / TREE).read_text(encoding="utf-8"))
+        return (data["fingerprint"], names_of(data.get("config") or {})) if whole and data["verified"] is True else ("", "")
     except (OSError, ValueError, KeyError, AttributeError):
-        return None
-
-
-def fingerprint_of(folder: Path) -> str | None:
-    """The fingerprint alone."""
-    found = identity_of(folder)
-    return found[0] if found else None
+        return "", ""
 
 
 def names_of(config: Mapping[str, Any]) -> str:
@@ -215,7 +208,7 @@ def names_of(config: Mapping[str, Any]) -> str:
 
 def is_taken(folder: Path, fingerprint: str = "") -> bool:
     """Whether a folder holds a finished run of another fingerprint (or a ``record.json`` that cannot be read)."""
-    return (folder / RECORD).exists() and not (fingerprint and fingerprint_of(folder) == fingerprint)
+    return (folder / RECORD).exists() and not (fingerprint and identity_of(folder)[0] == fingerprint)
 
 
 def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) -> Path:
@@ -234,7 +227,7 @@ def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) ->
 
 
 def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str, sweep_id: str = "") -> None:
-    """Note which tracker has the run, and below which parent.  Raises StoreError."""
+    """Note which tracker has the run, and below which parent (has a study, and which judgement).  Raises StoreError."""
     write_files(folder, {TRACKED: json.dumps({"tracker": tracker, "id": run_id, "sweep": sweep_id}, indent=2)})
 
 
@@ -286,12 +279,12 @@ class Index:
         folders = [seen.get((fingerprint, names)), *(path for (mark, _), path in seen.items() if mark == fingerprint)]
         with suppress(OSError):  # not in the index: what lies among ``more`` may do
             folders.insert(1, Path((self.root / fingerprint[:2] / fingerprint).read_text(encoding="utf-8").strip()))
-        return next((path for path in folders if path is not None and fingerprint_of(path) == fingerprint), None)
+        return next((path for path in folders if path is not None and identity_of(path)[0] == fingerprint), None)
 
     @functools.cached_property
     def _elsewhere(self) -> dict[tuple[str, str], Path]:
         folders = run_folders(self._more) if self._more is not None and self._more.is_dir() else []
-        return {found: folder for folder in folders if (found := identity_of(folder))}
+        return {found: folder for folder in folders if (found := identity_of(folder))[0]}
 
 
 def default_root() -> Path:

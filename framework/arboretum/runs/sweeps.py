@@ -118,10 +118,9 @@ def is_dead(named: str) -> bool:
         return False
     try:
         os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:  # somebody else's process
-        pass
+    except OSError as error:  # another one: somebody else's process
+        if isinstance(error, ProcessLookupError):
+            return True
     return _started(int(pid)) != started
 
 
@@ -139,7 +138,8 @@ class Note:
     """How one job ended.
 
     job : its number.   status : finished, skipped (finished before) or failed.   label : "method=cart dataset=iris seed=1".
-    folder : where the run is kept.   dataset : its name, "" where the job failed.   goal : the metric looked at, "" where there is none; value : its value, or None.
+    folder : where the run is kept.   dataset : its name, "" where the job failed.   goal : the metric looked at, "" where there is
+    none.   value : its value, or None.
     """
 
     job: int
@@ -227,7 +227,7 @@ def _unusual(config: Mapping[str, Any], registry: Registry) -> Iterator[tuple[st
         usual = {}
     for kind in (kind for kind in KINDS if kind not in UNNAMED):
         chosen = choices.get(kind, NONE)
-        if usual and _option(chosen) != _option(usual.get(kind)):
+        if usual and _spelled(chosen) != _spelled(usual[kind]):
             yield kind, chosen
     for kind in (kind for kind in KINDS if kind not in ("dataset", "tracker")):
         group = config.get(kind) or {}
@@ -239,11 +239,6 @@ def _unusual(config: Mapping[str, Any], registry: Registry) -> Iterator[tuple[st
                     yield f"{kind}.{name}.{key}" if kind in MANY else f"{kind}.{key}", value
     if config.get("theta") is not None:
         yield "theta", config["theta"]
-
-
-def _option(value: Any) -> tuple[str, ...]:
-    several = value if isinstance(value, list | tuple) else [value]
-    return tuple(str(item) for item in several if item not in (None, "", NONE))
 
 
 def _spelled(value: Any) -> str:

@@ -20,7 +20,7 @@ from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
 from arboretum.plugin.registry import Registry
-from arboretum.runs.folder import RECORD, is_tracked, mark_tracked, read_files, read_json, read_run, record_from, write_files
+from arboretum.runs.folder import RECORD, TRACKED, is_tracked, mark_tracked, read_files, read_json, read_run, record_from
 from arboretum.runs.sweeps import owner, run_name
 
 Result = TypeVar("Result")
@@ -43,11 +43,15 @@ def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str],
     """
     run_id = guarded(tracker, lambda: tracker.store(info, record, files))
     if info.folder is not None:
-        try:
-            mark_tracked(info.folder, fields, run_id, info.sweep_id)
-        except StoreError as error:
-            raise TrackerError(f"tracker {tracker.name} has the run as {run_id}, but {error}") from error
+        _note(tracker, info.folder, fields, run_id, info.sweep_id)
     return run_id
+
+
+def _note(tracker: Any, folder: Path, fields: Mapping[str, Any], run_id: str, within: str) -> None:
+    try:
+        mark_tracked(folder, fields, run_id, within)
+    except StoreError as error:
+        raise TrackerError(f"tracker {tracker.name} has it as {run_id}, but {error}") from error
 
 
 def track_folder(
@@ -95,7 +99,6 @@ def load_run(run: str | Path, tracker: Any = None) -> Record:
 
 SUMMARY, CELLS, CLAIMS = "reproduction.json", "cells.csv", "claims.csv"
 PRINTED = "verdict.txt"
-SENT = "tracked.json"
 
 
 @attrs.frozen(eq=False)
@@ -137,16 +140,19 @@ def track_verdict(
     fields : the tracker's name and values.   note : Markdown for the parent's page.   text : what was printed; kept on the
     parent with the tables and with the pictures of no chapter.   Raises TrackerError.
     """
-    mark = _mark(facts)
-    if _sent(folder) == {"tracker": dict(fields), "judgement": mark}:
+    judged, name, files = facts.judgement, facts.facts["name"], facts.files()
+    same = {key: facts.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}  # not times, nor what was reused
+    mark = _hash([same, {name: content for name, content in files.items() if name != SUMMARY}])
+    if is_tracked(folder, fields, mark):
         return ""
-    judged, name = facts.judgement, facts.facts["name"]
     parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**facts.facts, "owner": owner()}))
     try:
         for chapter in judged.chapters:
             _track_chapter(tracker, facts, chapter, folder, parent)
-        if hasattr(tracker, "annotate"):
-            guarded(tracker, lambda: tracker.annotate(parent, note, _whole(facts, text)))
+        if hasattr(tracker, "annotate"):  # with everything but the pictures that a chapter has
+            shown = {f"{name}.svg" for chapter in judged.chapters for name in chapter.pictures}
+            whole = {name: content for name, content in files.items() if name not in shown} | ({PRINTED: text} if text else {})
+            guarded(tracker, lambda: tracker.annotate(parent, note, whole))
     except TrackerError:
         guarded(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
         raise
@@ -155,18 +161,8 @@ def track_verdict(
     best |= {"cells": float(len(judged.cells)), "claims": float(len(judged.claims))}
     best |= {"largest_deviation": max(deviations)} if deviations else {}
     guarded(tracker, lambda: tracker.close_sweep(parent, best, "FINISHED"))
-    try:
-        write_files(folder, {SENT: json.dumps({"tracker": dict(fields), "judgement": mark, "id": parent}, indent=2)})
-    except StoreError as error:
-        raise TrackerError(f"tracker {tracker.name} has the reproduction as {parent}, but {error}") from error
+    _note(tracker, folder, fields, parent, mark)
     return parent
-
-
-def _whole(facts: VerdictFacts, text: str) -> dict[str, str]:
-    """What is kept on the parent: everything but the pictures that a chapter has."""
-    shown = {f"{name}.svg" for chapter in facts.judgement.chapters for name in chapter.pictures}
-    files = {name: content for name, content in facts.files().items() if name not in shown}
-    return {**files, PRINTED: text} if text else files
 
 
 def _track_chapter(tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str) -> None:
@@ -174,28 +170,20 @@ def _track_chapter(tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: 
     choices = {"choices": {"reproduction": summary["name"]}, "reproduction": dict(summary["fields"])}
     config = {**choices, "seed": summary["seed"], "fraction": summary["fraction"], **chapter.settings}
     files = {**chapter.files, **{f"{name}.svg": facts.pictures[name] for name in chapter.pictures}}
-    text = json.dumps([summary["code"], config, chapter.name, dict(chapter.metrics), files], sort_keys=True, default=str)
-    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    fingerprint = _hash([summary["code"], config, chapter.name, dict(chapter.metrics), files])
     nothing = {"data": {}, "timings": {}, "solution": None, "tree": None}
     known = {"metrics": chapter.metrics, "verified": True, "fingerprint": fingerprint, "notes": tuple(facts.judgement.notes)}
     record = Record(config, summary["seed"], summary["versions"], **nothing, **known)
     # one fingerprint and one folder make one run: chapters of one folder differ in their names, and so in the fingerprint
     info = RunInfo(chapter.name, config, folder, parent, fingerprint)
-    guarded(tracker, lambda: tracker.store(info, record, {**files, "record.json": record.to_json()}))
+    guarded(tracker, lambda: tracker.store(info, record, {**files, RECORD: record.to_json()}))
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:
     """(folder, facts) of every finished reproduction at or below ``root`` that wanted a tracker and reached none."""
     found = [(path.parent, read_json(path)) for path in sorted(root.rglob(SUMMARY))]
-    return [(folder, facts) for folder, facts in found if facts.get("tracker") and not _sent(folder)]
-
-
-def _mark(facts: VerdictFacts) -> str:
-    """Content hash of what is judged: times and counts of reused pieces left out."""
-    files = {name: text for name, text in facts.files().items() if name != SUMMARY}
-    same = {key: facts.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}
-    return hashlib.sha256(json.dumps([same, files], sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _sent(folder: Path) -> dict[str, Any]:
-    return {key: value for key, value in read_json(folder / SENT).items() if key != "id"}
+    return [(folder, facts) for folder, facts in found if facts.get("tracker") and not (folder / TRACKED).exists()]

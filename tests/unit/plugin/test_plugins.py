@@ -79,7 +79,7 @@ def test_two_plugins_cannot_own_one_name_be_it_component_or_preset():
     registry.add(class_of(), OWNER)
     for claim in (
         lambda: registry.add(class_of(), Owner("other")),
-        lambda: registry.add_preset(Preset("cost", "a", "unit", {}, Owner("other"))),
+        lambda: registry.put(Preset("cost", "a", "unit", {}, Owner("other"))),
     ):
         with pytest.raises(PluginError, match="cost 'a' is claimed by two plugins: shop and other"):
             claim()
