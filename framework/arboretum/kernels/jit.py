@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import event
 
 
@@ -90,6 +91,9 @@ def jit(
     if inner:
         with_entry = lru_cache(maxsize=1)(lambda: numba.njit(**options | {"no_cpython_wrapper": False})(function))
         dispatcher._insert, dispatcher._compile_for_args = _nothing, lambda *_, **__: with_entry()
+    template = dispatcher.get_call_template
+    # a number that is written out in a call would make a kernel of its own
+    dispatcher.get_call_template = lambda args, kws: template(tuple(types.unliteral(a) for a in args), kws)
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # no folder of the cache is writable (see cache_trouble), or the source is not in a file
