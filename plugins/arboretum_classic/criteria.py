@@ -34,19 +34,15 @@ class Reduction:
 
     def kernel(self, impurity: Any) -> Callable | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
-        name = getattr(impurity, "name", "")
-        own = getattr(kernels, f"reduction_{name}", None)
-        if own is not None and getattr(impurity, "kernel", None) is getattr(kernels, name):
-            return own
-        if hasattr(impurity, "prefix"):
-            return kernels.reduction_prefix
-        if getattr(impurity, "kernel", None) is None:
-            return None
+        name, kernel = getattr(impurity, "name", ""), getattr(impurity, "kernel", None)
+        if kernel is not None and kernel is getattr(kernels, name, None):
+            return getattr(kernels, f"reduction_{name}")
+        if kernel is None or hasattr(impurity, "prefix"):
+            return kernels.reduction_prefix if hasattr(impurity, "prefix") else None
         if impurity.scale == "total":
             return kernels.reduction_total
         declared = _names(impurity.capabilities)
-        moments = "regression" in declared and "classification" not in declared
-        return None if moments else kernels.reduction_mean
+        return None if "regression" in declared and "classification" not in declared else kernels.reduction_mean
 
     def bounded_by_corners(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""

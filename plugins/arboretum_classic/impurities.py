@@ -22,15 +22,20 @@ def _shares(weights: np.ndarray) -> np.ndarray:
     return np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
 
 
-@attrs.frozen
-class Gini:
-    """Gini index: 1 − Σ p_k² (0 if the mass is 0); the chance that two objects drawn with replacement differ in class."""
+class _Mean:
+    """Base of impurities that are means; of classes, where a subclass says nothing else."""
 
     kind: ClassVar[str] = "impurity"
-    name: ClassVar[str] = "gini"
-    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.3"
     capabilities: ClassVar[tuple] = _CLASSES
     scale: ClassVar[str] = "mean"
+
+
+@attrs.frozen
+class Gini(_Mean):
+    """Gini index: 1 − Σ p_k² (0 if the mass is 0); the chance that two objects drawn with replacement differ in class."""
+
+    name: ClassVar[str] = "gini"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.3"
     kernel = staticmethod(kernels.gini)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -40,14 +45,11 @@ class Gini:
 
 
 @attrs.frozen
-class Entropy:
+class Entropy(_Mean):
     """Shannon entropy: −Σ p_k log2 p_k, in bits."""
 
-    kind: ClassVar[str] = "impurity"
     name: ClassVar[str] = "entropy"
     paper: ClassVar[str] = "Quinlan 1986, section 4"
-    capabilities: ClassVar[tuple] = _CLASSES
-    scale: ClassVar[str] = "mean"
     kernel = staticmethod(kernels.entropy)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -57,14 +59,11 @@ class Entropy:
 
 
 @attrs.frozen
-class Misclassification:
+class Misclassification(_Mean):
     """Share of objects outside the heaviest class: 1 − max p_k."""
 
-    kind: ClassVar[str] = "impurity"
     name: ClassVar[str] = "misclassification"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.2"
-    capabilities: ClassVar[tuple] = _CLASSES
-    scale: ClassVar[str] = "mean"
     kernel = staticmethod(kernels.misclassification)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -73,16 +72,12 @@ class Misclassification:
 
 
 @attrs.frozen
-class Variance:
+class Variance(_Mean):
     """Variance of the target: Σwy²/Σw − (Σwy/Σw)², never below 0; a leaf predicts the mean."""
 
-    kind: ClassVar[str] = "impurity"
     name: ClassVar[str] = "variance"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.3"
-    capabilities: ClassVar[tuple] = (
-        Capability.regression, Capability.weights, Capability.additive, Capability.concave,
-    )  # fmt: skip
-    scale: ClassVar[str] = "mean"
+    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.additive, Capability.concave)
     kernel = staticmethod(kernels.variance)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -93,18 +88,16 @@ class Variance:
 
 
 @attrs.frozen
-class AbsoluteError:
+class AbsoluteError(_Mean):
     """Mean absolute deviation from the median; a leaf predicts the median.
 
     Not a function of additive tables: medians do not add up.  The engine scans raw columns with ``prefix``, which keeps
     the deviations of every prefix of the sorted node in O(log n) per object; other features are refused.
     """
 
-    kind: ClassVar[str] = "impurity"
     name: ClassVar[str] = "absolute_error"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.11"
     capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.thresholds)
-    scale: ClassVar[str] = "mean"
     prefix = staticmethod(kernels.absolute_deviations)
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
@@ -117,14 +110,12 @@ class AbsoluteError:
 
 
 @attrs.frozen
-class Auto:
+class Auto(_Mean):
     """The usual impurity for the target: gini for classes, variance for numbers."""
 
-    kind: ClassVar[str] = "impurity"
     name: ClassVar[str] = "auto"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984"
     capabilities: ClassVar[tuple] = (*_CLASSES, Capability.regression)
-    scale: ClassVar[str] = "mean"
 
     def for_task(self, task: Task) -> Gini | Variance:
         """The impurity that stands behind the name."""

@@ -33,10 +33,10 @@ DEEPEST = 6
 """Literals of a cube, at most."""
 BEYOND = 64
 """Depths up to which objects may lie in the minimum over d; Π arity has long made λ / G vanish there."""
-LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, CUBES, SHARE, FEW = range(10)
+LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, SHARE, FEW = range(9)
 """Places in ``setting``: cheapest price; most outcomes of a test; greatest weight of a leaf of several classes (∞: not known); weight
 of the two lightest objects; relative difference of equal values; how far beyond the second best test to go on with the best;
-whether to look ahead; from how many objects on to list cubes; second and third number of
+whether to look ahead; second and third number of
 ``space.Space.light``."""
 
 ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
@@ -313,8 +313,7 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
 # -- cubes -------------------------------------------------------------------------------------------------------------
 
 
-@jit(borrow=True)
-def fitting_depth(literals, words, work):
+def fitting_depth(literals: int, words: int, work: float) -> int:
     """The most literals per cube, up to ``DEEPEST``, such that all cubes are listed within about ``work`` words."""
     depth, cubes = 0, 1.0
     while depth < DEEPEST:

@@ -29,8 +29,7 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_decision_tables.kernels_bounds import (
-    AHEAD, CUBES, DEEPEST, EASE, SLACK, WORST_PAIRS, Literals, bound_ahead, cube_bound, disorder, fill_bits, fitting_depth, in_use,
-    new_literals, part_bound,
+    AHEAD, EASE, SLACK, WORST_PAIRS, Literals, bound_ahead, disorder, fill_bits, in_use, new_literals, part_bound,
 )  # fmt: skip
 from arboretum_decision_tables.kernels_parts import (
     BY_BIN, LEAF, MAX, PER_MASS, PER_NODE, PRICED, Parts, Table, clear_parts, fill_parts, list_tests, new_parts, part_is_leaf,
@@ -41,8 +40,6 @@ NODES, FRAMES, ROWS, TESTS, VISITS = range(5)
 LOW, HIGH, NODE, FIRST, COUNT, CURRENT = range(6)
 """Columns of ``frames``: its rows, its subtable, its tests, and the one that is being searched (all but the first three −1
 before it is opened)."""
-CUBE_WORK = 64.0
-"""Words of cubes looked at per row and feature of a subtable that is opened."""
 
 
 class Memory(NamedTuple):
@@ -79,9 +76,8 @@ class Stacks(NamedTuple):
 class Task(NamedTuple):
     """What is minimised, by whom, and memory for the subtable that is looked at.
 
-    form : float64[5], see kernels_parts.   setting : float64[10], see kernels_bounds.   heuristic : what ranks tests, −1 for
+    form : float64[5], see kernels_parts.   setting : float64[9], see kernels_bounds.   heuristic : what ranks tests, −1 for
     none.   heap : float64[classes].   parts : of the tests of a feature.   room : its literals.
-    most : float64[rows, DEEPEST + 1], for its cubes.
     """
 
     table: Table
@@ -92,15 +88,13 @@ class Task(NamedTuple):
     heap: np.ndarray
     parts: Parts
     room: Literals
-    most: np.ndarray
 
 
 def task_of(table: Table, form: np.ndarray, setting: np.ndarray) -> Task:
     """The task but for the memory of subtables."""
     classes, rows = int(table.label.max()) + 1, len(table.label)
     room = new_literals(table, 64 * ((rows + 63) // 64) if setting[AHEAD] else 0, classes)
-    parts, most = new_parts(table, class_weights=True), np.zeros((len(room.kind), DEEPEST + 1))
-    return Task(table, form, setting, None, -1, np.zeros(classes), parts, room, most)
+    return Task(table, form, setting, None, -1, np.zeros(classes), new_parts(table, class_weights=True), room)
 
 
 @jit(inline=True, borrow=True)
@@ -232,10 +226,6 @@ def search_tests(task, width, unwind, limit, stacks):
             whole = disorder_of(rows, a, b, group, weight, mass, heuristic, parts.vector) if heuristic >= 0 else 0.0
             looks = setting[AHEAD] > 0.0 and width == 0 and b - a > 3
             ahead = in_use(nowhere, fill_bits(table, rows, a, b, nowhere) if looks else 0)
-            if looks and b - a >= setting[CUBES] and not wide[node] and (form[MAX] or form[PER_MASS] > 0.0):
-                depth = fitting_depth(ahead.base[-1], ahead.words, CUBE_WORK * (b - a) * len(family))
-                if depth > 0:
-                    low[node] = max(low[node], cube_bound(b - a, depth, family, ahead, form, setting, task.most))
             frame[FIRST] = state[TESTS]
             end, found, found_test = open_subtable(task, mass, whole, a, b, ahead, frame[FIRST], stacks)
             if found < up[node]:

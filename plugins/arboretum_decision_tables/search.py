@@ -11,6 +11,7 @@ import numpy as np
 
 from arboretum.api import Context, Family, Form, Tree
 from arboretum_decision_tables.space import FAMILIES, Space
+from arboretum_decision_tables.trees import assemble, greedy_test, parts_of
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
@@ -20,8 +21,6 @@ EASE = 0.02
 
 CUBE_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
 """Of the seconds left, for the cubes of the whole table; at most so many seconds; at this speed."""
-CUBES = 1000
-"""Objects from which on a subtable's cubes are listed when it is first opened: smaller ones are searched faster."""
 
 
 @attrs.frozen(eq=False)
@@ -50,7 +49,6 @@ class Found:
     def tree(self) -> Tree:
         """The best tree."""
         from arboretum.kernels.solving.fingerprints import find
-        from arboretum_decision_tables.trees import assemble, greedy_test, parts_of
 
         space = self.space
 
@@ -67,15 +65,13 @@ class Found:
 
 
 def search(
-    space: Space, form: Form, context: Context = Context(), *,  # noqa: B008
-    ease: float = EASE, widths: bool = True, ahead: bool = True,
-    cubes: int = CUBES,
+    space: Space, form: Form, context: Context = Context(), *, ease: float = EASE, widths: bool = True, ahead: bool = True  # noqa: B008
 ) -> Found:
     """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
 
     Raises nothing when the budget is too small for anything: the greedy tree is always found first.
     """
-    return Search(space, form, ease=ease, ahead=ahead, cubes=cubes).run(context, widths=widths)
+    return Search(space, form, ease=ease, ahead=ahead).run(context, widths=widths)
 
 
 def load(space: Space, form: Form) -> None:
@@ -90,7 +86,7 @@ def load(space: Space, form: Form) -> None:
 class Search:
     """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a budget, and goes on where it stopped."""
 
-    def __init__(self, space: Space, form: Form, *, ease: float = EASE, ahead: bool = True, cubes: int = CUBES) -> None:
+    def __init__(self, space: Space, form: Form, *, ease: float = EASE, ahead: bool = True) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_decision_tables import kernels_search as kernels
 
@@ -103,7 +99,7 @@ class Search:
         self.form = np.array([form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced], np.float64)
         free, share, few = space.light
         looks = ahead and math.isfinite(free)
-        self.setting = np.array([least, arity, free, light, space.slack, ease, looks, cubes, share, few])
+        self.setting = np.array([least, arity, free, light, space.slack, ease, looks, share, few])
         self.task = kernels.task_of(table, self.form, self.setting)
         self.state = np.zeros(5, np.int64)
         n, tests = len(table.weight), max(1, len(space.price))
@@ -203,7 +199,7 @@ class Search:
         if not self.setting[6] or not (form.combine == "max" or form.per_mass > 0):
             return
         literals, n = int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()), len(self.table.weight)
-        depth = int(fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND))
+        depth = fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND)
         if depth > 0:
             self.bound = max(self.bound, float(cube_bound_of_all(self.table, self.form, self.setting, depth)))
             for name in ("low", "other"):
@@ -281,9 +277,7 @@ def _merged(space: Space) -> Any:
         alone = times[cell] == 1
         return table._replace(purity=np.where(alone, label, classes + cell).astype(np.int32), group=label[first[cell]])
     order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    cell, first, alone = rank[cell], first[order], times[order] > 1
+    cell, first, alone = np.argsort(order)[cell], first[order], times[order] > 1
     words, count = np.zeros((len(first), 2), np.uint64), np.zeros(len(first), np.int64)
     np.add.at(words, cell, table.words)
     np.add.at(count, cell, table.count)

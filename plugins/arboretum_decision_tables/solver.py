@@ -12,7 +12,11 @@ import numpy as np
 
 from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, param, shape_of, unknown, value_of
 from arboretum_decision_tables.complexities import COMPLEXITIES
+from arboretum_decision_tables.graph import Builder, Graph, build
+from arboretum_decision_tables.search import Search, load
 from arboretum_decision_tables.space import Space, rehearsal, space_of
+from arboretum_decision_tables.trees import best_known_tree, optimal_tree
+from arboretum_decision_tables.values import Cost, assumed, count_trees, decimal, keep_optimal, values
 
 DEFAULT_BYTES = 4_000_000_000
 """For the graph, where the run sets no budget.memory_mb: a table may have more subtables than any machine holds."""
@@ -60,9 +64,6 @@ class SubtableDP:
 
     def begin(self, problem: Problem) -> Attempt:
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
-        from arboretum_decision_tables.graph import Builder
-        from arboretum_decision_tables.values import Cost
-
         objective, complexity = problem.parts.objective, problem.parts.complexity
         if shape_of(objective) is not Shape.complexity:
             msg = "solver subtable_dp minimises a complexity over trees that obey the leaf rule; add objective=zero_error"
@@ -74,10 +75,6 @@ class SubtableDP:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Solve a table of four rows; by branch and bound, too, where a deadline may leave the rest to it."""
-        from arboretum_decision_tables.graph import build
-        from arboretum_decision_tables.search import load
-        from arboretum_decision_tables.values import Cost, keep_optimal, values
-
         space, cost = rehearsal(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
         context.progress(0, None, "loading the kernels of subtable_dp")
         self._space(problem).table()
@@ -89,9 +86,6 @@ class SubtableDP:
 
     def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> list[Solution]:
         """The minimum of each complexity; the graph is built once for all."""
-        from arboretum_decision_tables.graph import build
-        from arboretum_decision_tables.values import Cost, values
-
         costs = [Cost.of(component, problem) for component in complexities]
         space = self._space(problem)
         context, start = _within_bytes(context), time.monotonic()
@@ -99,7 +93,7 @@ class SubtableDP:
         if not graph.finished:
             return [_searched(graph, cost, context, start, costs_left=len(costs) - i) for i, cost in enumerate(costs)]
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
-        return [plain._optimal(graph, [cost], values(graph, cost)) for cost in costs]
+        return [plain._optimal(graph, [cost]) for cost in costs]
 
     def _space(self, problem: Problem) -> Space:
         return space_of(problem, refuse_inconsistent=self.inconsistent is Inconsistent.refuse)
@@ -111,15 +105,12 @@ class SubtableDP:
                 raise ConfigError("solver.then: " + unknown("complexity", name, known))
         return [known[name]() for name in self.then]
 
-    def _optimal(self, graph: Any, costs: list[Any], value: Any) -> Solution:
+    def _optimal(self, graph: Graph, costs: list[Cost]) -> Solution:
         """The minimum is proven: choose among the optimal trees."""
-        from arboretum_decision_tables.trees import optimal_tree
-        from arboretum_decision_tables.values import assumed, count_trees, decimal, keep_optimal, values
-
         space, cost = graph.space, costs[0]
         stages, notes, kept = {}, self._notes(graph, costs), graph
         for stage in costs:
-            found = value if stage is cost else values(kept, stage)
+            found = values(kept, stage)
             least = float(found[0]) if kept.n_nodes else stage.complexity.leaf()  # no node: the whole table is a leaf
             stages[stage.complexity.name] = least / stage.scale(space)
             if kept.n_nodes:
@@ -137,7 +128,7 @@ class SubtableDP:
             notes=tuple(notes), details=details, others=tuple(listed[1:]),
         )  # fmt: skip
 
-    def _notes(self, graph: Any, costs: list[Any]) -> list[str]:
+    def _notes(self, graph: Graph, costs: list[Cost]) -> list[str]:
         """What the reader must know of the numbers."""
         found = []
         if graph.space.inconsistent:
@@ -166,21 +157,18 @@ class Attempt:
     """A table on its way to be solved: the graph as far as it was built, and what branch and bound knows."""
 
     solver: SubtableDP
-    costs: list[Any]
-    builder: Any
-    search: Any = None
+    costs: list[Cost]
+    builder: Builder
+    search: Search | None = None
 
     def go_on(self, context: Context) -> Solution:
         """Solve within the budget, from where the call before ended."""
-        from arboretum_decision_tables.search import Search
-        from arboretum_decision_tables.values import values
-
         solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
         context, start, scale = _within_bytes(context), time.monotonic(), cost.scale(space)
         context = attrs.evolve(context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale))
         graph = self.builder.run(_for_graph(context, costs[:1]))
         if graph.finished:
-            return solver._optimal(graph, costs, values(graph, costs[0]))
+            return solver._optimal(graph, costs)
         if self.search is None and cost.form is not None:
             self.search = Search(space, cost.form)
         found = _searched(graph, cost, context, start, self.search)
@@ -199,7 +187,7 @@ LEAST_SECONDS = 10.0
 """For branch and bound per complexity where no budget of seconds is given (or as long as the graph took)."""
 
 
-def _for_graph(context: Context, costs: Sequence[Any]) -> Context:
+def _for_graph(context: Context, costs: Sequence[Cost]) -> Context:
     """The part of the budget that the graph may spend where branch and bound can follow."""
     if any(cost.form is None for cost in costs):
         return context
@@ -208,13 +196,11 @@ def _for_graph(context: Context, costs: Sequence[Any]) -> Context:
     return attrs.evolve(context, deadline=deadline, memory_bytes=context.memory_bytes // 2)
 
 
-def _searched(graph: Any, cost: Any, context: Context, start: float, walk: Any = None, costs_left: int = 1) -> Solution:
+def _searched(graph: Graph, cost: Cost, context: Context, start: float, walk: Search | None = None, costs_left: int = 1) -> Solution:
     """The graph did not fit: branch and bound with what is left, shared by the complexities that are left.
 
     start : when the graph was begun.   walk : a search to go on with.
     """
-    from arboretum_decision_tables.search import Search, load
-
     if cost.form is None:
         return _unfinished(graph, cost, context)
     space = graph.space
@@ -245,11 +231,8 @@ def _searched(graph: Any, cost: Any, context: Context, start: float, walk: Any =
     return Solution(tree, value, bound, status, found.subproblems, status is Status.optimal, (note,))
 
 
-def _unfinished(graph: Any, cost: Any, context: Context) -> Solution:
+def _unfinished(graph: Graph, cost: Cost, context: Context) -> Solution:
     """The budget ran out: the best tree known and the best proven bound."""
-    from arboretum_decision_tables.trees import best_known_tree
-    from arboretum_decision_tables.values import assumed, values
-
     space = graph.space
     known = values(graph, cost)
     notes = assumed(graph, cost, known)

@@ -142,12 +142,12 @@ class Space:
 
 def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
     """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
-    objects, prices = problem.objects, problem.prices
+    from arboretum.kernels.solving.fingerprints import random_words
+
+    objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     rule = problem.parts.leaf_rule(counting_objects=True)
     _check(objects, prices)
     codes, index, inverse = _distinct(objects)
-    weight = np.bincount(inverse, objects.weight, len(index))
-    count = np.bincount(inverse, objects.count, len(index)).astype(np.int64)
     inconsistent = _inconsistent(codes)
     if inconsistent and refuse_inconsistent:
         raise DataError(
@@ -155,10 +155,7 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
             "choose solver.inconsistent=majority, or give the table columns that tell them apart"
         )
     features, offset = objects.features, objects.test_offset
-    from arboretum.kernels.solving.fingerprints import random_words
-
     even = [len(set(prices.tests[offset[f] : offset[f + 1]].tolist())) <= 1 for f in range(len(features))]
-    impurity = problem.parts.impurity
     return Space(
         objects=objects,
         codes=np.ascontiguousarray(codes.T),
@@ -168,8 +165,8 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
         price=np.ascontiguousarray(prices.tests, np.float64),
         even=np.array(even, np.bool_),
         label=np.ascontiguousarray(objects.label[index], np.int32),
-        weight=weight,
-        count=count,
+        weight=np.bincount(inverse, objects.weight, len(index)),
+        count=np.bincount(inverse, objects.count, len(index)).astype(np.int64),
         members=np.bincount(inverse, minlength=len(index)).astype(np.int64),
         words=random_words(len(index)),
         rule=rule,
@@ -212,10 +209,8 @@ def _distinct(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes of the merged objects (by their first occurrence, label not included), their first index, object → merged."""
     labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
     _, index, inverse = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(index, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return objects.codes[index[order]].astype(code_type(objects)), index[order], rank[inverse.ravel()]
+    order = np.argsort(index)
+    return objects.codes[index[order]].astype(code_type(objects)), index[order], np.argsort(order)[inverse.ravel()]
 
 
 def code_type(objects: Encoded) -> type:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -194,22 +194,11 @@ def count_trees(graph: Graph) -> dict[int, int]:
     """Number of trees that a graph's bundles describe, for every node; exact, however many."""
     number: dict[int, int] = {}
     for node in graph.order.tolist():
-        total = 0
-        for _, _, below in bundles_of(graph, node):
-            product = 1
-            for child in below:
-                product *= number[child]
-            total += product
-        number[node] = total if graph.start[node, 0] < graph.start[node, 1] else 1
+        bundles = bundles_of(graph, node)
+        number[node] = sum(math.prod(number[child] for child in below) for _, _, below in bundles) if bundles else 1
     return number
 
 
 def decimal(number: int) -> str:
     """A natural number in decimal digits, also beyond the 4,300 that Python writes by itself."""
-    digits = 4000
-    if number < 10**digits:
-        return str(number)
-    while number >= 10 ** (2 * digits):
-        digits *= 2
-    high, low = divmod(number, 10**digits)
-    return decimal(high) + decimal(low).zfill(digits)
+    return f"{Decimal(number):f}"

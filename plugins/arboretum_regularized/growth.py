@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+import arboretum.api as api
 from arboretum.api import Claim, Context, House, Judgement, Piece, Problem, Scores, csv_text
 from arboretum_regularized.claims import MEASURABLE
 from arboretum_regularized.protocol import Lesson, Measured, lesson, price_list, taught
@@ -112,13 +113,11 @@ class Exponent:
     high: float
 
     @staticmethod
-    def of(x: Sequence[float], y: Sequence[float]) -> Exponent:
+    def of(points: Sequence[tuple[float, float]]) -> Exponent:
         from scipy.stats import t
 
-        from arboretum.api import study
-
-        law = study.power_law(np.array(x), np.array(y))
-        reach = float(t.ppf(0.975, len(x) - 2)) * law.error
+        law = api.study.power_law(*np.array(points).T)
+        reach = float(t.ppf(0.975, len(points) - 2)) * law.error
         return Exponent(law.exponent, law.exponent - reach, law.exponent + reach)
 
     def __str__(self) -> str:
@@ -133,11 +132,8 @@ def _of(own: Sequence[Sequence[Any]], kind: str) -> list[Sequence[Any]]:
 def _exponents(own: Sequence[Sequence[Any]]) -> list[Exponent]:
     """One per word of :data:`OVER`."""
     n, m = _of(own, "objects"), _of(own, "tests")
-    return [
-        Exponent.of([line[2] for line in n], [line[4] for line in n]),
-        Exponent.of([line[3] for line in m], [line[4] for line in m]),
-        Exponent.of([math.log(line[2]) for line in n], [line[5] for line in n]),
-    ]
+    over = [(line[2], line[4]) for line in n], [(line[3], line[4]) for line in m], [(math.log(line[2]), line[5]) for line in n]
+    return [Exponent.of(points) for points in over]
 
 
 def _claim(sentence: str, laws: Mapping[tuple[str, str], Sequence[Exponent]], over: Sequence[str], ready: bool, holds: Any) -> Claim:
@@ -152,9 +148,7 @@ def _claim(sentence: str, laws: Mapping[tuple[str, str], Sequence[Exponent]], ov
 
 def _chart(name: str, own: Sequence[Sequence[Any]], kind: str) -> Any:
     """Seconds over objects or tests, with the fitted powers."""
-    from arboretum.api import study
-
     by_method = [_of([line for line in own if line[0] == method], kind) for method in METHODS]
     sizes = {f"part {number}": line[2 if kind == "objects" else 3] for number, line in enumerate(by_method[0])}
     seconds = np.array([[line[4] for line in lines] for lines in by_method]).T
-    return study.growth_chart(Scores("seconds to grow", METHODS, list(sizes), seconds, False), sizes, f"{name}: fewer {kind}", axis=kind)
+    return api.study.growth_chart(Scores("seconds to grow", METHODS, list(sizes), seconds, False), sizes, f"{name}: fewer {kind}", axis=kind)

@@ -81,7 +81,7 @@ def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
         graph = build(space)
         for complexity in FORMS:
             best = float(values(graph, Cost.of(complexity))[0])
-            found = search(space, complexity.FORM, cubes=10)
+            found = search(space, complexity.FORM)
             assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)
             check_tree(problem, complexity, found)
 
@@ -133,7 +133,7 @@ def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
         return  # of leaves by an impurity nothing is known
     if slow.is_leaf(space, whole) or not slow.bundles_of(space, whole) or complexity.FORM.combine == "sum" and not complexity.FORM.per_mass:
         return
-    walk = searching.Search(space, complexity.FORM, ease=0.0, cubes=2)
+    walk = searching.Search(space, complexity.FORM, ease=0.0)
     bound = cube_bound_of_all(walk.table, walk.form, walk.setting, depth)
     assert 0 <= bound <= slow.minima(space, complexity)[whole] * (1 + TOLERANCE)
 
@@ -143,16 +143,16 @@ def test_cubes_of_parity_give_its_depth():
     codes = np.array(list(np.ndindex(2, 2, 2, 2)))
     space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
     for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
-        walk = searching.Search(space, complexity.FORM, ease=0.0, cubes=2)
+        walk = searching.Search(space, complexity.FORM, ease=0.0)
         from arboretum_decision_tables.kernels_bounds import cube_bound_of_all
 
         assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(least, rel=TOLERANCE)
 
 
 @settings(max_examples=200, deadline=None)
-@given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.booleans(), st.sampled_from([2, 10]))
-def test_whatever_helps_the_minimum_is_the_same(problem, complexity, ahead, cubes):
+@given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.booleans())
+def test_whatever_helps_the_minimum_is_the_same(problem, complexity, ahead):
     space = space_of(problem)
     best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
-    found = search(space, complexity.FORM, widths=False, ahead=ahead, cubes=cubes, ease=0.0)
+    found = search(space, complexity.FORM, widths=False, ahead=ahead, ease=0.0)
     assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE)
