@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
-from arboretum_data.reading.cells import Cells, Reading, interpret, parse_commas, parse_numbers
+from arboretum_data.reading.cells import Cells, Reading, interpret, parse_commas, parse_numbers, text_cells
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.typed import read_arff, read_parquet
 
@@ -132,10 +132,8 @@ def without_words(cells: Cells, words: Container[str], categories: Container[str
     """The column with the words that mean "missing" turned to missing, unless they are categories of the tree."""
     if cells.numbers is not None:
         return cells
-    gone = np.array([v == "" or (v.lower() in words and v not in categories) for v in cells.values] + [True], bool)
-    lookup = np.where(gone, -1, np.cumsum(~gone) - 1).astype(np.int32)
-    values = tuple(v for v, out in zip(cells.values, gone, strict=False) if not out)
-    return attrs.evolve(cells, values=values, codes=lookup[cells.codes], declared=(), parsed=None)
+    gone = [value for value in cells.values if not value or (value.lower() in words and value not in categories)]
+    return text_cells(cells.name, cells.values, cells.codes, gone)
 
 
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " "}

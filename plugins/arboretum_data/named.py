@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import attrs
 
 from arboretum.api import DataError, Table, param
-from arboretum_data import bundled, generated
+from arboretum_data import generated
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
 from arboretum_data.reading.build import described_anew, one_against_rest
 
 LOCAL: dict[str, Callable[[], Table]] = {
-    "iris": bundled.iris,
-    "wine": bundled.wine,
-    "wdbc": bundled.wdbc,
-    "digits": bundled.digits,
-    "diabetes": bundled.diabetes,
+    "iris": generated.iris,
+    "wine": generated.wine,
+    "wdbc": generated.wdbc,
+    "digits": generated.digits,
+    "diabetes": generated.diabetes,
     "monk1-full": lambda: generated.monk_domain(1),
     "monk2-full": lambda: generated.monk_domain(2),
     "monk3-full": lambda: generated.monk_domain(3),

@@ -243,9 +243,6 @@ def _schema(tree: Tree | None) -> str:
     return json.dumps({"mlflow_colspec": columns})
 
 
-# -- texts and names that MLflow takes ----------------------------------------------------------------------------------
-
-
 def parameters(config: Mapping[str, Any], seed: int | None = None) -> dict[str, str]:
     """Flatten a composed configuration.
 

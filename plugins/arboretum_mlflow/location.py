@@ -81,8 +81,6 @@ def _artifacts(chosen: str, database: Path | None, here: Path, is_server: bool) 
     return ((database.parent if database else here) / ARTIFACTS_FOLDER).absolute().as_uri()
 
 
-# -- trouble, in one line with the way out --------------------------------------------------------------------------------
-
 WAY_OUT = "or choose another store (tracker.uri=sqlite:///PATH.db), or none (tracker=none)"
 
 CAUSES: tuple[tuple[str, str], ...] = (

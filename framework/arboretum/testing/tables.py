@@ -15,7 +15,6 @@ import numpy as np
 from arboretum.api import (
     Column,
     ColumnKind,
-    Context,
     Encoded,
     Equals,
     Family,
@@ -259,11 +258,6 @@ def problem_of(table: Table, parts: Parts, *, multiway: bool = True, valid: Tabl
     """A whole small problem, encoded and priced."""
     objects = toy_objects(table, multiway=multiway)
     return Problem(objects, prices_of(objects), parts, valid)
-
-
-def context_of(seed: int = 0) -> Context:
-    """A context without a budget."""
-    return Context(seed=seed)
 
 
 @attrs.frozen

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import arboretum
-from arboretum.api import CapabilityError, DataError, Parts, Problem, VerificationError, grow
+from arboretum.api import CapabilityError, Context, DataError, Parts, Problem, VerificationError, grow
 from arboretum.testing.suites.base import verify_solution
-from arboretum.testing.tables import ToyGini, context_of, toy_objects, toy_table
+from arboretum.testing.tables import ToyGini, toy_objects, toy_table
 from arboretum.testing.example_components import ToyReduction
 from arboretum_basics.costs import PerColumn, RandomIntegers, SetUp, TablePrices, Unit
 
@@ -60,7 +60,7 @@ def test_a_tree_reports_what_its_rows_pay(component):
     problem = Problem(
         OBJECTS, component.price_list(OBJECTS, 0), Parts(method=None, criterion=ToyReduction(), impurity=ToyGini())
     )
-    solution = grow(problem, context_of())
+    solution = grow(problem, Context())
     verify_solution(solution, problem)
     tree, paid = solution.tree, solution.tree.prices_paid(OBJECTS.table)
     at = tree.apply(OBJECTS.table)
@@ -85,7 +85,7 @@ def test_a_set_up_is_paid_once_per_path_by_the_first_column_of_its_group():
 def test_trees_pay_a_shared_set_up_once_and_verification_knows_the_price_of_every_path():
     parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini())
     problem = Problem(OBJECTS, SHARED.price_list(OBJECTS, 0), parts)
-    solution = grow(problem, context_of())
+    solution = grow(problem, Context())
     verify_solution(solution, problem)
     tree = solution.tree
     paid, at = tree.prices_paid(OBJECTS.table), tree.apply(OBJECTS.table)

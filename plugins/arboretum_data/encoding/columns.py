@@ -151,9 +151,6 @@ def _coded(kind: type, column: Column, position: int, family: Family, codes: np.
     return feature, codes.astype(code_type(feature))
 
 
-# -- features and their tests -------------------------------------------------------------------------------------------
-
-
 @attrs.frozen
 class CodedFeature(Feature):
     """A feature of this encoder.   missing_bin : the last bin is "missing"."""

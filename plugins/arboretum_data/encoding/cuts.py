@@ -77,9 +77,6 @@ def equal_width_round(distinct: np.ndarray, n_bins: int) -> np.ndarray:
     return edges_between(distinct, bins, low + width * (np.arange(1, n_bins) - 0.5) / (n_bins - 1))
 
 
-# -- k-means ------------------------------------------------------------------------------------------------------------
-
-
 def kmeans(distinct: np.ndarray, counts: np.ndarray, rows: np.ndarray, n_bins: int, *, elkan: bool = False) -> np.ndarray:
     """Edges half-way between the centres, started from those of equal-width bins: the bins of scikit-learn's ``KBinsDiscretizer``.
 
@@ -184,9 +181,6 @@ def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
     for cluster in np.flatnonzero(size <= 0):
         moved[cluster] = total[largest] if cluster < largest else moved[largest]
     return moved
-
-
-# -- minimum description length -----------------------------------------------------------------------------------------
 
 
 def mdl(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:

@@ -121,9 +121,6 @@ def checked_header(names: Sequence[str], where: str) -> list[str]:
     return header
 
 
-# -- what spellings mean ------------------------------------------------------------------------------------------------
-
-
 @attrs.frozen
 class Reading:
     """How spellings are read.   decimal : "." or ",", None to infer it.

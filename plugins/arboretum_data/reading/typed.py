@@ -14,9 +14,11 @@ from arboretum.api import DataError, unknown
 from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers
 from arboretum_data.reading.delimited import arrow_text_cells, decode, read_bytes
 
-_ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+(.+)", re.IGNORECASE)
-_ITEM = re.compile(r"\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*?)\s*(,|$)")
-_SPARSE_ITEM = re.compile(r"\s*(\d+)\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*?)\s*(,|$)")
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|\S+)\s+(.+)", re.IGNORECASE)
+_ITEM = re.compile(rf"\s*((?:{_QUOTED})(?=\s*,)|[^,]*?)\s*,")  # quotes that do not end with the item are a part of it
+_SPARSE_ITEM = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,]*?)\s*(,|$)")
+_SPECIAL = re.compile(r"""['\"\\]""")
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 NUMERIC = ("numeric", "real", "integer")
 TYPES = (*NUMERIC, "string", "date", "relational")
@@ -99,17 +101,7 @@ def _unquote(text: str) -> str:
 
 def _split(text: str) -> list[str]:
     """Comma-separated values, either kind of quote."""
-    found, at = [], 0
-    while True:
-        item = _ITEM.match(text, at)
-        if item is None:  # text after a closing quote: taken as it stands
-            end = text.find(",", at)
-            value, at, more = text[at : end if end >= 0 else None].strip(), end + 1, end >= 0
-        else:
-            value, at, more = _unquote(item[1]), item.end(), item[2] == ","
-        found.append(value)
-        if not more:
-            return found
+    return [_unquote(item) for item in _ITEM.findall(f"{text},")]
 
 
 def _rows(lines: Sequence[str], start: int, attributes: Sequence[Attribute], where: str) -> Iterator[list[str]]:
@@ -117,11 +109,10 @@ def _rows(lines: Sequence[str], start: int, attributes: Sequence[Attribute], whe
         stripped = line.strip()
         if not stripped or stripped.startswith("%"):
             continue
-        plain = "'" not in stripped and '"' not in stripped and "\\" not in stripped
         if stripped.startswith("{"):
             row = _sparse(stripped, attributes, f"{where}: line {number}")
         else:
-            row = stripped.split(",") if plain else _split(stripped)
+            row = _split(stripped) if _SPECIAL.search(stripped) else stripped.split(",")
         if len(row) != len(attributes):
             raise DataError(f"{where}: line {number} has {len(row)} cells, there are {len(attributes)} attributes")
         yield row

@@ -8,7 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
-from arboretum_data import bundled, generated
+from arboretum_data import generated
 from arboretum_data.file import RandomTableDataset
 from arboretum_data.home import data_home as home_in_use
 from arboretum_data.home import ENTRIES, home_names, load_from_home, user_cache
@@ -156,7 +156,7 @@ def test_the_catalogue_has_one_entry_per_name_and_says_why_a_set_is_not_fetched(
     names = [entry.name for entry in ENTRIES]
     assert len(set(names)) == len(names) == 57
     assert [e.name for e in ENTRIES if e.openml is None and not e.unfetched and e.name not in LOCAL] == []
-    forms = bundled.Path(bundled.__file__).with_name("canonical.json")
+    forms = generated.Path(generated.__file__).with_name("canonical.json")
     described = set(json.loads(forms.read_text()))
     assert described == {e.name for e in ENTRIES if e.openml and not e.unfetched and e.name not in LOCAL}
 

@@ -18,7 +18,7 @@ from arboretum.engine.mismatch import Seal
 from arboretum.engine.verify import verify
 from arboretum.errors import ContractError
 from arboretum.interfaces.component import EVERY_KIND, as_capabilities
-from arboretum.testing.tables import TreeParts, context_of, problem_of
+from arboretum.testing.tables import TreeParts, problem_of
 
 
 class ComponentSuite:
@@ -133,7 +133,7 @@ def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **opti
     from arboretum.api import grow
 
     problem = problem_of(table, parts, multiway=multiway)
-    return verified(lambda given, context: grow(given, context, **options), problem, context_of()).tree
+    return verified(lambda given, context: grow(given, context, **options), problem, Context()).tree
 
 
 def verified(fit: Callable[[Any, Any], Solution], problem: Any, context: Any) -> Solution:

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Encoded, Node, Parts, Tables, grow
+from arboretum.api import Capability, Context, Encoded, Node, Parts, Tables, grow
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import mark_of
@@ -18,7 +18,7 @@ from arboretum.testing.scoring import compiled_scores, is_kernel, reference_of, 
 from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, skip_if, tasks_of
 from arboretum.testing.suites.base import grow_and_verify
 from arboretum.testing.tables import (
-    SEEDS, contingency, context_of, node_of, own_columns, prices_of, problem_of, toy_impurity, toy_objects, toy_table,
+    SEEDS, contingency, node_of, own_columns, prices_of, problem_of, toy_impurity, toy_objects, toy_table,
 )  # fmt: skip
 
 TOLERANCE = 1e-9
@@ -214,7 +214,7 @@ class CriterionSuite(ComponentSuite):
             problem = problem_of(toy_table(seed, n_rows=40, kind=kind), parts, multiway=kind.multiway)
             n = problem.objects.n_objects
             many = attrs.evolve(problem, objects=attrs.evolve(problem.objects, count=1 + np.arange(n) % 3))
-            one, other = (grow(each, context_of()).tree for each in (problem, many))
+            one, other = (grow(each, Context()).tree for each in (problem, many))
             assert [one.rules[t] for t in one.test if t >= 0] == [other.rules[t] for t in other.test if t >= 0]
             assert (one.counts[0], other.counts[0]) == (n, many.objects.count.sum()), "a tree counts rows all the same"
 

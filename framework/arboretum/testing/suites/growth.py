@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    MISSING_SPLITS, MISSING_STOPS, Capability, ColumnKind, Encoded, Limits, Parts, Prices, Problem, RawFeature, Task,
+    MISSING_SPLITS, MISSING_STOPS, Capability, Context, ColumnKind, Encoded, Limits, Parts, Prices, Problem, RawFeature, Task,
     TestRule, grow,
 )  # fmt: skip
 from arboretum.interfaces.node import BETTER_SIDE
@@ -17,7 +17,7 @@ from arboretum.testing.suites.base import (
     ComponentSuite, claims, grow_and_verify, kind_of_table, skip_if, verified, verify_solution,
 )  # fmt: skip
 from arboretum.testing.tables import (
-    SEEDS, ToyGini, ToyVariance, TreeParts, bare_objects, context_of, node_of, problem_of, toy_objects, toy_table,
+    SEEDS, ToyGini, ToyVariance, TreeParts, bare_objects, node_of, problem_of, toy_objects, toy_table,
 )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ class MissingSuite(ComponentSuite):
     def grown(component, table, multiway: bool = True):
         impurity = ToyGini() if table.task is Task.classification else ToyVariance()
         parts = Parts(method=None, criterion=ToyReduction(), impurity=impurity, missing=component)
-        return verified(grow, problem_of(table, parts, multiway=multiway), context_of()).tree
+        return verified(grow, problem_of(table, parts, multiway=multiway), Context()).tree
 
 
 class CostSuite(ComponentSuite):
@@ -234,4 +234,4 @@ class CostSuite(ComponentSuite):
     def test_a_tree_pays_the_prices_of_the_list(self, component, objects):
         parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), cost=component)
         problem = Problem(objects, component.price_list(objects, 1), parts)
-        verify_solution(grow(problem, context_of()), problem)  # recomputes what every node asks for
+        verify_solution(grow(problem, Context()), problem)  # recomputes what every node asks for

@@ -18,7 +18,7 @@ from arboretum.testing.oracles import best_tree, build_tree, slow_tree
 from arboretum.testing.suites.base import (
     ComponentSuite, claims, kind_of_table, late, skip_if, tasks_of, verified, verify_solution,
 )  # fmt: skip
-from arboretum.testing.tables import SEEDS, context_of, prices_of, problem_of, toy_impurity, toy_objects, toy_table
+from arboretum.testing.tables import SEEDS, prices_of, problem_of, toy_impurity, toy_objects, toy_table
 
 
 class MethodSuite(ComponentSuite):
@@ -44,24 +44,24 @@ class MethodSuite(ComponentSuite):
 
     def test_it_returns_a_tree_that_verification_accepts(self, component, parts):
         for problem in self.problems(component, parts):
-            assert isinstance(verified(component.fit, problem, context_of(seed=1)), Solution)
+            assert isinstance(verified(component.fit, problem, Context(seed=1)), Solution)
 
     def test_it_learns_something(self, component, parts):
-        assert any(component.fit(problem, context_of()).tree.n_leaves > 1 for problem in self.problems(component, parts))
+        assert any(component.fit(problem, Context()).tree.n_leaves > 1 for problem in self.problems(component, parts))
 
     def test_the_same_seed_gives_the_same_tree(self, component, parts):
         for problem in self.problems(component, parts):
-            once, twice = component.fit(problem, context_of(seed=4)), component.fit(problem, context_of(seed=4))
+            once, twice = component.fit(problem, Context(seed=4)), component.fit(problem, Context(seed=4))
             assert once.tree.to_json() == twice.tree.to_json()
             assert (once.value, once.lower_bound, once.status) == (twice.value, twice.lower_bound, twice.status)
 
     def test_it_makes_a_leaf_of_a_single_object(self, component, parts):
         for problem in self.problems(component, parts, only=[0]):
-            assert component.fit(problem, context_of()).tree.n_nodes == 1
+            assert component.fit(problem, Context()).tree.n_nodes == 1
 
     def test_its_bound_is_not_above_its_value(self, component, parts):
         for problem in self.problems(component, parts):
-            solution = component.fit(problem, context_of())
+            solution = component.fit(problem, Context())
             claims_nothing = math.isnan(solution.value) and solution.status is Status.feasible
             assert claims_nothing or solution.lower_bound <= solution.value
             if claims(component, Capability.exact):
@@ -123,7 +123,7 @@ class SolverSuite(ComponentSuite):
     def test_it_finds_what_brute_force_finds(self, component, parts, value):
         for problem in self.problems(parts):
             best, tree = self.brute_force(problem, value)
-            solution = component.solve(problem, context_of())
+            solution = component.solve(problem, Context())
             if math.isinf(best):
                 assert solution.status is Status.infeasible
                 continue
@@ -132,7 +132,7 @@ class SolverSuite(ComponentSuite):
 
     def test_its_value_is_the_value_of_its_tree_and_the_bound_is_not_above_it(self, component, parts, value):
         for problem in self.problems(parts):
-            solution = verified(component.solve, problem, context_of())
+            solution = verified(component.solve, problem, Context())
             if solution.tree is None:
                 continue
             found = value(solution.tree, problem)
@@ -141,7 +141,7 @@ class SolverSuite(ComponentSuite):
 
     def test_the_same_seed_gives_the_same_solution(self, component, parts):
         problem = next(iter(self.problems(parts)))
-        once, twice = component.solve(problem, context_of(seed=3)), component.solve(problem, context_of(seed=3))
+        once, twice = component.solve(problem, Context(seed=3)), component.solve(problem, Context(seed=3))
         assert (once.value, once.lower_bound, once.status) == (twice.value, twice.lower_bound, twice.status)
 
     def test_when_time_is_over_it_says_what_it_has_proven(self, component, parts, value):
@@ -163,7 +163,7 @@ class SolverSuite(ComponentSuite):
         same = attrs.evolve(table, target=attrs.evolve(table.target, codes=np.zeros(table.n_rows, np.int32)))
         objects = toy_objects(same)
         problem = Problem(objects, prices_of(objects), parts)
-        solution = component.solve(problem, context_of())
+        solution = component.solve(problem, Context())
         leaf = value(build_tree(objects, None), problem)
         assert solution.status is Status.optimal and abs(solution.gap) <= SLACK and solution.value <= leaf + SLACK
 
