@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
-from arboretum_data.reading.cells import Cells, Reading, interpret, parse_commas, parse_numbers, text_cells
+from arboretum_data.reading.cells import Cells, Reading, interpret, no_number, text_cells
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.typed import read_arff, read_parquet
 
@@ -122,10 +122,9 @@ def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
     values = cells.as_numbers()
     if values is not None:
         return values
-    bad = next(v for v in cells.values if parse_numbers((v,)) is None)
+    bad, way = no_number(cells)
     row = int(np.argmax(cells.codes == cells.values.index(bad))) + 1
-    hint = "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
-    raise DataError(f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{hint}")
+    raise DataError(f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{way}")
 
 
 def without_words(cells: Cells, words: Container[str], categories: Container[str]) -> Cells:

@@ -50,10 +50,7 @@ class MLflowTracker:
         return Client(self.location, self.experiment, self.timeout)
 
     def prepare(self) -> None:
-        """Make the store ready; safe for several processes at once.  Answers in milliseconds once it has been made.
-
-        Raises TrackerError: locked, of a newer schema, not a database, folder not writable, server not answering.
-        """
+        """Make the store ready; safe for several processes at once.  Answers in milliseconds once it has been made."""
         from arboretum_mlflow.schema import is_ready
 
         if is_ready(self.location, self.timeout):
@@ -62,10 +59,7 @@ class MLflowTracker:
             self._courier.ask("prepare", patience=LONG)
 
     def look(self) -> None:
-        """Make sure that there is something to read; makes no store.
-
-        Raises TrackerError: there is no store, it is of something else or of a newer schema, the server does not answer.
-        """
+        """Make sure that there is something to read; makes no store."""
         from arboretum_mlflow.schema import is_readable
 
         if not is_readable(self.location, self.timeout):

@@ -45,7 +45,6 @@ NEWEST = 200
 """Runs that are looked at for such metrics."""
 MAX_PARAMS = 100
 MAX_METRICS = 500
-PAGE = 1000
 SUMMARISED = 5000
 """Runs that the summary of a sweep looks at."""
 LARGEST_TEXT = 50_000_000
@@ -90,8 +89,10 @@ class Writer:
         goals = [run.data.params["goal"] for run in newest if "goal" in run.data.params]
         parameters = dict.fromkeys((*list(varied)[:MOST_VARIED], *PARAMETERS))
         metrics = dict.fromkeys((*goals[:MOST_VARIED], *METRICS))
+        runs = self.client.search_runs([self.experiment_id], max_results=NEWEST)
+        further = {name for run in runs for name in run.data.metrics if name.startswith(SHOWN_TOO)}
         columns = [f"attributes.`{name}`" for name in ("Created", "Duration")]
-        columns += [*(f"params.`{name}`" for name in parameters), *(f"metrics.`{name}`" for name in metrics), *self._further()]
+        columns += [*(f"params.`{name}`" for name in parameters), *(f"metrics.`{name}`" for name in (*metrics, *sorted(further)))]
         state = json.dumps({"selectedColumns": columns})
         self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", state)
         self._list_sweeps(newest)
@@ -115,12 +116,6 @@ class Writer:
         while len("\n".join(lines)) > MAX_TAG:
             lines.pop()
         self.client.set_experiment_tag(self.experiment_id, NOTE, "\n".join(lines))
-
-    def _further(self) -> list[str]:
-        """Columns that not every store needs, where the newest runs have any."""
-        newest = self.client.search_runs([self.experiment_id], max_results=NEWEST)
-        names = {name for run in newest for name in run.data.metrics if name.startswith(SHOWN_TOO)}
-        return [f"metrics.`{name}`" for name in sorted(names)]
 
     # -- runs --------------------------------------------------------------------------------------------------------
 
@@ -256,7 +251,7 @@ class Writer:
         if self.client.get_experiment_by_name(self.experiment) is None:
             return []
         filtered = f"attributes.status = 'RUNNING' and {SWEEPS}"
-        found = self.client.search_runs([self.experiment_id], filtered, max_results=PAGE)
+        found = self.client.search_runs([self.experiment_id], filtered)
         told = {"owner": "arboretum.owner", "folder": "arboretum.folder"}
         return [{"id": r.info.run_id, **{name: r.data.tags.get(tag, "") for name, tag in told.items()}} for r in found]
 

@@ -229,7 +229,7 @@ def _certify(
     from arboretum.engine.certificate import certify
 
     subject = f"certifying with {request.certifier.name}" if request.certifier else "certifying"
-    with compiling(timings, progress, "certify"), clock(timings, "certify"), repeated(progress, subject) as listener:
+    with clock(timings, "certify", progress), repeated(progress, subject) as listener:
         budget = request.budget if request.budget.memory_mb else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         with suppress(ArboretumError):  # what it refuses it refuses again, where that is noted
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
@@ -282,7 +282,7 @@ def fit(
         with clock(timings, "compile"):
             warm_up(parts.method, problem, budget.context(seed, progress))
     progress(0, None, f"growing with {parts.method.name}")
-    with compiling(timings, progress), clock(timings, "fit"):
+    with clock(timings, "fit", progress):
         grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
     return Fit(grown.solution, grown.problem, division, objects.table, timings, objects.notes, grown.selections, seal)
 
@@ -310,20 +310,6 @@ def kernel_trouble() -> str:
     return cache_trouble()
 
 
-@contextmanager
-def compiling(timings: dict[str, float], progress: Progress, name: str = "fit") -> Iterator[None]:
-    """Move the seconds that compilation takes inside the block from ``timings[name]`` to ``timings["compile"]``.
-
-    Kernels are compiled at first use and kept in a disk cache, so nothing is moved but in the first run after an install.
-    """
-    from arboretum.kernels.jit import compile_clock
-
-    with compile_clock(lambda message: progress(0, None, message)) as compilation:
-        yield
-    timings["compile"] += compilation.seconds
-    timings[name] = max(0.0, timings[name] - compilation.seconds)
-
-
 def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
     """Every reported number of a tree: quality per part, and the complexities over the training objects."""
     from arboretum.engine.search.coverage_state import covering_cost_of
@@ -340,10 +326,20 @@ def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
 
 
 @contextmanager
-def clock(timings: dict[str, float], name: str) -> Iterator[None]:
-    """Add the seconds (wall) of the block to ``timings[name]``."""
+def clock(timings: dict[str, float], name: str, progress: Progress | None = None) -> Iterator[None]:
+    """Add the seconds (wall) of the block to ``timings[name]``; with a listener, those of compilation to ``timings["compile"]`` instead.
+
+    Kernels are compiled at first use and kept in a disk cache, so these are none but in the first run after an install.
+    """
     start = time.perf_counter()
-    try:
+    if progress is None:
         yield
-    finally:
-        timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
+        compiled = 0.0
+    else:
+        from arboretum.kernels.jit import compile_clock
+
+        with compile_clock(lambda message: progress(0, None, message)) as compilation:
+            yield
+        compiled = compilation.seconds
+        timings["compile"] += compiled
+    timings[name] = timings.get(name, 0.0) + max(0.0, time.perf_counter() - start - compiled)

@@ -13,23 +13,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Column,
-    ColumnKind,
-    Encoded,
-    Equals,
-    Family,
-    Feature,
-    Node,
-    Parts,
-    Prices,
-    Problem,
-    Table,
-    Tables,
-    Target,
-    Task,
-    Threshold,
-    Values,
-)
+    Column, ColumnKind, Encoded, Equals, Family, Feature, Node, Parts, Prices, Problem, Table, Tables, Target, Task, Threshold, Values,
+)  # fmt: skip
 from arboretum.kernels import adds_by_class, impurity_kernel, mark_of
 from arboretum.testing.scoring import coverage_of, gain_of, kernel_node
 

@@ -148,7 +148,8 @@ class TestsEncoder:
             total = np.bincount(member, weights=weight, minlength=n)
             count = np.bincount(member, minlength=n)
             if classes:
-                label = majority(member, label, weight, n, table.n_classes)
+                votes = np.bincount(member * table.n_classes + label, weights=weight, minlength=n * table.n_classes)
+                label = votes.reshape(n, -1).argmax(axis=1).astype(np.int32)  # ties: the smallest
             else:
                 y = np.bincount(member, weights=weight * y, minlength=n) / total
             weight = total if self.coalesce is Coalesce.sum else np.ones(n)
@@ -191,17 +192,9 @@ def _as_bytes(matrix: np.ndarray) -> np.ndarray:
     return rows.view(np.uint8).reshape(len(rows), -1) if rows.size else np.zeros((len(rows), 0), np.uint8)
 
 
-def majority(member: np.ndarray, label: np.ndarray, weight: np.ndarray, n_objects: int, n_classes: int) -> np.ndarray:
-    """int32[n_objects]: the class with the largest weight among each object's rows; ties: the smallest."""
-    votes = np.bincount(member * n_classes + label, weights=weight, minlength=n_objects * n_classes)
-    return votes.reshape(n_objects, n_classes).argmax(axis=1).astype(np.int32)
-
-
 def _complete_rows(table: Table, notes: list[str]) -> Table:
     """The table without the rows that miss a value."""
-    incomplete = np.zeros(table.n_rows, bool)
-    for column in table.columns:
-        incomplete |= column.missing
+    incomplete = np.any([column.missing for column in table.columns], axis=0)
     if incomplete.all():
         raise DataError(f"{table.name}: encoder.missing=drop_rows leaves no row; each of the {table.n_rows} misses a value")
     if not incomplete.any():

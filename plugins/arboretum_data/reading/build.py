@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, unknown
-from arboretum_data.reading.cells import Cells, Reading, interpret, natural_order, parse_commas
+from arboretum_data.reading.cells import Cells, Reading, interpret, natural_order, no_number
 
 FEW = 20
 """A numeric target with at most this many distinct values, all whole numbers, is taken as classes."""
@@ -116,8 +116,7 @@ def build_column(cells: Cells, schema: Schema) -> Column:
     if kind is ColumnKind.continuous:
         values = cells.as_numbers()
         if values is None:
-            bad = next(v for v in cells.values if Cells("", (v,), np.zeros(1, np.int32)).as_numbers() is None)
-            way = "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
+            bad, way = no_number(cells)
             raise DataError(f"column {cells.name!r} is to be continuous, but {bad!r} is not a number{way}")
         return Column(cells.name, kind, values, unit=cells.unit)
     text = cells.as_text()

@@ -202,6 +202,12 @@ def parse_commas(values: Sequence[str]) -> np.ndarray | None:
     return parse_numbers([value.replace(",", ".", 1) for value in values])
 
 
+def no_number(cells: Cells) -> tuple[str, str]:
+    """The first spelling that is no number, and what to do about it, where something can be done."""
+    bad = next(value for value in cells.values if parse_numbers((value,)) is None)
+    return bad, "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
+
+
 def _comma_hint(cells: Cells) -> str:
     return (
         f"column {cells.name!r} ({_examples(cells)}) is read as text: a comma may mark decimals or thousands; "
