@@ -68,12 +68,7 @@ def certify(
     except (BudgetError, MemoryError) as error:
         why = str(error) or "out of memory"
         return None, (f"certify: nothing is proven within the budget: {why}; raise budget.seconds or budget.memory_mb",)
-    promised = _promised(problem)
-    bounds = {
-        complexity.name: certified(complexity, tree, answer, problem, rule, metrics, promised.get(complexity.name))
-        for complexity, answer in zip(kept, found, strict=True)
-    }
-    bounds = _together(bounds, kept, found, tree, problem, rule)
+    bounds = certified(kept, found, tree, problem, rule, metrics)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
     told = {field.alias: _plain(getattr(certifier, field.name)) for field in attrs.fields(type(certifier)) if field.init}
@@ -176,57 +171,46 @@ def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree
 
 
 def certified(
-    complexity: Any, tree: Tree, answer: Solution, problem: Problem, rule: LeafRule, metrics: Mapping[str, float],
-    promised: float | None = None,
-) -> Certified:  # fmt: skip
-    """Check what is claimed of one complexity, and put it beside the tree's value.  Raises VerificationError.
-
-    promised : factor of the minimum that the run's criterion says the value does not exceed.
-    """
-    name, slack = complexity.name, _slack(problem.objects, tree)
-    value = value_of(complexity, tree)
-    equal(f"the tree's {name}", metrics.get(name, value), value, slack)
-    bound = answer.lower_bound if answer.lower_bound > 0 else 0.0  # every ψ is ≥ 0; NaN: nothing is proven
-    at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
-    best = value
-    if answer.tree is not None:
-        found = value_of(complexity, answer.tree)
-        slack = max(slack, _slack(problem.objects, answer.tree))
-        equal(f"{name} of the solver's tree", answer.value, found, slack)
-        check_tree(answer.tree, problem, rule)
-        best = min(best, found)
-    elif answer.status is Status.optimal:
-        best = min(best, answer.value)
-    at_most(f"the proven minimum of {name} is at most the value of the solver's own tree", bound, best, slack)
-    if answer.status is Status.optimal:
-        for claimed in (answer.lower_bound, answer.value):
-            equal(f"the minimum of {name}, said to be optimal", claimed, best, slack)
-        bound = best  # equal up to rounding
-    if promised is not None:
-        at_most(f"the tree's {name} is at most {promised:g} times the minimum, as the criterion promises", value, promised * best, slack)
-    return Certified(value, min(bound, best), best, promised)
-
-
-def _together(
-    bounds: Mapping[str, Certified], complexities: Sequence[Any], answers: Sequence[Solution], tree: Tree, problem: Problem,
-    rule: LeafRule,
+    complexities: Sequence[Any], answers: Sequence[Solution], tree: Tree, problem: Problem, rule: LeafRule, metrics: Mapping[str, float]
 ) -> dict[str, Certified]:
-    """The same with what follows from each other: every tree found has a value of each, and the bounds imply others."""
-    trees = [tree, *(answer.tree for answer in answers if answer.tree is not None)]
-    slack = max(_slack(problem.objects, one) for one in trees)
+    """Check what is claimed of each complexity, and put it beside the tree's value.  Raises VerificationError.
+
+    What is claimed of one says something of the others: every tree found has a value of each, and bounds imply bounds.
+    """
+    trees, found = [tree, *(answer.tree for answer in answers if answer.tree is not None)], {}
+    slack, promised = max(_slack(problem.objects, one) for one in trees), _promised(problem)
+    for complexity, answer in zip(complexities, answers, strict=True):
+        name, value, optimal = complexity.name, value_of(complexity, tree), answer.status is Status.optimal
+        equal(f"the tree's {name}", metrics.get(name, value), value, slack)
+        bound = answer.lower_bound if answer.lower_bound > 0 else 0.0  # every ψ is ≥ 0; NaN: nothing is proven
+        at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
+        best = value
+        if answer.tree is not None:
+            own = value_of(complexity, answer.tree)
+            equal(f"{name} of the solver's tree", answer.value, own, slack)
+            check_tree(answer.tree, problem, rule)
+            best = min(best, own)
+        elif optimal:
+            best = min(best, answer.value)
+        at_most(f"the proven minimum of {name} is at most the value of the solver's own tree", bound, best, slack)
+        for claimed in (answer.lower_bound, answer.value) if optimal else ():
+            equal(f"the minimum of {name}, said to be optimal", claimed, best, slack)
+        if factor := promised.get(name):
+            at_most(f"the tree's {name} is at most {factor:g} times the minimum, as the criterion promises", value, factor * best, slack)
+        found[name] = Certified(value, best if optimal else min(bound, best), best, factor)  # equal up to rounding where optimal
     total = float(problem.objects.weight.sum())
     scale = {each.name: total if getattr(each, "per_object", False) else 1.0 for each in complexities}
-    closed = {each.name: (form, bounds[each.name].lower_bound * scale[each.name]) for each in complexities if (form := form_of(each))}
-    implied, together = raised(closed, Facts.of(problem, rule)), {}
+    closed = {each.name: (form, found[each.name].lower_bound * scale[each.name]) for each in complexities if (form := form_of(each))}
+    implied = raised(closed, Facts.of(problem, rule))
     for each in complexities:
-        name, found = each.name, bounds[each.name]
-        best = min(found.best_known, *(value_of(each, one) for one in trees))
-        low = max(found.lower_bound, implied.get(name, 0.0) / scale[name])
+        name, one = each.name, found[each.name]
+        best = min(one.best_known, *(value_of(each, other) for other in trees))
+        low = max(one.lower_bound, implied.get(name, 0.0) / scale[name])
         at_most(f"what all proven bounds imply of {name} is at most the value of a tree", low, best, slack + SURE)
         if low >= best * (1.0 - slack):
             low = best  # equal up to rounding
-        together[name] = attrs.evolve(found, lower_bound=min(low, best), best_known=best)
-    return together
+        found[name] = attrs.evolve(one, lower_bound=min(low, best), best_known=best)
+    return found
 
 
 def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:

@@ -367,11 +367,11 @@ def test_a_solver_that_misreports_its_tree_is_found_out(grown):
     value = value_of(Leaves(), tree)
     wrong = Solution(tree, value - 1, value - 1, Status.feasible)
     with pytest.raises(VerificationError, match="n_leaves of the solver's tree"):
-        certified(Leaves(), tree, wrong, problem, rule, {})
+        certified([Leaves()], [wrong], tree, problem, rule, {})
     with pytest.raises(VerificationError, match="the tree's n_leaves"):
-        certified(Leaves(), tree, Solution(None, value, value, Status.optimal), problem, rule, {"n_leaves": value + 1})
+        certified([Leaves()], [Solution(None, value, value, Status.optimal)], tree, problem, rule, {"n_leaves": value + 1})
     with pytest.raises(VerificationError, match="said to be optimal"):
-        certified(Leaves(), tree, Solution(tree, value, value - 1, Status.optimal), problem, rule, {})
+        certified([Leaves()], [Solution(tree, value, value - 1, Status.optimal)], tree, problem, rule, {})
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -380,15 +380,15 @@ def test_a_minimum_that_is_no_number_is_not_optimal(grown, name, value):
     tree, problem = grown.solution.tree, grown.problem
     for own in (tree, None):
         honest = Solution(own, value_of(Leaves(), tree), value_of(Leaves(), tree), Status.optimal)
-        certified(Leaves(), tree, honest, problem, LeafRule(2), {})
+        certified([Leaves()], [honest], tree, problem, LeafRule(2), {})
         with pytest.raises(VerificationError, match="n_leaves"):
-            certified(Leaves(), tree, attrs.evolve(honest, **{name: value}), problem, LeafRule(2), {})
+            certified([Leaves()], [attrs.evolve(honest, **{name: value})], tree, problem, LeafRule(2), {})
 
 
 def test_a_solvers_tree_that_stops_where_it_may_not_is_found_out(grown):
     stump = build_tree(grown.problem.objects, None)
     with pytest.raises(VerificationError, match="leaf 0 is no leaf by the leaf rule .column '.*' divides its 14 rows"):
-        certified(Leaves(), grown.solution.tree, Solution(stump, 1.0, 1.0, Status.optimal), grown.problem, LeafRule(2), {})
+        certified([Leaves()], [Solution(stump, 1.0, 1.0, Status.optimal)], grown.solution.tree, grown.problem, LeafRule(2), {})
 
 
 def test_a_tree_that_goes_on_where_the_rule_stops_is_none_of_those_compared(grown):
