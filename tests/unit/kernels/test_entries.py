@@ -1,0 +1,45 @@
+"""How much is compiled of a kernel that only kernels call."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+
+@jit(inner=True)
+def scaled(values, factor):
+    total = 0.0
+    for value in values:
+        total += value
+    return total * factor
+
+
+@jit
+def both(values, factor):
+    return scaled(values, factor) + scaled(values, 3)
+
+
+VALUES = np.array([1.0, 2.0, 3.5])
+
+
+def test_an_inner_kernel_has_no_entry_for_python_and_no_kernel_one_for_c():
+    assert both(VALUES, 2) == 32.5
+    (inner,), (outer,) = scaled.overloads.values(), both.overloads.values()
+    own = {name: compiled.library.get_llvm_str() for name, compiled in (("scaled", inner), ("both", outer))}
+    wrapper = {"scaled": inner.fndesc.llvm_cpython_wrapper_name, "both": outer.fndesc.llvm_cpython_wrapper_name}
+    assert wrapper["both"] in own["both"]
+    assert wrapper["scaled"] not in own["scaled"]
+    assert outer.fndesc.llvm_cfunc_wrapper_name not in own["both"]
+
+
+def test_python_may_call_it_all_the_same():
+    assert scaled(VALUES, 2) == 13.0
+    assert scaled(VALUES, 2.0) == 13.0
+    both(VALUES, 2)
+    assert scaled(VALUES, 2) == 13.0
+
+
+def test_a_number_that_is_written_out_in_a_call_makes_no_kernel_of_its_own():
+    both(VALUES, 2)
+    assert [str(arguments[1]) for arguments in scaled.overloads] == ["int64"]
