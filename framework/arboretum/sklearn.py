@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -93,7 +93,7 @@ class _BaseTree(BaseEstimator):
                 pass
         return {**found, **self._fields}
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, and fields of components as kind__field; raises ValueError (a ConfigError) for an unknown name."""
         self._refuse_unknown(params, ConfigError)
         own = self._get_param_names()
@@ -135,14 +135,20 @@ class _BaseTree(BaseEstimator):
 
     # -- fit -----------------------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Read the rows, grow, keep the tree."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.   X : [n_rows, n_features] array or frame.   y : classes, or numbers.   sample_weight : float[n_rows] ≥ 0.
+
+        Raises ValueError (also a DataError, ConfigError or CapabilityError) naming what does not fit.
+        """
         parts = self._parts()
         columns, y, n_rows = self._read_training(X, y)
         target = self._target(y)
         weights = self._row_weights(sample_weight, target, n_rows)
         table = Table("X", columns, target, weights)
-        table = table if weights is None else _without_weightless(table)
+        if weights is not None and not (heavy := weights > 0).all():  # a row of weight 0 is no row; any other teaches, however light
+            if not heavy.any():
+                raise DataError("every sample weight is 0; no row is left to learn from")
+            table = table.take(np.flatnonzero(heavy))
         check.check_parts(parts)
         check.check_table(parts, table)
         if all(is_constant(column) for column in table.columns):
@@ -317,13 +323,6 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     ) -> None:
         self._keep(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeClassifier:
-        """Grow the tree.   X : [n_rows, n_features] array or frame.   y : classes.   sample_weight : float[n_rows] ≥ 0.
-
-        Raises ValueError (also a DataError, ConfigError or CapabilityError) naming what does not fit.
-        """
-        return self._fit(X, y, sample_weight)
-
     def _target(self, y: np.ndarray) -> Target:
         if np.asarray(y).dtype.kind not in "biu":
             check_classification_targets(y)
@@ -381,10 +380,6 @@ class TreeRegressor(RegressorMixin, _BaseTree):
     ) -> None:
         self._keep(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeRegressor:
-        """Grow the tree; arguments and errors as of :meth:`TreeClassifier.fit`, y : numbers."""
-        return self._fit(X, y, sample_weight)
-
     def _target(self, y: np.ndarray) -> Target:
         return Target("y", Task.regression, values=read_numbers("y", np.asarray(y)).astype(np.float64, copy=False))
 
@@ -411,11 +406,3 @@ def _meaning(limits: Mapping[str, Any], message: str) -> str:
     if "max_leaf_nodes" in limits and "order" in message:
         said.append("max_leaf_nodes grows best-first: method.order=best")
     return f" ({', '.join(said)})" if said else ""
-
-
-def _without_weightless(table: Table) -> Table:
-    """The rows that weigh something: a row of weight 0 is no row, and any other teaches, however light it is."""
-    heavy = table.weights > 0
-    if not heavy.any():
-        raise DataError("every sample weight is 0; no row is left to learn from")
-    return table if heavy.all() else table.take(np.flatnonzero(heavy))

@@ -1,7 +1,7 @@
 """How rows travel through a tree: one walk, in which a row is whole or in shares; and what objects add up to at each node.
 
-A block of rows advances one level at a time, whatever the number of nodes.  A row is whole (its share is 1, and is not even
-written down) until a missing value or a test that gives degrees splits it; from there on its shares advance on their own.
+A block of rows advances one level at a time, whatever the number of nodes.  A row is whole until a missing value or a test that
+gives degrees splits it; from there on its shares advance on their own.
 """
 
 from __future__ import annotations
@@ -83,23 +83,21 @@ def _heavy(tree: Tree) -> np.ndarray:
 
 def places(tree: Tree, table: Table) -> Places:
     """Where all rows of a table come to rest."""
-    plan = _Plan(tree, table)
-    whole, split = np.zeros(table.n_rows, np.int64), []
-    if tree.test[0] >= 0:
-        block = max(BLOCK_CELLS // max(len(plan.numeric) + len(plan.coded), 1), 512)
-        if plan.asks_other:  # such tests are asked one by one, so the fewer blocks the better
-            block = max(table.n_rows, 1)
-        for start in range(0, table.n_rows, block):
-            part = slice(start, min(start + block, table.n_rows))
-            shares = _Block(plan, part).walk(whole[part])
-            split += [(node, row + start, share) for node, row, share in shares]
-    if not split:
-        return Places(whole, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    node, row, share = map(np.concatenate, zip(*split, strict=True))
+    plan, n_rows = _Plan(tree, table), table.n_rows
+    block = max(BLOCK_CELLS // max(len(plan.numeric) + len(plan.coded), 1), 512)
+    if plan.asks_other:  # such tests are asked one by one, so the fewer blocks the better
+        block = max(n_rows, 1)
+    none = np.zeros(0, np.int64)
+    ends = [(none, none, none.astype(np.float64))]
+    for start in range(0, 0 if tree.is_leaf[0] else n_rows, block):
+        ends += [(node, row + start, share) for node, row, share in _Block(plan, slice(start, min(start + block, n_rows))).walk()]
+    node, row, share = map(np.concatenate, zip(*ends, strict=True))
     if plan.fuzzy:  # shares of outcomes without a branch meet at the node
         key, place = np.unique(row * tree.n_nodes + node, return_inverse=True)
         (row, node), share = np.divmod(key, tree.n_nodes), np.bincount(place, share)
-    return Places(whole, node, row, share)
+    whole, split = np.zeros(n_rows, np.int64), np.bincount(row, minlength=n_rows)[row] > 1
+    whole[row] = np.where(split, SPLIT_ROW, node)
+    return Places(whole, node[split], row[split], share[split])
 
 
 class _Plan:
@@ -171,34 +169,17 @@ class _Block:
         self.numbers = np.array([values[part] for values in plan.numeric], np.float64).reshape(-1)
         self.codes = np.array([values[part] for values in plan.coded], np.int32).reshape(-1)
 
-    def walk(self, whole: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Fill ``whole`` (as in :class:`Places`); returns where shares rest: (node, row of the block, share), in pieces."""
-        split: list[tuple[np.ndarray, np.ndarray]] = []
-        for at, row, _ in self._levels(np.zeros(self.size, np.int64), np.arange(self.size), None, split):
-            whole[row] = at
-        if not split:
-            return []
-        at, row = map(np.concatenate, zip(*split, strict=True))
-        whole[row] = SPLIT_ROW
-        return list(self._levels(at, row, np.ones(len(row)), None))
-
-    def _levels(self, at, row, share, split) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        """Yield (node, row, share) of what comes to rest, level by level.
-
-        share : None while rows are whole; then those that a node splits are put into ``split``, with it, and left there.
-        Invariant: all of ``at`` ask a test.
-        """
+    def walk(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (node, row of the block, share) of what comes to rest, level by level.   Invariant: all of ``at`` ask a test."""
         plan, offset = self.plan, self.plan.tree.child_offset
+        at, row, share = np.zeros(self.size, np.int64), np.arange(self.size), np.ones(self.size)
         while len(row):
             outcome, more = self._outcomes(at, row), None
             if len(lost := np.flatnonzero(outcome < 0)):
                 outcome[lost] = self._placed(at[lost], row[lost], outcome[lost])
-                shed, keep = np.flatnonzero(outcome == SPLITS), outcome != SPLITS
-                if len(shed) and share is None:
-                    split.append((at[shed], row[shed]))
-                elif len(shed):
-                    more = self._spread(at[shed], row[shed], share[shed])
-                at, row, outcome, share = at[keep], row[keep], outcome[keep], None if share is None else share[keep]
+                if len(shed := np.flatnonzero(outcome == SPLITS)):
+                    more, keep = self._spread(at[shed], row[shed], share[shed]), outcome != SPLITS
+                    at, row, outcome, share = at[keep], row[keep], outcome[keep], share[keep]
             stops = np.flatnonzero(outcome < 0)
             outcome[stops] = 0
             edge = offset[at] + outcome
@@ -207,8 +188,8 @@ class _Block:
             if more is not None:
                 there, row, share, goes_on = (np.concatenate(pair) for pair in zip((there, row, share, goes_on), more, strict=True))
             ends = ~goes_on
-            yield there[ends], row[ends], None if share is None else share[ends]
-            at, row, share = there[goes_on], row[goes_on], None if share is None else share[goes_on]
+            yield there[ends], row[ends], share[ends]
+            at, row, share = there[goes_on], row[goes_on], share[goes_on]
 
     def _placed(self, at: np.ndarray, row: np.ndarray, outcome: np.ndarray) -> np.ndarray:
         """int64[len(row)]: what becomes of rows without an outcome (those that SPLITS already are left): an outcome, STOPS or SPLITS."""
