@@ -53,12 +53,7 @@ class Scores:
 
     @staticmethod
     def of_repeats(
-        measure: str,
-        methods: Sequence[str],
-        datasets: Sequence[str],
-        values: np.ndarray,
-        *,
-        higher_is_better: bool = True,
+        measure: str, methods: Sequence[str], datasets: Sequence[str], values: np.ndarray, *, higher_is_better: bool = True
     ) -> Scores:
         """Means and standard errors over repeats.
 
@@ -94,12 +89,6 @@ class Scores:
         if name not in self.methods:
             raise DataError(unknown("method", name, self.methods))
         return self.methods.index(name)
-
-    def only(self, methods: Sequence[str]) -> Scores:
-        """The same for some methods, in the order given.  Raises DataError for an unknown one."""
-        chosen = [self.method(name) for name in methods]
-        errors = None if self.errors is None else self.errors[:, chosen]
-        return attrs.evolve(self, methods=methods, values=self.values[:, chosen], errors=errors)
 
     def without_gaps(self) -> Scores:
         """The data sets on which every method has a result.  Raises DataError when there is none."""

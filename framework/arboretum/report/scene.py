@@ -5,10 +5,11 @@ The SVG is written by hand: no font, no script, no other file is needed to show 
 
 from __future__ import annotations
 
+import bisect
 import io
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from os import PathLike
 from typing import Any
@@ -191,11 +192,12 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
 def fit_text(text: str, room: float, size: float, bold: bool = False) -> str:
     """The text, cut with "…" where it would take more than ``room`` pixels."""
-    text = " ".join(text.split())
-    if text_width(text, size, bold) <= room + 0.01:  # a box made for the text holds it, rounding apart
+    return shortened(" ".join(text.split()), room + 0.01, lambda part: text_width(part, size, bold))  # rounding apart
+
+
+def shortened(text: str, room: float, width: Callable[[str], float]) -> str:
+    """The text, its end replaced by "…" where it is wider than ``room``."""
+    if width(text) <= room:
         return text
-    low, high = 0, len(text)
-    while low < high:  # the longest beginning that fits
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if text_width(text[:middle] + "…", size, bold) <= room else (low, middle - 1)
-    return text[:low].rstrip() + "…"
+    fitting = bisect.bisect_right(range(len(text)), room, key=lambda end: width(text[:end] + "…")) - 1
+    return text[: max(fitting, 0)].rstrip() + "…"

@@ -13,6 +13,7 @@ from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.outline import Item, deviation, headline, outline, prediction, share, spell_short
 from arboretum.report.palette import ANSI_CODES, ANSI_OTHER, class_colours
+from arboretum.report.scene import shortened
 
 RESET = "\x1b[0m"
 DIM = "\x1b[2m"
@@ -155,12 +156,7 @@ def on_one_line(text: str) -> str:
 
 def cut(text: str, width: int) -> str:
     """The text in at most ``width`` columns, on one line, "…" where something is cut off."""
-    text = on_one_line(text)
-    if display_width(text) <= width:
-        return text
-    while text and display_width(text) > width - 1:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    return shortened(on_one_line(text), width, display_width)
 
 
 def padded(text: str, width: int, right: bool) -> str:

@@ -319,7 +319,7 @@ def test_a_pareto_chart_is_of_the_data_sets_that_are_whole():
     assert chart.points[2].y == pytest.approx(y.values[whole, 2].mean())
     assert chart.notes[0] == "Means over 9 data sets, without data-set-3 (not complete)."
     with pytest.raises(DataError, match="different methods or data sets"):
-        pareto_chart(x, y.only(METHODS[:2]), "Trade-off")
+        pareto_chart(x, attrs.evolve(y, methods=METHODS[:2], values=y.values[:, :2], errors=None), "Trade-off")
 
 
 def test_panels_share_a_legend_only_if_all_have_the_same():
