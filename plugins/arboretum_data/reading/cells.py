@@ -140,8 +140,7 @@ def interpret(cells: Sequence[Cells], reading: Reading) -> tuple[list[Cells], di
         if found[i].parsed is None:
             found[i] = attrs.evolve(found[i], parsed=parse_numbers(found[i].values))
     open_ = [i for i in spelled if found[i].parsed is None]
-    plain = [c for c in found if c.parsed is not None or c.numbers is not None]
-    notes, hints, dated = _read_decimals(found, open_, reading.decimal, plain), {}, []
+    notes, hints, dated = _read_decimals(found, open_, reading.decimal), {}, []
     for i in open_:
         c = found[i]
         if c.parsed is not None or c.name in reading.undated:
@@ -159,33 +158,22 @@ def interpret(cells: Sequence[Cells], reading: Reading) -> tuple[list[Cells], di
     return found, notes | hints
 
 
-def _read_decimals(
-    found: list[Cells], open_: Sequence[int], decimal: str | None, plain: Sequence[Cells]
-) -> dict[str, str]:
-    """Set ``parsed`` of columns with decimal commas.  Inferred only where some column can be nothing else.
-
-    plain : the columns that are numbers as they stand; where one has decimal points, a comma is hardly a decimal, too.
-    """
-    if decimal == ".":
+def _read_decimals(found: list[Cells], open_: Sequence[int], decimal: str | None) -> dict[str, str]:
+    """Set ``parsed`` of columns with decimal commas.  Inferred only where some column can be nothing else, and none has decimal points."""
+    if decimal == "." or not (open_ or decimal):
         return {}
-    pointed = [c for c in plain if _shows_points(c)] if open_ or decimal else []
-    points = bool(pointed)
-    if decimal == "," and pointed:
-        return {**_read_decimals(found, open_, ",", ()), "decimal": (
-            f"dataset.decimal=comma, but these columns show decimal points and are read with them: {_names(pointed)}"
-        )}
+    pointed = [c for c in found if (c.parsed is not None or c.numbers is not None) and _shows_points(c)]
     candidates = {i: parsed for i in open_ if (parsed := parse_commas(found[i].values)) is not None}
     commas = [i for i in candidates if any("," in value for value in found[i].values)]
-    if decimal is None:
-        certain = any(not all(_THOUSANDS.fullmatch(v) for v in found[i].values if "," in v) for i in commas)
-        if points or not certain:
-            return {f"decimal {found[i].name}": _comma_hint(found[i]) for i in commas}
+    certain = any(not all(_THOUSANDS.fullmatch(v) for v in found[i].values if "," in v) for i in commas)
+    if decimal is None and (pointed or not certain):
+        return {f"decimal {found[i].name}": _comma_hint(found[i]) for i in commas}
     for i, parsed in candidates.items():
         found[i] = attrs.evolve(found[i], parsed=parsed)
-    if decimal is None and commas:
-        listed = _names([found[i] for i in commas])
-        return {"decimal": f"read with decimal commas: {listed}; dataset.decimal=point keeps the text"}
-    return {}
+    if decimal is None:
+        return {"decimal": f"read with decimal commas: {_names([found[i] for i in commas])}; dataset.decimal=point keeps the text"}
+    but = f"dataset.decimal=comma, but these columns show decimal points and are read with them: {_names(pointed)}"
+    return {"decimal": but} if pointed else {}
 
 
 def _shows_points(cells: Cells) -> bool:

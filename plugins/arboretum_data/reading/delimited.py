@@ -10,6 +10,7 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
 import zlib
 from collections.abc import Container, Sequence
 from pathlib import Path
@@ -103,7 +104,6 @@ def read_delimited(
     """Read a CSV-like file with a header line.
 
     spelled : columns whose spelling matters (None: all); in a large file the others come as numbers, if they are.
-
     Raises DataError: no file, empty, header only, ragged (with the line), duplicate names, undecodable bytes.
     """
     content = read_bytes(path)
@@ -154,14 +154,12 @@ def parse_delimited(
 
 def _numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells | None:
     """Cells of a column of numbers, without their spellings, which take eight times as much; None where it may be another."""
-    known = [value for value in column if value not in missing]
-    parsed = parse_numbers(known)
+    known = np.array([value not in missing for value in column])
+    parsed, numbers = parse_numbers(list(itertools.compress(column, known))), np.full(len(column), np.nan)
     if parsed is None:
         return None
-    if len(known) < len(column):
-        parsed, known = np.full(len(column), np.nan), parsed
-        parsed[[value not in missing for value in column]] = known
-    return Cells(name, numbers=parsed)
+    numbers[known] = parsed
+    return Cells(name, numbers=numbers)
 
 
 def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str) -> str:
@@ -188,13 +186,11 @@ def _read_large(
     if first.count('"') % 2 or not first.strip() or "\r" in first[:-1]:
         return None  # a header that spans lines, or lines that end with carriage returns alone
     header = checked_header(next(csv.reader([first.rstrip("\r")], delimiter=separator)), where)
-    body = memoryview(content)[content.find(b"\n") + 1 :]
-    quoted = b'"' in content
-    numeric: frozenset[str] = frozenset()
+    start, numeric = content.find(b"\n") + 1, frozenset()
+    body, quoted = memoryview(content)[start:], b'"' in content
     if spelled is not None:
-        end = content.find(b"\n", len(content) - len(body) + SAMPLE)
-        some = body if end < 0 else memoryview(content)[len(content) - len(body) : end + 1]
-        sample = _arrow_cells(some, header, separator, missing, quoted)
+        end = content.find(b"\n", start + SAMPLE)
+        sample = _arrow_cells(body if end < 0 else body[: end + 1 - start], header, separator, missing, quoted)
         numeric = frozenset(
             c.name for c in sample or () if c.name not in spelled and len(c.values) >= VARIED and c.as_numbers() is not None
         )
@@ -203,12 +199,7 @@ def _read_large(
 
 
 def _arrow_cells(
-    body: memoryview,
-    header: Sequence[str],
-    separator: str,
-    missing: Sequence[str],
-    quoted: bool,
-    numeric: frozenset[str] = frozenset(),
+    body: memoryview, header: Sequence[str], separator: str, missing: Sequence[str], quoted: bool, numeric: frozenset[str] = frozenset()
 ) -> list[Cells] | None:
     """Cells of rows without a header; None where pyarrow refuses them, or a ``numeric`` column holds something else.
 
