@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
 from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
-from arboretum_data.reading.cells import Cells, Reading, interpret, no_number, text_cells
+from arboretum_data.reading.cells import Cells, interpret, no_number, text_cells
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.typed import read_arff, read_parquet
 
@@ -110,7 +110,7 @@ class FileDataset:
             return {"": np.full(cells[0].n_rows, None)}  # a tree that asks nothing still answers every row
         kept = [without_words(c, words, specs[c.name].categories) for c in found]
         text = frozenset(spec.name for spec in columns if spec.kind is not ColumnKind.continuous or spec.unit)
-        kept, _ = interpret(kept, Reading(SIGNS[self.decimal], text))
+        kept, _ = interpret(kept, SIGNS[self.decimal], text)
         return {c.name: _values(c, specs[c.name], path) for c in kept}
 
 

@@ -33,29 +33,7 @@ MAX_DIGEST = 36
 FINISHED, FAILED = "FINISHED", "FAILED"
 
 
-@attrs.frozen
-class Entry:
-    """One run as it is written.
-
-    key : equal for equal runs in the same folder ("" : never the same); what is stored under it is not stored again.
-    start, end : milliseconds since 1970.   series : metric → (milliseconds since the search began, value).   dataset : fields of an MLflow data set, {} without one.
-    """
-
-    name: str
-    key: str
-    sweep: str
-    status: str
-    start: int
-    end: int
-    params: dict[str, str]
-    tags: dict[str, str]
-    files: dict[str, str]
-    metrics: dict[str, float] = attrs.field(factory=dict)
-    series: dict[str, list[tuple[int, float]]] = attrs.field(factory=dict)
-    dataset: dict[str, str] = attrs.field(factory=dict)
-
-
-def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Entry:
+def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> dict[str, Any]:
     """The entry of a finished run."""
     params = parameters(record.config or run.config, record.seed)
     metrics, left_out = numbers(record)
@@ -72,7 +50,7 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Entry:
     )
 
 
-def failed(run: RunInfo, error: str) -> Entry:
+def failed(run: RunInfo, error: str) -> dict[str, Any]:
     """The entry of a failed run; the error is a tag, the description, and the artifact ``error.txt``."""
     first_line = next((line for line in error.splitlines() if line.strip()), "failed without a message")
     tags = {"arboretum.error": first_line, "mlflow.note.content": describe_failure(error)}
@@ -81,7 +59,13 @@ def failed(run: RunInfo, error: str) -> Entry:
 
 def _entry(
     run: RunInfo, status: str, params: dict[str, str], tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0, **more: Any
-) -> Entry:
+) -> dict[str, Any]:
+    """One run as it is written.
+
+    key : equal for equal runs in the same folder ("" : never the same); what is stored under it is not stored again.
+    start, end : milliseconds since 1970.   series : metric → (milliseconds since the search began, value).
+    dataset : fields of an MLflow data set, {} without one.
+    """
     end, reproduction = _ended(run.folder), params.get("reproduction", "")
     source = {
         "mlflow.source.name": f"arboretum reproduce {reproduction}" if reproduction else "arboretum run",
@@ -94,18 +78,18 @@ def _entry(
         "arboretum.sweep": run.sweep_id,
         "mlflow.parentRunId": run.sweep_id,
     }
-    return Entry(
-        name=shorten(run.name or default_name(params, {}), MAX_NAME),
-        key=key_of(run.fingerprint, run.folder, status),
-        sweep=run.sweep_id,
-        status=status,
-        start=end - int(1000 * seconds),
-        end=end,
-        params=params,
-        tags=_short(source) | _short(tags),
-        files=dict(files),
-        **more,
-    )
+    return {
+        "name": shorten(run.name or default_name(params, {}), MAX_NAME),
+        "key": key_of(run.fingerprint, run.folder, status),
+        "sweep": run.sweep_id,
+        "status": status,
+        "start": end - int(1000 * seconds),
+        "end": end,
+        "params": params,
+        "tags": _short(source) | _short(tags),
+        "files": dict(files),
+        **{"metrics": {}, "series": {}, "dataset": {}, **more},
+    }
 
 
 def sweep(name: str, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,11 +90,11 @@ class MLflowTracker:
 
     def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
         """Keep one finished run and return its id; the same fingerprint in the same folder is kept once."""
-        return self._courier.ask("store", {"entry": attrs.asdict(entry.finished(run, record, files))})
+        return self._courier.ask("store", {"entry": entry.finished(run, record, files)})
 
     def store_failure(self, run: RunInfo, error: str) -> str:
         """Keep one failed run as FAILED with its error as tag, description and artifact ``error.txt``."""
-        return self._courier.ask("store", {"entry": attrs.asdict(entry.failed(run, error))})
+        return self._courier.ask("store", {"entry": entry.failed(run, error)})
 
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """End the parent (FINISHED, FAILED or KILLED) with the best metrics, and the parameters all its runs share."""

@@ -120,7 +120,7 @@ class Writer:
     # -- runs --------------------------------------------------------------------------------------------------------
 
     def store(self, entry: Mapping[str, Any]) -> str:
-        """Write one entry (the fields of :class:`~arboretum_mlflow.entry.Entry`) and return the run's id.
+        """Write one entry (see :mod:`arboretum_mlflow.entry`) and return the run's id.
 
         What is stored already is not stored again; what a killed process left half-written is completed.
         """

@@ -83,9 +83,8 @@ class Request:
 
 @attrs.frozen(eq=False)
 class Prepared:
-    """A request whose data is loaded: enough to know its fingerprint."""
+    """The data of a request: enough to know its fingerprint."""
 
-    request: Request
     table: Table
     sha256: str
     fingerprint: str
@@ -128,7 +127,7 @@ def prepare(request: Request, progress: Progress | None = None) -> Prepared:
     check_usable(table)
     check.check_table(request.parts, table)
     sha256 = table.sha256()
-    return Prepared(request, table, sha256, fingerprint(request, sha256), timings["load"])
+    return Prepared(table, sha256, fingerprint(request, sha256), timings["load"])
 
 
 def check_usable(table: Table) -> None:

@@ -6,21 +6,16 @@ Impurity and score are asked of the run's components again, for tables that are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from arboretum.engine.mismatch import at_every_node, fail
-from arboretum.model.encoded import Node
-from arboretum.model.table import Task
-
-if TYPE_CHECKING:
-    from arboretum.interfaces.method import Problem
-    from arboretum.model.walk import Arrivals
-    from arboretum.model.encoded import Encoded
-    from arboretum.model.table import Table
-    from arboretum.model.tree import Tree
+from arboretum.interfaces.method import Problem
+from arboretum.model.encoded import Encoded, Node
+from arboretum.model.table import Table, Task
+from arboretum.model.tree import Tree
+from arboretum.model.walk import Arrivals
 
 EPS = float(np.finfo(np.float64).eps)
 NODES = 32

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, unknown
-from arboretum_data.reading.cells import Cells, Reading, interpret, natural_order, no_number
+from arboretum_data.reading.cells import Cells, interpret, natural_order, no_number
 
 FEW = 20
 """A numeric target with at most this many distinct values, all whole numbers, is taken as classes."""
@@ -47,7 +47,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     """Assemble the table; raises DataError (one line) where it is unusable."""
     by_name = {c.name: c for c in cells}
     _check_names(schema, by_name)
-    cells, notes = interpret(cells, _reading(schema, cells))
+    cells, notes = interpret(cells, schema.decimal, _texts(schema, cells), {schema.target, schema.weight})
     by_name = {c.name: c for c in cells}
     target = build_target(by_name[schema.target], schema)
     reserved = {schema.target, schema.weight, schema.group, *schema.ignore}
@@ -65,14 +65,12 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     return check_table(_drop_rows_without_target(table))
 
 
-def _reading(schema: Schema, cells: Sequence[Cells]) -> Reading:
-    """Text stays text where kinds or orders say so, and where the column is no attribute."""
+def _texts(schema: Schema, cells: Sequence[Cells]) -> set[str]:
+    """Columns that stay text: where kinds or orders say so, and where the column is no attribute."""
     kinds = {c.name: schema.kinds.get(c.name, schema.default) for c in cells}
     text = {name for name, kind in kinds.items() if kind not in (None, ColumnKind.continuous.value)}
     text |= {*schema.orders, *schema.ignore, *([schema.group] if schema.group else [])}
-    if schema.task is TaskChoice.classification:
-        text.add(schema.target)
-    return Reading(schema.decimal, frozenset(text), frozenset({schema.target, schema.weight or schema.target}))
+    return text | {schema.target} if schema.task is TaskChoice.classification else text
 
 
 def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:

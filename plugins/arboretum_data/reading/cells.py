@@ -8,7 +8,7 @@ silently: decimal commas and dates that were inferred, and what was left as text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import attrs
 import numpy as np
@@ -121,29 +121,23 @@ def checked_header(names: Sequence[str], where: str) -> list[str]:
     return header
 
 
-@attrs.frozen
-class Reading:
-    """How spellings are read.   decimal : "." or ",", None to infer it.
-    text : columns that stay text.   undated : columns in which dates are not looked for (the target).
+def interpret(
+    cells: Sequence[Cells], decimal: str | None, text: Container[str], undated: Container[str] = ()
+) -> tuple[list[Cells], dict[str, str]]:
+    """Give text columns their numbers where decimal commas or dates say so; also notes, by subject.
+
+    decimal : "." or ",", None to infer it.   text : columns that stay text.   undated : in which dates are not looked for.
     """
-
-    decimal: str | None = None
-    text: frozenset[str] = frozenset()
-    undated: frozenset[str] = frozenset()
-
-
-def interpret(cells: Sequence[Cells], reading: Reading) -> tuple[list[Cells], dict[str, str]]:
-    """Give text columns their numbers where decimal commas or dates say so; also notes, by subject."""
     found = list(cells)
-    spelled = [i for i, c in enumerate(found) if c.numbers is None and not c.declared and c.name not in reading.text]
+    spelled = [i for i, c in enumerate(found) if c.numbers is None and not c.declared and c.name not in text]
     for i in spelled:
         if found[i].parsed is None:
             found[i] = attrs.evolve(found[i], parsed=parse_numbers(found[i].values))
     open_ = [i for i in spelled if found[i].parsed is None]
-    notes, hints, dated = _read_decimals(found, open_, reading.decimal), {}, []
+    notes, hints, dated = _read_decimals(found, open_, decimal), {}, []
     for i in open_:
         c = found[i]
-        if c.parsed is not None or c.name in reading.undated:
+        if c.parsed is not None or c.name in undated:
             continue
         if (dates := read_dates(c.values)) is not None:
             found[i] = attrs.evolve(c, unit=dates[0], parsed=dates[1])

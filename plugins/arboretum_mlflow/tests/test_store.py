@@ -307,7 +307,7 @@ def test_a_run_sent_again_under_a_sweep_moves_into_it(mlflow_tracker, query, tmp
 
 
 def test_a_run_without_a_name_is_called_by_method_data_and_seed():
-    assert entry.finished(RunInfo("", {}), sample_record(7), {}).name == "cart iris seed=7"
+    assert entry.finished(RunInfo("", {}), sample_record(7), {})["name"] == "cart iris seed=7"
 
 
 def test_keys_differ_by_fingerprint_folder_and_outcome(tmp_path):
@@ -359,9 +359,7 @@ def test_a_run_is_written_in_one_transaction(fresh_store, tmp_path, monkeypatch)
 
     writer, commits = Writer(locate(fresh_store, "arboretum", ""), "arboretum"), []
     note = commits.append
-    entries = [
-        attrs.asdict(entry.finished(sample_run(tmp_path / name), sample_record(), {"tree.txt": "x"})) for name in "abc"
-    ]
+    entries = [entry.finished(sample_run(tmp_path / name), sample_record(), {"tree.txt": "x"}) for name in "abc"]
     writer.store(entries[0])
     sqlalchemy.event.listen(sqlalchemy.engine.Engine, "commit", note)
     try:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from arboretum.api import ArboretumError, ColumnKind, Encoded, Table, Task
+from arboretum.api import ArboretumError, Encoded, Table, Task
 from arboretum.interfaces.component import Component
 from arboretum.testing import strategies
 from arboretum.testing.suites.base import ComponentSuite
