@@ -126,7 +126,7 @@ class Study:
         if used < 0:
             raise VerificationError(f"verification failed: the minima {minima.tolist()} are not those of the solved table ({used})")
         measures, wrong, verdict = np.empty((5, len(bulk.MEASURES))), np.empty(5), np.empty(5, np.int64)
-        features = self.layout.features(codes, *bulk.NO_RUNS)
+        features = bulk.with_values(self.layout, codes)
         check_forest(features, label, np.ones(len(label)), False, start, nodes[:, :used], self.n_classes, measures, wrong, verdict)
         reached = measures[range(5), [bulk.MEASURES.index(name) for name in MINIMA]]
         if (verdict != SOUND).any() or wrong.any() or (reached != minima).any():

@@ -19,7 +19,7 @@ from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
-from arboretum.engine.search.subtree import NO_NUMBERS, NO_RUNS, Layout, rules_of
+from arboretum.engine.search.subtree import NO_CODES, NO_NUMBERS, NO_RUNS, Tests, rules_of, with_values
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
@@ -100,7 +100,7 @@ class Objects:
     weight : float64[n] and count : int64[n], or None: units.   once : asked columns are free further down.
     """
 
-    layout: Layout
+    layout: Features
     codes: np.ndarray = attrs.field(converter=lambda codes: np.array(codes, np.uint16, order="C"))
     label: np.ndarray = attrs.field(converter=lambda label: np.array(label, np.int32))
     n_classes: int
@@ -111,7 +111,7 @@ class Objects:
     @property
     def kernel_features(self) -> Features:
         """As the kernels take them."""
-        return self.layout.features(self.codes, *NO_RUNS)
+        return with_values(self.layout, self.codes)
 
     @staticmethod
     def of(objects: Encoded, prices: Prices) -> Objects:
@@ -121,24 +121,18 @@ class Objects:
             raise CapabilityError(msg)
         if not prices.fixed:
             raise CapabilityError("bulk growth knows one price per test, not one by path or outcome; choose cost=table")
-        layout, once = Layout.of(objects.features, prices.tests), prices.once_per_column
+        layout, once = Tests.of(objects, prices).coded, prices.once_per_column
         stats = Statistics.of(objects)
         weight, count = (None, None) if stats.unit else (stats.weight, stats.count)
         return Objects(layout, objects.codes, stats.label, stats.n_classes, weight, count, once)
 
 
-def multiway_layout(n_values: Sequence[int], prices: Sequence[float] | None = None) -> Layout:
+def multiway_layout(n_values: Sequence[int], prices: Sequence[float] | None = None) -> Features:
     """Columns with one multiway test each, and without missing values.   prices : by column, default 1."""
     n = len(n_values)
-    return Layout(
-        column=np.arange(n),
-        family=np.full(n, FAMILY[Family.multiway], np.int64),
-        offset=np.cumsum([0, *n_values], dtype=np.int64),
-        has_missing=np.zeros(n, np.bool_),
-        price_offset=np.arange(n),
-        prices=np.ones(n) if prices is None else np.array(prices, np.float64),
-        owner=np.arange(n),
-    )
+    family, offset = np.full(n, FAMILY[Family.multiway], np.int64), np.cumsum([0, *n_values], dtype=np.int64)
+    own = np.arange(n), family, offset, np.zeros(n, np.bool_), np.arange(n), np.ones(n) if prices is None else np.array(prices, np.float64)
+    return Features(*NO_CODES, *own, np.arange(n), *NO_RUNS)
 
 
 @attrs.frozen(eq=False)
@@ -177,7 +171,7 @@ class Forest:
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    def tree(self, k: int, objects: Encoded, layout: Layout) -> Tree:
+    def tree(self, k: int, objects: Encoded, layout: Features) -> Tree:
         """Tree k in full, as a run would return it."""
         some = slice(self.start[k], self.start[k + 1])
         (feature, index, side, parent, branch), weights, count = self.integers[:, some], self.weights[some], self.n_rows[some]

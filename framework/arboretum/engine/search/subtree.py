@@ -52,45 +52,21 @@ NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
 """In place of the target that there is not."""
 
 
-@attrs.frozen(eq=False)
-class Layout:
-    """Features as the kernel wants them, in the order in which ties are broken; fields: see :class:`arboretum.kernels.subtree.Features`."""
-
-    column: np.ndarray
-    family: np.ndarray
-    offset: np.ndarray
-    has_missing: np.ndarray
-    price_offset: np.ndarray
-    prices: np.ndarray
-    owner: np.ndarray
-
-    @staticmethod
-    def of(features: tuple[Any, ...], prices: np.ndarray) -> Layout:
-        """Read it off the features of encoded objects.   prices : float64[tests]."""
-        order = sorted(range(len(features)), key=lambda f: (features[f].position, f))
-        chosen = [features[f] for f in order]
-        numbers = {name: i for i, name in enumerate(dict.fromkeys(f.column for f in chosen))}
-        first = np.cumsum([0, *(f.n_tests for f in features)])
-        return Layout(
-            column=np.array(order, np.int64),
-            family=np.array([FAMILY[f.family] for f in chosen], np.int64),
-            offset=np.cumsum([0, *(f.n_bins + f.has_missing for f in chosen)], dtype=np.int64),
-            has_missing=np.array([f.has_missing for f in chosen], np.bool_),
-            price_offset=first[order].astype(np.int64),
-            prices=np.array(prices, np.float64),
-            owner=np.array([numbers[f.column] for f in chosen], np.int64),
-        )
-
-    def features(self, codes: np.ndarray, order: np.ndarray, reach: np.ndarray, close: np.ndarray) -> kernels.Features:
-        """Together with the values.   codes : uint16[n, columns], C or F order."""
-        by_row = codes.flags.c_contiguous
-        return kernels.Features(
-            (codes if by_row else codes.T).reshape(-1), codes.shape[1] if by_row else 1, 1 if by_row else len(codes), self.column, self.family,
-            self.offset, self.has_missing, self.price_offset, self.prices, self.owner, order, reach, close,
-        )  # fmt: skip
-
-
+NO_CODES = np.zeros(0, np.uint16), 0, 0
 NO_RUNS = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.int32), np.zeros(0, np.bool_)
+
+
+def with_values(layout: kernels.Features, codes: np.ndarray, *sorted_ones: np.ndarray) -> kernels.Features:
+    """A layout, which is features without values, together with the values.
+
+    codes : uint16[n, columns], C or F order.   sorted_ones : order, reach, close of sorted columns.
+    """
+    by_row = codes.flags.c_contiguous
+    order, reach, close = sorted_ones or NO_RUNS
+    return layout._replace(
+        codes=(codes if by_row else codes.T).reshape(-1), row_stride=codes.shape[1] if by_row else 1, column_stride=1 if by_row else len(codes),
+        order=order, reach=reach, close=close,
+    )  # fmt: skip
 
 
 def rules_of(limits: Limits, rule: LeafRule, min_weight: float, total: float, once: bool, **more: bool) -> kernels.Rules:
@@ -143,8 +119,7 @@ class Tests:
         objects, n = self.objects, len(rows)
         codes = np.asarray(objects.codes.T[:, rows], np.uint16, order="C")
         if not objects.raw_features:
-            layout = self._layout(self.order, self.family, self.n_bins, self.has_missing, np.arange(len(self.family)))
-            return self.order, layout.features(np.ascontiguousarray(codes).T, *NO_RUNS), np.zeros((0, 0))
+            return self.order, with_values(self.coded, np.ascontiguousarray(codes).T), np.zeros((0, 0))
         values = np.ascontiguousarray(objects.raw.T[:, rows])
         order, distinct = np.empty(values.shape, np.uint64), np.empty_like(values)
         reach, found = np.empty(values.shape, np.int32), np.empty((len(values), 2), np.int64)
@@ -168,9 +143,14 @@ class Tests:
                 (self.has_missing, few & missing), (np.arange(n_coded), column),
             )),
         )  # fmt: skip
-        return alive, layout.features(codes.T, order, reach, close), distinct
+        return alive, with_values(layout, codes.T, order, reach, close), distinct
 
-    def _layout(self, chosen: np.ndarray, family: np.ndarray, n_bins: np.ndarray, missing: np.ndarray, column: np.ndarray) -> Layout:
+    @property
+    def coded(self) -> kernels.Features:
+        """The layout where there are coded features alone."""
+        return self._layout(self.order, self.family, self.n_bins, self.has_missing, np.arange(len(self.family)))
+
+    def _layout(self, chosen: np.ndarray, family: np.ndarray, n_bins: np.ndarray, missing: np.ndarray, column: np.ndarray) -> kernels.Features:
         n_coded = len(self.objects.features)
         bins, missing = n_bins[chosen], missing[chosen].astype(np.bool_)
         first, prices = self.price_offset, self.prices
@@ -180,7 +160,8 @@ class Tests:
             prices = np.concatenate([prices[:fixed], np.repeat(prices[fixed:], each)])
             first = np.concatenate([first[:n_coded], fixed + np.cumsum(each) - each])
         offset = np.concatenate([[0], np.cumsum(bins + missing)])
-        return Layout(column[chosen], family[chosen], offset, missing, first[chosen], prices, self.owner[chosen])
+        own = column[chosen], family[chosen], offset, missing, first[chosen], prices, self.owner[chosen]
+        return kernels.Features(*NO_CODES, *own, *NO_RUNS)
 
     def rule(self, feature: int, number: float) -> TestRule:
         """The test of a feature; ``number`` is its index, or its threshold."""
