@@ -209,9 +209,7 @@ def _as_array(values: Any) -> np.ndarray:
 
 def _missing(array: np.ndarray) -> np.ndarray:
     """bool[n]: which values are None, NaN, NaT or pandas' NA."""
-    if array.dtype.kind == "f":
-        return np.isnan(array)
-    if array.dtype.kind not in "MO":
+    if array.dtype.kind in "biu":
         return np.zeros(len(array), bool)
     from pandas import isna
 
@@ -237,7 +235,7 @@ def is_mixed(X: Any) -> bool:
     """Whether X is a frame with a column that does not hold numbers."""
     if not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
         return False
-    return any(getattr(dtype, "kind", "O") not in "biuf" or not hasattr(dtype, "kind") for dtype in X.dtypes)
+    return any(getattr(dtype, "kind", "O") not in "biuf" for dtype in X.dtypes)
 
 
 def frame_column(name: str, series: Any) -> Column:

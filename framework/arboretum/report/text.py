@@ -6,8 +6,6 @@ import math
 import unicodedata
 from functools import cache
 
-import attrs
-
 from arboretum.model.shown import visible
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
@@ -45,31 +43,25 @@ def tree_text(
     room = max(width - sum(columns) - 6, 24)
     levels = min(INDENTED, max((room - WORDS) // 3, 4))
     lines = _lines(tree, root, levels)
-    widest = min(max(display_width(line.head()) for line in lines), room)
+    widest = min(max(display_width(_joined(*line)) for line in lines), room)
     codes = class_colours(tree, ANSI_CODES, ANSI_OTHER) if colour and tree.task is Task.classification else None
     rows = [_header(tree, width)]
-    for line, tail in zip(lines, tails, strict=True):
+    for item, line, tail in zip(root.walk(), lines, tails, strict=True):
         figures = "  ".join(padded(cell, size, i < 2) for i, (cell, size) in enumerate(zip(tail, columns, strict=True)))
-        rows.append(_paint(line, tree, widest, codes) + "  " + (f"{DIM}{figures}{RESET}" if colour else figures))
+        left = _paint(*line, widest, codes and codes[tree.label[item.node]])
+        rows.append(left + "  " + (f"{DIM}{figures}{RESET}" if colour else figures))
     return "\n".join(row.rstrip() for row in rows) + "\n"
 
 
-@attrs.frozen
-class _Line:
-    """A line in parts.   predicted : the answer at a leaf; "" at a node whose branches follow."""
-
-    prefix: str
-    sentence: str
-    predicted: str
-    note: str
-    node: int
-
-    def head(self) -> str:
-        return self.prefix + " ".join(part for part in (self.sentence, self.predicted, self.note) if part)
+def _joined(prefix: str, *words: str) -> str:
+    return prefix + " ".join(filter(None, words))
 
 
-def _lines(tree: Tree, root: Item, levels: int) -> list[_Line]:
-    """A line per item, in preorder.   levels : that are indented; a line below them begins with its level in brackets instead."""
+def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str]]:
+    """Prefix, test, answer ("" where branches follow) and note per item, in preorder.
+
+    levels : that are indented; a line below them begins with its level in brackets instead.
+    """
     found = []
     stack = [("", "", "", root, 0)]
     while stack:
@@ -77,7 +69,7 @@ def _lines(tree: Tree, root: Item, levels: int) -> list[_Line]:
         notes = [f"{item.folded} leaves folded"] * bool(item.folded) + [item.note] * bool(item.note)
         predicted = "" if item.children else f"▸ {on_one_line(prediction(tree, item))}"
         sentence = on_one_line(sentence) or ("all rows" if item.children else "")
-        found.append(_Line(prefix, sentence, predicted, f"({'; '.join(notes)})" if notes else "", item.node))
+        found.append((prefix, sentence, predicted, f"({'; '.join(notes)})" if notes else ""))
         for k, child in reversed(list(enumerate(item.children))):
             last = k == len(item.children) - 1
             branch, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
@@ -123,18 +115,17 @@ def percentage(part: float) -> str:
     return f"{whole}%"
 
 
-def _paint(line: _Line, tree: Tree, widest: int, codes: list[int] | None) -> str:
-    """The left part of a line, cut or filled to ``widest`` columns, then coloured."""
-    kept = display_width(line.predicted) + display_width(line.note) + (2 if line.predicted and line.note else 1)
-    line = attrs.evolve(line, sentence=cut(line.sentence, max(widest - display_width(line.prefix) - kept, 12)))
-    if (beyond := display_width(line.head()) - widest) > 0:
-        line = attrs.evolve(line, predicted=cut(line.predicted, max(display_width(line.predicted) - beyond, 8)))
-    plain = line.head()
+def _paint(prefix: str, sentence: str, predicted: str, note: str, widest: int, code: int | None) -> str:
+    """The left part of a line, cut or filled to ``widest`` columns, then the answer coloured."""
+    kept = display_width(predicted) + display_width(note) + (2 if predicted and note else 1)
+    sentence = cut(sentence, max(widest - display_width(prefix) - kept, 12))
+    if (beyond := display_width(_joined(prefix, sentence, predicted, note)) - widest) > 0:
+        predicted = cut(predicted, max(display_width(predicted) - beyond, 8))
+    plain = _joined(prefix, sentence, predicted, note)
     if display_width(plain) > widest:  # the branches of a deep node leave no room for words: no colours either
         return cut(plain, widest)
-    if codes is not None and line.predicted:
-        plain = attrs.evolve(line, predicted=f"\x1b[1;38;5;{codes[tree.label[line.node]]}m{line.predicted}{RESET}").head()
-    return plain + " " * (widest - display_width(line.head()))
+    coloured = f"\x1b[1;38;5;{code}m{predicted}{RESET}" if code is not None and predicted else predicted
+    return _joined(prefix, sentence, coloured, note) + " " * (widest - display_width(plain))
 
 
 def display_width(text: str) -> int:
