@@ -31,7 +31,6 @@ from arboretum.interfaces.component import KINDS, MANY, Capability
 from arboretum.interfaces.data import Division
 from arboretum.interfaces.method import Parts
 from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numbers, table_like
-from arboretum.model.importance import impurity_decrease
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
@@ -248,7 +247,7 @@ class _BaseTree(BaseEstimator):
     @property
     def feature_importances_(self) -> np.ndarray:
         """float64[n_features_in_]: impurity decrease by the tests on each column, as shares (0 without tests)."""
-        gain = impurity_decrease(self._grown)
+        gain = self._grown.impurity_decrease()
         found = np.array([gain.get(name, 0.0) for name in self._names()])
         return found / found.sum() if found.sum() > 0 else found
 

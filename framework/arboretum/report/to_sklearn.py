@@ -12,7 +12,6 @@ import numpy as np
 
 from arboretum.errors import CapabilityError, DataError
 from arboretum.model.frame import table_like
-from arboretum.model.importance import node_impurity
 from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import Tree
@@ -147,7 +146,7 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[
     records["feature"][inner] = [position[rule.column if isinstance(rule, Threshold) else rule] for rule in rules]
     records["threshold"][inner] = [rule.threshold if isinstance(rule, Threshold) else 0.5 for rule in rules]
     records["missing_go_to_left"][inner] = policies(tree)[source[inner]] == 0
-    records["impurity"] = node_impurity(tree)[source]
+    records["impurity"] = tree.plain_impurity()[source]
     records["n_node_samples"], records["weighted_n_node_samples"] = tree.counts[source] * real, tree.mass[source] * real
     values = tree.distribution()[source] if tree.task is Task.classification else tree.value[source, None]
     return {"max_depth": deepest, "node_count": len(found), "nodes": records, "values": np.ascontiguousarray(values[:, None, :])}
