@@ -60,10 +60,10 @@ class Entry:
         return PAPERS[self.papers[0]] if self.papers else ""
 
 
-ENTRIES = tuple(
-    Entry(name, **fields)
+ENTRIES: dict[str, Entry] = {
+    name: Entry(name, **fields)
     for name, fields in json.loads(files("arboretum_data").joinpath("catalogue.json").read_text(encoding="utf-8")).items()
-)
+}
 
 
 def data_home() -> Path:
@@ -105,26 +105,18 @@ def manifest_entry(home: Path, name: str) -> Mapping[str, Any]:
         raise DataError(f"{path}: not a manifest ({type(error).__name__}: {error})") from error
 
 
-def manifest_schema(entry: Mapping[str, Any], extra_orders: Mapping[str, tuple[str, ...]] | None = None) -> Schema:
-    """The schema that an entry of the manifest describes."""
-    kinds = entry.get("feature_kinds", {})
-    words = ("continuous", "ordinal", "categorical")
-    return Schema(
+def load_from_home(home: Path, name: str, extra_orders: Mapping[str, tuple[str, ...]] | None = None) -> Table:
+    """Read ``NAME.csv.gz``; kinds from the manifest, else inferred, with the column ``target`` or else the last one."""
+    path, entry = home / f"{name}{SUFFIX}", manifest_entry(home, name)
+    cells = read_delimited(path, missing=("",)) if entry else read_delimited(path)
+    names, kinds = [c.name for c in cells], entry.get("feature_kinds", {})
+    if not entry and "target" not in names:
+        return build_table(name, cells, Schema(target=names[-1]))
+    schema = Schema(
         target=entry.get("target", "target"),
-        kinds={column: word for word in words for column in kinds.get(word, ())},
+        kinds={column: word for word in ("continuous", "ordinal", "categorical") for column in kinds.get(word, ())},
         orders={**entry.get("orders", {}), **(extra_orders or {})},
         default=kinds.get("default"),
         task=TaskChoice(entry.get("task", "auto")),
     )
-
-
-def load_from_home(home: Path, name: str, extra_orders: Mapping[str, tuple[str, ...]] | None = None) -> Table:
-    """Read ``NAME.csv.gz``; kinds from the manifest, else inferred, with the column ``target`` or else the last one."""
-    path = home / f"{name}{SUFFIX}"
-    entry = manifest_entry(home, name)
-    cells = read_delimited(path, missing=("",)) if entry else read_delimited(path)
-    schema = manifest_schema(entry, extra_orders)
-    names = [c.name for c in cells]
-    if not entry and "target" not in names:
-        schema = Schema(target=names[-1])
     return build_table(name, cells, schema)

@@ -20,9 +20,7 @@ LOCAL: dict[str, Callable[[], Table]] = {
     "wdbc": generated.wdbc,
     "digits": generated.digits,
     "diabetes": generated.diabetes,
-    "monk1-full": lambda: generated.monk_domain(1),
-    "monk2-full": lambda: generated.monk_domain(2),
-    "monk3-full": lambda: generated.monk_domain(3),
+    **{f"monk{problem}-full": functools.partial(generated.monk_domain, problem) for problem in (1, 2, 3)},
     "tic-tac-toe": generated.tic_tac_toe,
     "balance-scale": generated.balance_scale,
     "play-tennis": generated.play_tennis,
@@ -61,18 +59,13 @@ class NamedDataset:
         return rebuild, (self.name, {"positive": self.positive, "ignore": self.ignore, "kinds": self.kinds})
 
 
-def find_entry(name: str) -> Entry | None:
-    """The catalogue's entry of a name."""
-    return next((entry for entry in ENTRIES if entry.name == name), None)
-
-
 def canonical(name: str) -> Table:
     """The content of a name: data home, then bundled or generated, then OpenML; its checksum is compared.
 
     Raises DataError when no source has it or when a source has another content.
     """
     home = data_home()
-    entry = find_entry(name)
+    entry = ENTRIES.get(name)
     if (home / f"{name}{SUFFIX}").exists():
         return check_content(load_from_home(home, name, entry and entry.orders), entry, f"the data home {home}")
     if name in LOCAL:
@@ -108,7 +101,7 @@ def component_of(name: str) -> type:
     A name outside the catalogue is one of the data home.
     """
     source, positive = ONE_AGAINST_REST.get(name, (name, None))
-    entry = find_entry(source)
+    entry = ENTRIES.get(source)
     body = {
         "name": name,
         "source": source,
@@ -144,6 +137,6 @@ def named_components(home: Path, taken: frozenset[str] = frozenset()) -> list[ty
 
     taken : names of other data set components; a file of the home does not shadow them.
     """
-    names = [*(entry.name for entry in ENTRIES), *ONE_AGAINST_REST]
+    names = [*ENTRIES, *ONE_AGAINST_REST]
     known = taken.union(names)
     return [component_of(name) for name in (*names, *(n for n in home_names(home) if n not in known))]

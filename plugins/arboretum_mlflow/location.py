@@ -56,29 +56,21 @@ def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = N
             f"tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got {masked(uri)!r}"
             " (MLflow no longer keeps runs in plain folders)"
         )
-    database = _sqlite_file(rest, here) if dialect == "sqlite" else None
-    if database is not None:
-        query = rest.partition("?")[2]
+    database = None
+    if dialect == "sqlite":
+        path, _, query = rest.removeprefix("///").partition("?")
+        if not rest.startswith("///") or path in ("", ":memory:"):
+            msg = f"tracker.uri must name a file, such as sqlite:///mlflow.db; got 'sqlite:{rest}', which keeps nothing"
+            raise TrackerError(msg)
+        database = (here / path).absolute()
         uri = f"sqlite:///{database}" + (f"?{query}" if query else "")
-    place = _artifacts(artifacts, database, here, dialect in SERVER_SCHEMES)
+    if artifacts:
+        place = artifacts.rstrip("/") if urlsplit(artifacts).scheme else (here / artifacts).absolute().as_uri()
+    else:
+        beside = database.parent if database else here
+        place = "" if dialect in SERVER_SCHEMES else (beside / ARTIFACTS_FOLDER).absolute().as_uri()
     folder = re.sub(r"[^\w.-]+", "_", experiment).strip("._") or "experiment"
     return Location(uri, masked(uri), database, f"{place}/{folder}" if place else "")
-
-
-def _sqlite_file(rest: str, here: Path) -> Path:
-    path = rest.removeprefix("///").partition("?")[0]
-    if not rest.startswith("///") or not path or path == ":memory:":
-        msg = f"tracker.uri must name a file, such as sqlite:///mlflow.db; got 'sqlite:{rest}', which keeps nothing"
-        raise TrackerError(msg)
-    return (here / path).absolute()
-
-
-def _artifacts(chosen: str, database: Path | None, here: Path, is_server: bool) -> str:
-    if chosen:
-        return chosen.rstrip("/") if urlsplit(chosen).scheme else (here / chosen).absolute().as_uri()
-    if is_server:
-        return ""
-    return ((database.parent if database else here) / ARTIFACTS_FOLDER).absolute().as_uri()
 
 
 WAY_OUT = "or choose another store (tracker.uri=sqlite:///PATH.db), or none (tracker=none)"

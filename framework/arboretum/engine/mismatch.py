@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import attrs
@@ -66,17 +65,14 @@ class Seal:
                 raise VerificationError(f"verification failed: {what}; a component must copy what it changes")
 
 
-def _sums(value: Any) -> dict[str, int]:
-    # in the order of memory, so that nothing is copied
-    return {name: zlib.crc32(np.ravel(array, order="K").view(np.uint8)) for name, array in _arrays(value) if array is not None}
-
-
-def _arrays(value: Any) -> Iterator[tuple[str, np.ndarray | None]]:
+def _sums(value: Table | Encoded | Prices) -> dict[str, int]:
     if isinstance(value, Table):
-        yield from ((f"column {column.name!r}", column.values) for column in value.columns)
-        yield from (("target codes", value.target.codes), ("target values", value.target.values))
-        yield from (("row weights", value.weights), ("groups", value.groups))
+        arrays = {f"column {column.name!r}": column.values for column in value.columns}
+        arrays |= {"target codes": value.target.codes, "target values": value.target.values}
+        arrays |= {"row weights": value.weights, "groups": value.groups}
     else:
         room = "objects" if isinstance(value, Encoded) else "prices"
-        fields = [(field.name, getattr(value, field.name)) for field in attrs.fields(type(value))]
-        yield from ((f"{room}.{name}", array) for name, array in fields if isinstance(array, np.ndarray))
+        arrays = {f"{room}.{field.name}": getattr(value, field.name) for field in attrs.fields(type(value))}
+    # in the order of memory, so that nothing is copied
+    kept = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    return {name: zlib.crc32(np.ravel(array, order="K").view(np.uint8)) for name, array in kept.items()}

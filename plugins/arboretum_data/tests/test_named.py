@@ -12,7 +12,7 @@ from arboretum_data import generated
 from arboretum_data.file import RandomTableDataset
 from arboretum_data.home import data_home as home_in_use
 from arboretum_data.home import ENTRIES, home_names, load_from_home, user_cache
-from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, find_entry, named_components
+from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, named_components
 from arboretum_data.plugin import arboretum_components
 from arboretum_data.reading.build import described_anew
 
@@ -30,7 +30,7 @@ class TestNamedSets(DatasetSuite):
 @pytest.mark.parametrize("name", sorted(LOCAL))
 def test_bundled_and_generated_sets_have_the_canonical_content(no_home, name):
     table = LOCAL[name]()
-    entry = find_entry(name)
+    entry = ENTRIES.get(name)
     assert (table.n_rows, table.sha256()) == (entry.rows, entry.sha256)
     assert canonical(name).sha256() == entry.sha256
 
@@ -153,12 +153,12 @@ def test_columns_can_be_left_out(no_home):
 
 
 def test_the_catalogue_has_one_entry_per_name_and_says_why_a_set_is_not_fetched():
-    names = [entry.name for entry in ENTRIES]
+    names = [entry.name for entry in ENTRIES.values()]
     assert len(set(names)) == len(names) == 57
-    assert [e.name for e in ENTRIES if e.openml is None and not e.unfetched and e.name not in LOCAL] == []
+    assert [e.name for e in ENTRIES.values() if e.openml is None and not e.unfetched and e.name not in LOCAL] == []
     forms = generated.Path(generated.__file__).with_name("canonical.json")
     described = set(json.loads(forms.read_text()))
-    assert described == {e.name for e in ENTRIES if e.openml and not e.unfetched and e.name not in LOCAL}
+    assert described == {e.name for e in ENTRIES.values() if e.openml and not e.unfetched and e.name not in LOCAL}
 
 
 class TestGenerators:
@@ -243,7 +243,7 @@ def test_the_readers_do_not_change_a_table_on_disk(data_home, tmp_path, monkeypa
     """A copy of the file gives the same content: nothing depends on the path."""
     shutil.copy(data_home / "car.csv.gz", tmp_path / "car.csv.gz")
     shutil.copy(data_home / "manifest.json", tmp_path / "manifest.json")
-    assert load_from_home(tmp_path, "car").sha256() == find_entry("car").sha256
+    assert load_from_home(tmp_path, "car").sha256() == ENTRIES["car"].sha256
 
 
 def test_columns_can_be_taken_as_another_kind():

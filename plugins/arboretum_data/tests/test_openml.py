@@ -10,7 +10,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from arboretum_data.named import canonical, component_of, find_entry
+from arboretum_data.home import ENTRIES
+from arboretum_data.named import canonical, component_of
 from arboretum_data.openml import (
     Fetched,
     OpenMLDataset,
@@ -244,7 +245,7 @@ class TestNamedSets:
 
     @pytest.mark.parametrize("name", ["breast-w", "car", "house-votes", "pima", "sonar"])
     def test_the_canonical_content_arrives_under_other_column_names(self, site, data_home, name):
-        entry = find_entry(name)
+        entry = ENTRIES.get(name)
         site.add(entry.openml, name, *arff_of(name, data_home))
         table = canonical(name)
         assert table.sha256() == entry.sha256
@@ -262,7 +263,7 @@ class TestNamedSets:
     def test_the_stated_rows_are_selected(self, data_home):
         """monk1 on OpenML is the training part followed by the whole domain."""
         form = canonical_form("monk1")
-        entry = find_entry("monk1")
+        entry = ENTRIES["monk1"]
         files = [data_home / f"{name}.csv.gz" for name in ("monk1", "monk1-full")]
         (header, *train), (_, *domain) = ([*csv.reader(gzip.decompress(file.read_bytes()).decode().splitlines())] for file in files)
         columns = zip(header, zip(*train, *domain, strict=True), strict=True)
