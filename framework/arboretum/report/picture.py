@@ -79,7 +79,7 @@ def tree_scene(
     for item in root.walk():
         shapes += _node(tree, item, places[item])
     bottom = max(place.y + BOX_HEIGHT for place in places.values()) + MARGIN
-    wide = max(_right_end(shape) for shape in header) + MARGIN
+    wide = max(label.x + text_width(label.text, label.size, label.bold) for label in header if isinstance(label, Label)) + MARGIN
     return Scene(round(max(right, wide)), round(bottom), shapes, title or headline(tree))
 
 
@@ -310,23 +310,16 @@ def _header(tree: Tree, root: Item, title: str | None, width: float) -> tuple[li
     if merged:
         summary += f"; sibling leaves of one prediction are drawn as one ({merged} leaves)"
     shapes.append(Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT))
-    if tree.task is Task.regression:
-        legend, bottom = _scale(tree, MARGIN + 46)
-    else:
-        legend, bottom = _legend(tree, MARGIN + 46, width)
+    legend, bottom = _legend(tree, MARGIN + 46, width)
     return shapes + legend, bottom + 22
 
 
-def _scale(tree: Tree, y: float) -> tuple[list[Box | Label], float]:
-    """A light-to-dark scale of predicted numbers."""
-    low, high = value_range(tree)
-    steps = [Box(MARGIN + 8 * k, y, 8.5, 10, mix(LOW, HIGH, k / 19)) for k in range(20)]
-    ends = f"{spell_short(low)} … {spell_short(high)} predicted"
-    return [*steps, Label(MARGIN + 170, y + 9, ends, 11)], y + 12
-
-
 def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
-    """A swatch, the name and the weight per class; classes without a colour of their own share one entry."""
+    """A swatch, the name and the weight per class, those without a colour of their own as one; of numbers a light-to-dark scale."""
+    if tree.task is Task.regression:
+        low, high = map(spell_short, value_range(tree))
+        steps = [Box(MARGIN + 8 * k, y, 8.5, 10, mix(LOW, HIGH, k / 19)) for k in range(20)]
+        return [*steps, Label(MARGIN + 170, y + 9, f"{low} … {high} predicted", 11)], y + 12
     colours, ranked = class_colours(tree), ranked_classes(tree)
     entries = [(colours[c], f"{fit_text(tree.classes[c], 220, 11)} {spell_short(tree.weights[0, c])}") for c in ranked]
     others = len(tree.classes) - len(ranked)
@@ -344,12 +337,6 @@ def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], floa
     return shapes, y + 12
 
 
-def _right_end(shape: Box | Label | Curve) -> float:
-    if isinstance(shape, Label):
-        return shape.x + text_width(shape.text, shape.size, shape.bold)
-    return shape.x + shape.width if isinstance(shape, Box) else max(shape.x1, shape.x2)
-
-
 def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, name: str = "tree") -> str:
     """Write the tree as a digraph, growing down; options as in :func:`arboretum.report.text.tree_text`."""
     root = outline(tree, max_depth, max_leaves, merge=False, labels=True)
@@ -361,9 +348,7 @@ def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None
     number = {item: i for i, item in enumerate(root.walk())}
     for item in root.walk():
         lines.append(f"  n{number[item]} [{_dot_node(tree, item)}];")
-        lines += [
-            f"  n{number[item]} -> n{number[child]} [label={_quoted(child.edge)}];" for child in item.children
-        ]
+        lines += [f"  n{number[item]} -> n{number[child]} [label={_quoted(child.edge)}];" for child in item.children]
     return "\n".join([*lines, "}"]) + "\n"
 
 
