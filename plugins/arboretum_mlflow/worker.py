@@ -103,7 +103,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)  # of MLflow, alembic and SQLAlchemy; failures come back as answers
     gc.disable()  # see Worker.writer
-    line = Connection(0)
+    line = Connection(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a library starts must not read along
     try:
         worker = Worker(*line.recv())
         while True:

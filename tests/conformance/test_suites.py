@@ -480,7 +480,7 @@ class DrawsUndeclared(SoundCost):
         ("stopping", SaysOneThingAndDoesAnother, "test_it_does_not_change_the_node"),
         ("cost", PaysYou, "test_every_test_has_one_finite_price_of_at_least_zero"),
         ("cost", OnePricePerColumn, "test_every_test_has_one_finite_price_of_at_least_zero"),
-        ("cost", DrawsUndeclared, "test_prices_depend_on_the_seed_exactly_where_it_declares_so"),
+        ("cost", DrawsUndeclared, "test_the_seed_matters_exactly_where_that_is_declared"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

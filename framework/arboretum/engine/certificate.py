@@ -35,8 +35,6 @@ from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
 from arboretum.model.walk import summed
 
-Noted = tuple[Certificate | None, tuple[str, ...]]
-
 
 def certify(
     certifier: Any,
@@ -46,7 +44,7 @@ def certify(
     solution: Solution,
     metrics: Mapping[str, float],
     context: Context,
-) -> Noted:
+) -> tuple[Certificate | None, tuple[str, ...]]:
     """The certificate of a verified tree, and what is to be said about it; None where it is not applicable.
 
     certifier : a solver with ``minima``, None if there is none.   complexities : which to certify.

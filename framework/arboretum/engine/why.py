@@ -68,21 +68,15 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     method = problem.parts.method
     order = getattr(method, "order", "depth")
     constant = bool(getattr(method, "allow_constant", False))
-    growth = _listing(Growth.of(problem, Context(seed=seed), constant, getattr(order, "value", order)))
+    growth = Growth.of(problem, Context(seed=seed), constant, getattr(order, "value", order))
+    if problem.parts.predicate is None:  # engines that list every candidate: bounds would skip those that cannot win
+        coded = (CodedEngine(growth.space),) if problem.objects.features else ()
+        growth.engines = (*coded, PresortedEngine(growth.space)) if problem.objects.raw_features else coded
     item = growth.look(Cell(0, problem.objects.n_objects, 0))
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)
     return Reasons(item.node, growth.plan.lines, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
-
-
-def _listing(growth: Growth) -> Growth:
-    """The growth with engines that list every candidate: bounds would skip those that cannot win."""
-    objects, space = growth.problem.objects, growth.space
-    if growth.problem.parts.predicate is None:
-        coded = (CodedEngine(space),) if objects.features else ()
-        growth.engines = (*coded, PresortedEngine(space)) if objects.raw_features else coded
-    return growth
 
 
 def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:

@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import attrs
+import numpy as np
 import pytest
 
 from arboretum.api import Capability, Context, Parts, Solution, Table, Task, Tree
@@ -74,6 +75,30 @@ class ComponentSuite:
         """Workers receive components pickled; a class that lives in a test function cannot be sent and is not tried."""
         skip_if("<locals>" in type(component).__qualname__, "the class is local to a function")
         assert pickle.loads(pickle.dumps(component)) == component
+
+
+class SeededSuite(ComponentSuite):
+    """Of a kind that may draw: the same for the same seed, another draw exactly where that is declared, NumPy's own state left alone."""
+
+    def answers(self, component: Any, seed: int) -> Any:
+        """What the component answers with a seed, in a form that ``==`` and ``repr`` tell apart."""
+        raise NotImplementedError
+
+    def test_the_same_seed_gives_the_same(self, component):
+        assert self.answers(component, 3) == self.answers(component, 3)
+
+    def test_the_seed_matters_exactly_where_that_is_declared(self, component):
+        found = {repr(self.answers(component, seed)) for seed in range(4)}
+        if claims(component, Capability.randomised):
+            assert len(found) > 1, "declared randomised, but four seeds give one answer"
+        else:
+            assert len(found) == 1, "depends on the seed; declare the capability 'randomised'"
+
+    def test_the_global_random_state_plays_no_part(self, component):
+        state, before = np.random.get_state()[1].copy(), self.answers(component, 3)  # noqa: NPY002 - the state that must not move
+        assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
+        np.random.seed(1)  # noqa: NPY002 - nor matter
+        assert self.answers(component, 3) == before
 
 
 def _is_fixture(value: Any) -> bool:

@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    MISSING_SPLITS, MISSING_STOPS, Capability, Context, ColumnKind, Encoded, Limits, Parts, Prices, Problem, RawFeature, Task,
-    TestRule, grow,
+    MISSING_SPLITS, MISSING_STOPS, ColumnKind, Context, Encoded, Limits, Parts, Prices, Problem, RawFeature, Task, TestRule, grow,
 )  # fmt: skip
 from arboretum.interfaces.node import BETTER_SIDE
 from arboretum.testing.example_components import ToyReduction
-from arboretum.testing.tables import row_of
 from arboretum.testing.suites.base import (
-    ComponentSuite, claims, grow_and_verify, kind_of_table, skip_if, verified, verify_solution,
+    ComponentSuite, SeededSuite, grow_and_verify, kind_of_table, skip_if, verified, verify_solution,
 )  # fmt: skip
 from arboretum.testing.tables import (
-    SEEDS, ToyGini, ToyVariance, TreeParts, bare_objects, node_of, problem_of, toy_objects, toy_table,
+    SEEDS, ToyGini, ToyVariance, TreeParts, bare_objects, node_of, problem_of, row_of, toy_objects, toy_table,
 )  # fmt: skip
 
 
@@ -184,7 +182,7 @@ class MissingSuite(ComponentSuite):
         return verified(grow, problem_of(table, parts, multiway=multiway), Context()).tree
 
 
-class CostSuite(ComponentSuite):
+class CostSuite(SeededSuite):
     """One finite price ≥ 0 per test; the same for the same seed."""
 
     kind = "cost"
@@ -214,22 +212,9 @@ class CostSuite(ComponentSuite):
             for found, before in ((below.tests, above.tests), (below.raw, above.raw)):
                 assert found.shape == before.shape and (found >= 0).all() and (found <= before).all()
 
-    def test_the_same_seed_gives_the_same_prices(self, component, objects):
-        for seed in SEEDS:
-            once, twice = component.price_list(objects, seed), component.price_list(objects, seed)
-            assert (once.tests == twice.tests).all() and (once.raw == twice.raw).all()
-
-    def test_prices_depend_on_the_seed_exactly_where_it_declares_so(self, component, objects):
-        lists = {tuple(component.price_list(objects, seed).tests) for seed in range(20)}
-        if claims(component, Capability.randomised):
-            assert len(lists) > 1, "declared randomised, but twenty seeds give one price list"
-        else:
-            assert len(lists) == 1, "prices change with the seed; declare the capability 'randomised'"
-
-    def test_it_leaves_the_global_random_state_alone(self, component, objects):
-        before = np.random.get_state()[1].copy()  # noqa: NPY002 - the state that must not move
-        component.price_list(objects, 1)
-        assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    def answers(self, component, seed):
+        lists = [component.price_list(toy_objects(toy_table(3), multiway=multiway), seed) for multiway in (True, False)]
+        return [(prices.tests.tolist(), prices.raw.tolist()) for prices in lists]
 
     def test_a_tree_pays_the_prices_of_the_list(self, component, objects):
         parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), cost=component)
