@@ -44,21 +44,16 @@ def styled(compose: Callable[[], Any], path: str | PathLike[str] | None, scale: 
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Title": figure.get_label()})
     svg = FORBIDDEN.sub("\ufffd", text.getvalue())
-    return _with_hints(svg[svg.index("<svg") :])
+    return re.sub(rf'<g id="{HINT}([^"]*)">', r"<g><title>\1</title>", svg[svg.index("<svg") :])
 
 
 HINT = "hint of "
 
 
 def hint(artist: Any, words: str) -> Any:
-    """What a browser shows at the pointer; matplotlib keeps it as the name of the artist's group in the SVG."""
+    """What a browser shows at the pointer; matplotlib keeps it as the name of the artist's group in the SVG, which becomes its title."""
     artist.set_gid(HINT + words)
     return artist
-
-
-def _with_hints(svg: str) -> str:
-    """Names of groups that are hints become titles of these groups."""
-    return re.sub(rf'<g id="{HINT}([^"]*)">', r"<g><title>\1</title>", svg)
 
 
 @attrs.define
