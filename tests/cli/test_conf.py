@@ -35,10 +35,10 @@ def test_no_line_repeats_a_default_and_every_key_is_one_of_a_schema(file):
     values.pop("defaults", None)
     choice = f"{group}={name}" if group == "dataset" else f"+{group}={name}"
     data = [] if group == "dataset" else ["dataset=wine"]
-    composed = compose([*data, choice], load_registry(), config_dir=str(CONF)).config  # refuses a key of no schema
+    composed = compose([*data, choice], load_registry(), config_dir=str(CONF))  # refuses a key of no schema
     prefix = f"{group}." if group == "dataset" else ""
     base = [f"dataset={composed.dataset.name}", f"split={composed.split.name}"]
-    plain = compose(base, load_registry()).config
+    plain = compose(base, load_registry())
     for path, value in leaves(values, prefix):
         if not path.startswith("hydra.sweeper.params"):
             assert select(composed, path) == value

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from arboretum import __version__
-from arboretum.cli.terminal import FAILED_STATUS, ending_like_ctrl_c, report_error, say, status_of, tell, word_of
+from arboretum.cli.terminal import FAILED_STATUS, columns, ending_like_ctrl_c, report_error, say, status_of, tell, word_of
 from arboretum.errors import ConfigError, closest
 
 VERBS: dict[str, tuple[str, str]] = {
@@ -65,17 +65,15 @@ def _dispatch(arguments: list[str]) -> int:
 
 def usage() -> str:
     """The text of ``arboretum --help``."""
-    widest = max(map(len, VERBS))
-    lines = [
-        "Arboretum: a laboratory for decision-tree construction",
-        "",
-        "usage: arboretum VERB …",
-        "",
-        *(f"  {name:<{widest}}  {summary}" for name, (_, summary) in VERBS.items()),
-        "",
-        "first steps:",
-        "  arboretum run dataset=iris method=cart",
-        "  arboretum run -m method=cart,id3 dataset=iris,wine seed=1,2",
-        "  arboretum VERB --help",
-    ]
-    return "\n".join(lines)
+    verbs = columns([(f"  {name}", meaning) for name, (_, meaning) in VERBS.items()])
+    return f"""\
+Arboretum: a laboratory for decision-tree construction
+
+usage: arboretum VERB …
+
+{verbs}
+
+first steps:
+  arboretum run dataset=iris method=cart
+  arboretum run -m method=cart,id3 dataset=iris,wine seed=1,2
+  arboretum VERB --help"""

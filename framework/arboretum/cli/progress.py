@@ -136,11 +136,6 @@ class Standing:
         failed = sum(note.status == FAILED for note in notes)
         return Standing(len(notes), failed, sum(note.status == SKIPPED for note in notes), tuple(best.values()))
 
-    @property
-    def worked(self) -> int:
-        """Jobs that did some work: those finished before tell nothing about how long the others take."""
-        return self.done - self.skipped
-
     def text(self, total: int, left: float | None = None) -> str:
         """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2".   left : seconds, None if not known."""
         words = [counts(self.done, total, left, self.failed, self.skipped)]
@@ -175,11 +170,7 @@ class Watch:
     """Shows how a sweep stands while the launcher works; says at once, and once, when its tracker fails."""
 
     def __init__(
-        self,
-        line: Line,
-        read: Callable[[], list[Note]],
-        total: Callable[[], int],
-        clock: Callable[[], float] = time.monotonic,
+        self, line: Line, read: Callable[[], list[Note]], total: Callable[[], int], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._line, self._read, self._total, self._clock = line, read, total, clock
         self._pace, self._start, self._warned = Pace(), clock(), False
@@ -197,5 +188,6 @@ class Watch:
             self._line.clear()
             warn(f"{untracked}; the sweep goes on, its runs are kept for arboretum sync")
         standing = Standing.of(notes)
-        left = self._pace.left(now, standing.worked, max(total - standing.done, 0))
+        worked = standing.done - standing.skipped  # those finished before tell nothing about how long the others take
+        left = self._pace.left(now, worked, max(total - standing.done, 0))
         self._line.show(standing.text(total, left))

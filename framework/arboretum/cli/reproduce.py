@@ -230,7 +230,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
             chart_png(picture, folder / f"{name}.png")
     _tell_failures(work.failures)
     terminal.say(_foot(work, workers, folder))
-    if tracker is not None and not trouble:
+    if tracker is not None and not trouble and (judged.cells or judged.claims):
         trouble = session.ask(tracker, lambda: _track(tracker, facts, folder))
     if trouble:
         terminal.tell(f"arboretum: error: {trouble}; everything is kept in {folder}, the same command sends it again")
@@ -291,7 +291,6 @@ def _foot(work: Yield, workers: int, folder: Path) -> str:
 
 def _track(tracker: Any, facts: VerdictFacts, folder: Path) -> None:
     """Send the chapters.  Raises TrackerError."""
-    if facts.judgement.cells or facts.judgement.claims:
-        fields, text = tracker_fields(tracker), judgement_text(facts) + "\n"
-        run_id = track_verdict(tracker, facts, folder, fields, note=judgement_note(facts), text=text)
-        terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")
+    fields, text = tracker_fields(tracker), judgement_text(facts) + "\n"
+    run_id = track_verdict(tracker, facts, folder, fields, note=judgement_note(facts), text=text)
+    terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")

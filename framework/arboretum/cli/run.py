@@ -18,12 +18,11 @@ from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, sweep, unforeseen
 from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, paragraph
 from arboretum.config.bridge import PRIMARY, Start, start_from, stored
-from arboretum.config.compose import Composed, Loader, search_path
+from arboretum.config.compose import Loader, search_path
 from arboretum.config.entry import named_plugins
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, quote_home
-from arboretum.config.resolve import Limits, Settings
-from arboretum.engine.check import check_goal
+from arboretum.config.resolve import Limits, Settings, resolve
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.assemble import DEFAULT_CHOICES
@@ -125,8 +124,7 @@ class Application:
     def _once(self, base: Any) -> int:
         from hydra.core.utils import env_override
 
-        resolved, folder, line = Composed(base).resolved(self.registry), Path(base.hydra.run.dir).absolute(), Line()
-        check_goal(resolved.settings.goal)
+        resolved, folder, line = resolve(base, self.registry), Path(base.hydra.run.dir).absolute(), Line()
         progress, index = RunProgress(line), Index(default_root())
         try:
             make_ready(folder)

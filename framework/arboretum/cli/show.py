@@ -214,15 +214,11 @@ def certificate_lines(record: Record) -> list[str]:
     certificate, data = record.certificate, record.data
     n_objects, n_tests = data.get("n_objects"), data.get("n_tests")
     head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {n_tests} tests "
-    head += f"whose leaves have {rule_in_words(certificate.leaf_rule)}:"
+    rule = certificate.leaf_rule
+    words = [text.format(rule[key]) for key, above, text in RULE_WORDS if rule.get(key) is not None and rule[key] > above]
+    head += f"whose leaves have {', or '.join(['one class', *words])}:"
     table = text_table(certificate.rows(), width=terminal.width()).rstrip("\n")
     return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
-
-
-def rule_in_words(rule: Mapping[str, Any]) -> str:
-    """A leaf rule as a reader says it: "one class, or fewer than 5 rows"."""
-    words = [text.format(rule[key]) for key, above, text in RULE_WORDS if rule.get(key) is not None and rule[key] > above]
-    return ", or ".join(["one class", *words])
 
 
 def tree_of(tree: Tree, **options: Any) -> str:

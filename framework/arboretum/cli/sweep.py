@@ -24,7 +24,7 @@ from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertifi
 from arboretum.cli.progress import QUIET_SECONDS, Line, Watch, counts, looking, waiting
 from arboretum.cli.sync import Parent, tidy
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
-from arboretum.config.compose import Composed, Loader
+from arboretum.config.compose import Loader
 from arboretum.config.execute import Session, session
 from arboretum.config.launch import NAME, STUDY, multirun, search_of
 from arboretum.config.resolve import Resolved, component_from, resolve
@@ -63,7 +63,7 @@ class Job:
 
     def __call__(self, config: DictConfig) -> Any:
         hydra, registry = HydraConfig.get(), self._session.registry
-        resolved = functools.partial(resolve, config, OmegaConf.to_container(hydra.runtime.choices), registry)
+        resolved = functools.partial(resolve, config, registry, OmegaConf.to_container(hydra.runtime.choices))
         return self.do(resolved, hydra.job.num, hydra.overrides.task, Path(hydra.runtime.output_dir))
 
     @property
@@ -81,7 +81,6 @@ class Job:
         where = {"index": self.finished, "sweep_id": self.sweep_id, "sweep": self.sweep, "varied": self.varied}
         try:
             resolved = resolve_job()
-            check_goal(resolved.settings.goal)
             outcome = self._session.execute(resolved, folder, **where, beside=self.own is not None, progress=self.progress)
         except Exception as error:
             label = label or (resolved.label if resolved else f"job {number}")
@@ -207,10 +206,9 @@ class Post:
     """What a sweep has to do with its tracker, which may be in trouble at any time and never loses a run."""
 
     def __init__(self, app: Application, folder: Path, base: Any, varied: Sequence[str], line: Line) -> None:
-        composed = Composed(base)
         self.app, self.folder, self.line = app, folder, line
-        self.component = component_from(composed.task, composed.choices, "tracker", app.registry)
-        self.config = OmegaConf.to_container(composed.task, resolve=False)
+        self.component = component_from(base, "tracker", app.registry)
+        self.config = {key: value for key, value in OmegaConf.to_container(base, resolve=False).items() if key != "hydra"}
         before, search = read_sweep(folder), search_of(base)
         if search and before is not None and before.is_running and before.owner != owner():
             msg = f"another process searches in {str(folder)!r} ({before.owner.rsplit(' ', 2)[0]}); wait for it, or choose another folder"
@@ -222,11 +220,11 @@ class Post:
         self.parent: Parent | None = None
         self.trouble = ""
 
-    def _ask(self, what: str, action: Callable[[], Any]) -> str:
+    def _ask(self, what: str, action: Callable[[], Any], *, anew: bool = False) -> str:
         if self.component is None:
             return ""
         with waiting(f"{what} tracker {self.component.name}", self.line):
-            return self.app.session.ask(self.component, action)
+            return self.app.session.ask(self.component, action, anew=anew)
 
     def open(self) -> None:
         """Make the tracker ready and open the parent run, before any worker starts."""
@@ -246,7 +244,6 @@ class Post:
         """Ask a tracker that was in trouble once more, now that nothing waits for it; returns the notes as they then are."""
         if self.component is None:
             return notes
-        self.app.session.forgive(self.component)
 
         def send() -> None:
             if self.parent is None:
@@ -254,7 +251,7 @@ class Post:
             for run in sorted(self.folder.glob(f"*/{RECORD}")):
                 self.parent.send(run.parent, self.app.registry)
 
-        self.trouble = self._ask("handing in runs to", send)
+        self.trouble = self._ask("handing in runs to", send, anew=True)
         return [note if note.status == FAILED else attrs.evolve(note, tracker_error=self._lacks(note)) for note in notes]
 
     def _lacks(self, note: Note) -> str:

@@ -135,8 +135,12 @@ def main(argv: list[str]) -> int:
     session, parents = Session(registry), {}
 
     def tracker_of(folder: Path) -> Any:
-        component = chosen or recorded_tracker(folder, registry)
-        return None if component is None else session.prepare_tracker(component)
+        """The one that was named, or that the run was meant for; None for none.  Raises StoreError, ConfigError, TrackerError."""
+        fields = dict(read_run(folder).config.get("tracker") or {}) if chosen is None else {}
+        name = fields.pop("name", NONE)
+        if chosen is None and name == NONE:
+            return None
+        return session.prepare_tracker(chosen or build(registry.get("tracker", name), found_again(fields, "tracker")))
 
     sent, failures, alone = 0, 0, 0
     for folder in waiting:
@@ -190,13 +194,6 @@ def _roots(named: list[str]) -> list[Path]:
     if not roots:
         raise StoreError(f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say sync FOLDER")
     return roots
-
-
-def recorded_tracker(folder: Path, registry: Registry) -> Any:
-    """The tracker that the run was meant for, None for none.  Raises StoreError, ConfigError."""
-    fields = dict(read_run(folder).config.get("tracker") or {})
-    name = fields.pop("name", NONE)
-    return None if name == NONE else build(registry.get("tracker", name), found_again(fields, "tracker"))
 
 
 def ui_main(argv: list[str]) -> int:

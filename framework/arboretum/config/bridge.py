@@ -85,9 +85,9 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
     _put(repo, None, PRIMARY, primary(start), None)
     if start.values:
         _put(repo, None, REPEATED, dict(start.values), "_global_")
-    hydra = repo.setdefault("hydra", {})
+    hydra, option = repo.setdefault("hydra", {}), {"name": launch.NAME, **plain(attrs.asdict(launch.Search()))}
     hydra["sweeper"] = dict(hydra.get("sweeper", {}))
-    hydra["sweeper"][f"{launch.NAME}.yaml"] = _Node(f"{launch.NAME}.yaml", launch.option(), "hydra/sweeper", None, PRIMARY)
+    hydra["sweeper"][f"{launch.NAME}.yaml"] = _Node(f"{launch.NAME}.yaml", option, "hydra/sweeper", None, PRIMARY)
     for kind in KINDS:
         repo[kind] = {}
         if kind not in ("dataset", "method"):

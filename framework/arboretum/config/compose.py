@@ -19,7 +19,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import setup_globals
 from hydra.errors import MissingConfigException, OverrideParseException
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf
 
 from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import chosen_options, conceal, normalise, refuse_code
@@ -186,29 +186,6 @@ def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list
     return found or elsewhere
 
 
-@attrs.frozen(eq=False)
-class Composed:
-    """A composed configuration, Hydra's own part included.   choices : group → option, as Hydra keeps them."""
-
-    config: DictConfig
-
-    @property
-    def choices(self) -> dict[str, Any]:
-        return OmegaConf.to_container(self.config.hydra.runtime.choices)
-
-    @property
-    def task(self) -> DictConfig:
-        """The part that describes the run."""
-        config = self.config.copy()
-        with open_dict(config):
-            del config["hydra"]
-        return config
-
-    def resolved(self, registry: Registry) -> Resolved:
-        """Its components, built.  Raises ConfigError."""
-        return resolve(self.config, self.choices, registry)
-
-
 class Loader(ConfigLoaderImpl):
     """Hydra's loader, with checks before anything is executed.
 
@@ -256,7 +233,7 @@ class Loader(ConfigLoaderImpl):
         """One job's configuration: resolved at the first call, which is the check; a second call is the launcher's."""
         config, key = self._job(master_config, sweep_overrides), tuple(sweep_overrides)
         if self.registry is not None and self._ready.pop(key, None) is None:
-            resolved = Composed(config).resolved(self.registry)
+            resolved = resolve(config, self.registry)
             if len(self._ready) < KEPT:
                 self._ready[key] = resolved
             self._n_checked += 1
@@ -265,7 +242,7 @@ class Loader(ConfigLoaderImpl):
     def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
         """What a checked job is made of, for a launcher that needs no configuration."""
         ready = self._ready.pop(tuple(overrides), None)
-        return ready or Composed(self._job(master, overrides)).resolved(self.registry)
+        return ready or resolve(self._job(master, overrides), self.registry)
 
     def load_run(self, overrides: list[str]) -> DictConfig:
         """One run's configuration, without touching Hydra's global state; for many runs that differ in values."""
@@ -334,12 +311,12 @@ def search_path(config_dir: str | None = None) -> ConfigSearchPath:
     return path
 
 
-def compose(overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None) -> Composed:
-    """Compose one run without touching Hydra's global state (about 0.1 s).  Raises ConfigError."""
-    return Composed(Loader(search_path(config_dir), registry, start).load_run(list(overrides)))
+def compose(overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None) -> DictConfig:
+    """Compose one run, Hydra's own part included, without touching Hydra's global state (about 0.1 s).  Raises ConfigError."""
+    return Loader(search_path(config_dir), registry, start).load_run(list(overrides))
 
 
-def compose_and_resolve(overrides: Sequence[str], registry: Registry, **how: Any) -> tuple[Composed, Resolved]:
+def compose_and_resolve(overrides: Sequence[str], registry: Registry, **how: Any) -> tuple[DictConfig, Resolved]:
     """Compose one run and build its components; raises ConfigError.   how : as for :func:`compose`."""
-    composed = compose(overrides, registry, **how)
-    return composed, composed.resolved(registry)
+    config = compose(overrides, registry, **how)
+    return config, resolve(config, registry)

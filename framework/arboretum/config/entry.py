@@ -41,18 +41,15 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
 
 
 def _run(overrides: Sequence[str], plugins: Sequence[str | Path]) -> Record:
-    from arboretum.config.compose import Composed
-    from arboretum.engine.check import check_goal
+    from arboretum.config.resolve import resolve
 
     if isinstance(overrides, str):
         raise ConfigError(f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})')
     session, loader = _composer(*_surroundings([str(file) for file in (*plugins, *named_plugins(overrides))]))
     config = loader.load_run(list(overrides))
-    resolved = Composed(config).resolved(session.registry)
-    check_goal(resolved.settings.goal)
     asked = any(text.startswith("hydra.run.dir=") for text in overrides)
     folder = Path(config.hydra.run.dir) if asked else None
-    outcome = session.again().execute(resolved, folder)
+    outcome = session.again().execute(resolve(config, session.registry), folder)
     if outcome.tracker_error:
         raise TrackerError(outcome.tracker_error)
     return outcome.record

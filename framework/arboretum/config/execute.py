@@ -69,12 +69,14 @@ class Session:
             self._prepared[component] = component
         return self._prepared[component]
 
-    def ask(self, component: Any, action: Callable[[], Any]) -> str:
-        """Let a tracker act; what went wrong, or "".
+    def ask(self, component: Any, action: Callable[[], Any], *, anew: bool = False) -> str:
+        """Let a tracker act; what went wrong, or "".   anew : also one that made a run wait in vain.
 
-        One that makes a run wait in vain is not asked again: a sweep waits once, and ``arboretum sync`` sends the rest.
+        Such a one is not asked again otherwise: a sweep waits once, and ``arboretum sync`` sends the rest.
         """
         self._settle()
+        if anew:
+            self._given_up.pop(component, None)
         return self._ask(component, action)
 
     def ask_beside(self, component: Any, action: Callable[[], Any]) -> str:
@@ -102,11 +104,6 @@ class Session:
                     return str(error)
                 self._given_up[component] = str(error)
         return self._given_up.get(component, "")
-
-    def forgive(self, component: Any) -> None:
-        """Ask a tracker again that made a run wait in vain."""
-        self._settle()
-        self._given_up.pop(component, None)
 
     @functools.cached_property
     def versions(self) -> Mapping[str, str]:

@@ -29,7 +29,6 @@ from arboretum.config.resolve import Settings, read
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import param
 from arboretum.measure.evaluate import HIGHER, direction
-from arboretum.plugin.build import plain
 from arboretum.runs.sweeps import UNSAID, flatten
 
 PLAIN: dict[str, Any] = {
@@ -87,7 +86,7 @@ class Here:
 
 @attrs.frozen
 class Search:
-    """The fields of the option."""
+    """The fields of the option; it has a name and no ``_target_``: a configuration names no code."""
 
     kind = "hydra.sweeper"
 
@@ -97,11 +96,6 @@ class Search:
     seed: int = param(0, "seed of the proposals", ge=0)
     goals: tuple[str, ...] = param((), "metrics to optimise, several for their trade-off; default: the run's goal")
     params: dict[str, str] | None = param(None, "key → what to try, as on the command line")
-
-
-def option() -> dict[str, Any]:
-    """The option's node for Hydra's store; it has a name and no ``_target_``: a configuration names no code."""
-    return {"name": NAME, **plain(attrs.asdict(Search()))}
 
 
 def search_of(config: DictConfig) -> Search | None:

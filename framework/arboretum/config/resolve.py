@@ -9,6 +9,7 @@ import attrs
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY, param
 from arboretum.interfaces.method import Parts
@@ -87,12 +88,13 @@ class Resolved:
         return f"method={choices['method']} dataset={choices['dataset']} seed={self.settings.seed}"
 
 
-def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -> Resolved:
+def resolve(config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | None = None) -> Resolved:
     """Build settings and components.
 
-    config : the composed configuration; Hydra's own node is passed over.   chosen : Hydra's ``runtime.choices``.
+    config : the composed configuration.   chosen : Hydra's ``runtime.choices``, where its own node is not in ``config``.
     Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a wrong type, a bound.
     """
+    chosen = chosen or _choices(config)
     values = _values(config, [key for key in config if key != "hydra"])
     for key in values:
         if key not in KINDS and key not in SETTINGS:
@@ -101,6 +103,7 @@ def resolve(config: DictConfig, chosen: Mapping[str, Any], registry: Registry) -
         if value == MISSING:
             raise ConfigError(f"{key} has no value; say {key}=VALUE")
     settings = _settings({key: values[key] for key in SETTINGS if key in values}, registry)
+    check_goal(settings.goal)
     if settings.certifier is not None:
         certifier_of(registry, Parts(method=None), settings.certifier)  # its name is looked at, whether it is needed or not
     built: dict[str, Any] = {}
@@ -136,12 +139,12 @@ def components_of(parts: Parts) -> Iterator[Any]:
 def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> None:
     """Raise ConfigError for a shared value that no component of the run takes: a sweep over it would change nothing."""
     taken = {name for component in components_of(parts) for name in followers(type(component)).values()}
-    for name in SETTINGS:
-        value = getattr(settings, name)
-        takers = [f"{entry.kind}={entry.name}" for entry in registry.entries() if name in followers(entry.cls).values()]
-        if takers and value is not None and name not in taken:
-            msg = f"{name}={value} changes nothing: no component of this run follows it; leave it out, or choose one that does"
-            raise ConfigError(f"{msg} ({', '.join(takers)})")
+    followed = {name for entry in registry.entries() for name in followers(entry.cls).values()}
+    for name in followed - taken:
+        if getattr(settings, name, None) is not None:
+            takers = [f"{entry.kind}={entry.name}" for entry in registry.entries() if name in followers(entry.cls).values()]
+            msg = f"{name}={getattr(settings, name)} changes nothing: no component of this run follows it; leave it out, or choose"
+            raise ConfigError(f"{msg} one that does ({', '.join(takers)})")
 
 
 def _settings(values: dict[str, Any], registry: Registry) -> Settings:
@@ -212,6 +215,10 @@ def component_values(component: Any) -> dict[str, Any]:
     return {name: masked_values(plain(getattr(component, field.name))) for name, field in fields}
 
 
-def component_from(config: DictConfig, chosen: Mapping[str, Any], kind: str, registry: Registry) -> Any:
+def component_from(config: DictConfig, kind: str, registry: Registry) -> Any:
     """One component of a composed configuration whose other groups may still vary (the tracker of a sweep)."""
-    return _one(kind, _values(config, [kind])[kind], chosen, registry)
+    return _one(kind, _values(config, [kind])[kind], _choices(config), registry)
+
+
+def _choices(config: DictConfig) -> dict[str, Any]:
+    return OmegaConf.to_container(config.hydra.runtime.choices)

@@ -228,21 +228,15 @@ def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str =
 
 
 def bar_chart(
-    scores: Scores,
-    title: str,
-    *,
-    base: float = 0.0,
-    log: bool = False,
-    own_scales: bool = False,
-    subtitle: str = "",
-    notes: Sequence[str] = (),
+    scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, **words: Any
 ) -> BarChart:
-    """Bars per data set with the standard errors.   base : where bars start, such as 0.5 for areas under a ROC curve."""
+    """Bars per data set with the standard errors.
+
+    base : where bars start, such as 0.5 for areas under a ROC curve.   words : ``subtitle`` and ``notes``.
+    """
     axis = Axis(scores.measure, log, scores.higher_is_better)
     errors = () if scores.errors is None else scores.errors.tolist()
-    return BarChart(
-        title, scores.datasets, scores.methods, scores.values.tolist(), axis, errors, base, own_scales, subtitle, notes
-    )
+    return BarChart(title, scores.datasets, scores.methods, scores.values.tolist(), axis, errors, base, own_scales, **words)
 
 
 def pareto_chart(

@@ -8,8 +8,8 @@ import json
 import os
 import secrets
 import shlex
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,35 +60,36 @@ def _text(tree: Tree) -> str:
     return f"{text}\nOf {tree.n_leaves} leaves the heaviest branches are shown, {LEAVES_IN_TEXT} leaves; {TREE} holds the whole tree.\n"
 
 
-def make_ready(folder: Path, option: str = RUN_DIR) -> None:
-    """Make the folder and prove that it can be written; raises StoreError naming folder, reason and way out."""
-    probe = folder / f".probe-{secrets.token_hex(4)}"
+@contextmanager
+def _writing(folder: Path, temporary: Iterable[Path], option: str) -> Iterator[None]:
+    """Make the folder, and take temporary files away at the end; raises StoreError naming folder, reason and way out."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"\0" * PROBE_BYTES)
+        yield
     except OSError as error:
-        raise unwritable(folder, error, option) from error
+        what = {RUN_DIR: "run folder", SWEEP_DIR: "sweep folder"}.get(option, "folder")
+        msg = f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose another with {option}"
+        raise StoreError(msg) from error
     finally:
-        remove(probe)
+        for path in temporary:
+            remove(path)
 
 
-def unwritable(folder: Path, error: OSError, option: str = RUN_DIR) -> StoreError:
-    """The error for a run folder that does not take what is written."""
-    what = {RUN_DIR: "run folder", SWEEP_DIR: "sweep folder"}.get(option, "folder")
-    return StoreError(f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose another with {option}")
+def make_ready(folder: Path, option: str = RUN_DIR) -> None:
+    """Make the folder and prove that it can be written.   option : of the command, that chooses another.   Raises StoreError."""
+    probe = folder / f".probe-{secrets.token_hex(4)}"
+    with _writing(folder, [probe], option):
+        probe.write_bytes(b"\0" * PROBE_BYTES)
 
 
 def write_files(folder: Path, files: Mapping[str, str], option: str = RUN_DIR) -> None:
     """Write all files or none: first all under temporary names, then renamed in order, ``record.json`` last.
 
-    option : of the command, that chooses another folder.
     Raises StoreError: the folder cannot be written, the disk is full.
     """
-    ordered = sorted(files, key=lambda name: name == RECORD)
     mark = secrets.token_hex(4)
-    temporary = {name: folder / f".{name}.{mark}" for name in ordered}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    temporary = {name: folder / f".{name}.{mark}" for name in sorted(files, key=lambda name: name == RECORD)}
+    with _writing(folder, temporary.values(), option):
         for name, path in temporary.items():
             with path.open("w", encoding="utf-8") as file:
                 file.write(files[name])
@@ -96,11 +97,6 @@ def write_files(folder: Path, files: Mapping[str, str], option: str = RUN_DIR) -
                 os.fsync(file.fileno())
         for name, path in temporary.items():
             path.replace(folder / name)
-    except OSError as error:
-        raise unwritable(folder, error, option) from error
-    finally:
-        for path in temporary.values():
-            remove(path)
 
 
 def write_run(folder: Path, files: Mapping[str, str]) -> None:

@@ -85,7 +85,7 @@ def test_a_missing_value_is_refused_wherever_it_is(registry):
 
 def test_nothing_of_a_component_is_typed_twice_every_default_comes_from_its_class(registry):
     composed = compose(["dataset=odd", "dataset.needed=x"], registry)
-    shown = OmegaConf.to_container(composed.config.dataset)
+    shown = OmegaConf.to_container(composed.dataset)
     assert shown == {"name": "odd", **{field.name: plain(getattr(Odd(needed="x"), field.name)) for field in attrs.fields(Odd)}}
 
 
