@@ -74,13 +74,9 @@ def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
         msg = "the rows do not name their classes as the tree does; read them with table_like and give a target"
         raise DataError(msg)
     predicted, proba = tree.predict(table, places), tree.predict_proba(table, places)
-    found = {
-        name: getattr(metrics, name)(target.codes, predicted, weights)
-        for name in ("error", "accuracy", "balanced_accuracy")
-    }
-    found["log_loss"] = metrics.log_loss(target.codes, proba, weights)
-    found["roc_auc"] = roc_auc(tree, table, places)
-    return found
+    names = ("error", "accuracy", "balanced_accuracy")
+    found = {name: getattr(metrics, name)(target.codes, predicted, weights) for name in names}
+    return found | {"log_loss": metrics.log_loss(target.codes, proba, weights), "roc_auc": roc_auc(tree, table, places)}
 
 
 def roc_auc(scores: Tree | np.ndarray, table: Table, places: Places | None = None) -> float:
@@ -160,12 +156,6 @@ class _Cuts:
         whole = np.flatnonzero(rest >= 0)
         return _Cuts(tree, table, whole, rest[whole], np.flatnonzero(rest < 0))
 
-    def _shares(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
-        """float64[len(parted), n_classes] for the rows that are split."""
-        if len(self.parted) == 0:
-            return np.zeros((0, len(self.tree.classes)))
-        return self.tree.cut(nodes).predict_proba(self.table.take(self.parted))
-
     def roc_auc(self, nodes: Sequence[int] | np.ndarray) -> float:
         """nodes : int64[…], where to cut."""
         tree, codes, weights = self.tree, self.table.target.codes, self.table.row_weights()
@@ -173,11 +163,12 @@ class _Cuts:
         place = self.tree.nearest_kept(nodes)[self.at] * n_classes + codes[self.whole]
         mass = np.bincount(place, weights[self.whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
         used = np.flatnonzero(mass.sum(axis=1) > 0)
-        share = tree.distribution()
-        rows = self.parted
+        share, rows = tree.distribution()[used], self.parted
         alone = np.zeros((len(rows), n_classes))
         alone[np.arange(len(rows)), codes[rows]] = weights[rows]
-        return metrics.roc_auc_of_groups(np.concatenate([share[used], self._shares(nodes)]), np.concatenate([mass[used], alone]))
+        if len(rows):
+            share = np.concatenate([share, tree.cut(nodes).predict_proba(self.table.take(rows))])
+        return metrics.roc_auc_of_groups(share, np.concatenate([mass[used], alone]))
 
     def accuracy(self, nodes: Sequence[int] | np.ndarray) -> float:
         return metrics.accuracy(self.table.target.codes, self._predicted(nodes, self.tree.label), self.table.row_weights())

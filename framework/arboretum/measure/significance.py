@@ -131,9 +131,8 @@ def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> Again
     limit = critical_difference(q_bonferroni_dunn(k, alpha), k, n)
     p = np.minimum((k - 1) * 2 * norm.sf(apart / critical_difference(1.0, k, n)), 1.0)
     p[place] = 1.0
-    return AgainstControl(
-        "Bonferroni–Dunn", scores.methods, place, average, p, apart > limit, alpha, limit, gap_notes(scores)
-    )
+    different, notes = apart > limit, gap_notes(scores)
+    return AgainstControl("Bonferroni–Dunn", scores.methods, place, average, p, different, alpha, limit, notes)
 
 
 def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
