@@ -11,7 +11,7 @@ import os
 import re
 import socket
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,10 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named
     what = " ".join(f"{key}={value}" for key, value in asked.items())
     way_out = f"put {named}{SUFFIX} into {home}, point ARBORETUM_DATA to a folder that has it, or use dataset=file"
     folder = writable(home)
-    known = _cached(folder)
+    known, before = _cached(folder), socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT_SECONDS)  # scikit-learn opens its connections without a limit
     try:
-        with warnings.catch_warnings(record=True) as caught, _timeout(TIMEOUT_SECONDS):
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             bunch = fetch_openml(
                 **asked,
@@ -115,6 +116,8 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named
             reason = f"its answer has another form than expected ({type(error).__name__}: {reason})"
         old = "" if fresh or not known else f"; if the copy in {folder / 'openml'} is damaged, delete it"
         raise DataError(f"OpenML does not give {what}: {reason or type(error).__name__}{old}") from error
+    finally:
+        socket.setdefaulttimeout(before)
     notes = tuple(str(w.message) for w in caught if "OpenML" in str(w.message) or "inactive" in str(w.message))
     return _cells_of(bunch, what, notes)
 
@@ -122,17 +125,6 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named
 def _cached(folder: Path) -> frozenset[Path]:
     """The files that the client keeps in a data home."""
     return frozenset(path for path in (folder / "openml").rglob("*") if path.is_file())
-
-
-@contextlib.contextmanager
-def _timeout(seconds: float) -> Iterator[None]:
-    """scikit-learn opens its connections without a time limit."""
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(seconds)
-    try:
-        yield
-    finally:
-        socket.setdefaulttimeout(before)
 
 
 def writable(home: Path) -> Path:

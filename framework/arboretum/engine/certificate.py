@@ -11,7 +11,7 @@ two orders of summation differ by less than 4·(n + nodes)·ε relatively (ε = 
 
 from __future__ import annotations
 
-import enum
+import json
 import math
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
@@ -69,7 +69,8 @@ def certify(
     bounds = certified(kept, found, tree, problem, rule, metrics)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
-    told = {field.alias: _plain(getattr(certifier, field.name)) for field in attrs.fields(type(certifier)) if field.init}
+    told = {field.alias: getattr(certifier, field.name) for field in attrs.fields(type(certifier)) if field.init}
+    told = json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value))))
     return Certificate({"name": certifier.name, **told}, attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
 
 
@@ -288,15 +289,6 @@ def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answe
         shown = "so the ratio is at most the one shown; raise budget.seconds or budget.memory_mb"
         notes.append(f"certify: only a lower bound{which} is proven within the budget, {shown}")
     return tuple(notes)
-
-
-def _plain(value: Any) -> Any:
-    """In words of JSON."""
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, enum.Enum):
-        return value.name
-    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _slack(objects: Encoded, tree: Tree) -> float:
