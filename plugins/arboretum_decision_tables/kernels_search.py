@@ -108,7 +108,7 @@ def combine(form, a, b):
     return max(a, b) if form[MAX] else a + b
 
 
-@jit(inner=True, borrow=True)
+@jit(inline=True, borrow=True)
 def bounds_of_part(task, slot, leaf, literal, ahead):
     """(lower, upper) bound of ψ of a part, of which ``literal`` is the number (−1: do not look ahead)."""
     form, memory, parts = task.form, task.memory, task.parts

@@ -6,7 +6,6 @@ import math
 import time
 from typing import Any
 
-import attrs
 import numpy as np
 
 from arboretum.api import Context, Family, Form, Tree
@@ -23,50 +22,9 @@ CUBE_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
 """Of the seconds left, for the cubes of the whole table; at most so many seconds; at this speed."""
 
 
-@attrs.frozen(eq=False)
-class Found:
-    """What is known when the search ends; values of ψ, not divided by the total weight.
-
-    value : ψ of ``tree()`` is at most that (less where the search was cut short just below an improved part).   lower_bound : no tree is below it.   subproblems : distinct subtables visited.
-    opened : subtables opened, each as often as it was opened again.   stopped : "" when the minimum is proven, else what ran
-    out, "seconds" or "bytes".   peak_bytes : of the arrays of the search.
-    """
-
-    space: Space
-    value: float
-    lower_bound: float
-    subproblems: int
-    opened: int
-    stopped: str
-    peak_bytes: int
-    slots: np.ndarray
-    best: np.ndarray
-
-    @property
-    def solved(self) -> bool:
-        return not self.stopped
-
-    def tree(self) -> Tree:
-        """The best tree."""
-        from arboretum.kernels.solving.fingerprints import find
-
-        space = self.space
-
-        def choose(rows: np.ndarray, token: Any) -> tuple[int, list[Any]] | None:
-            if space.is_leaf(rows):
-                return None
-            one, two = space.words[rows].sum(axis=0, dtype=np.uint64)
-            node = int(find(self.slots, one, two))
-            # two objects of which no record is kept: any test that divides them is as good
-            test = int(self.best[node]) if node >= 0 else greedy_test(space, rows)
-            return None if test < 0 else (test, [None] * len(parts_of(space, rows, test)))
-
-        return assemble(space, choose, None)
-
-
 def search(
     space: Space, form: Form, context: Context = Context(), *, ease: float = EASE, widths: bool = True, ahead: bool = True  # noqa: B008
-) -> Found:
+) -> Search:
     """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
 
     Raises nothing when the budget is too small for anything: the greedy tree is always found first.
@@ -84,7 +42,13 @@ def load(space: Space, form: Form) -> None:
 
 
 class Search:
-    """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a budget, and goes on where it stopped."""
+    """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a budget, and goes on where it stopped.
+
+    What is known when a run ends, values of ψ not divided by the total weight:
+
+    value : ψ of ``tree()`` is at most that (less where the search was cut short just below an improved part).   lower_bound : no
+    tree is below it.   stopped : "" when the minimum is proven, else what ran out, "seconds" or "bytes".
+    """
 
     def __init__(self, space: Space, form: Form, *, ease: float = EASE, ahead: bool = True) -> None:
         from arboretum.kernels.solving.arrays import Arrays
@@ -110,16 +74,52 @@ class Search:
             "up": np.full(FIRST_NODES, math.inf), "best": np.full(FIRST_NODES, -1, np.int64),
             "wide": np.zeros(FIRST_NODES, np.bool_),
         })  # fmt: skip
-        self.bound, self.stopped, self.width = 0.0, "", 1
+        self.bound, self.stopped, self.width, self.value, self.lower_bound = 0.0, "", 1, math.inf, 0.0
         self.budget: int | None = None
 
-    def run(self, context: Context, *, widths: bool = True) -> Found:
+    @property
+    def solved(self) -> bool:
+        return not self.stopped
+
+    @property
+    def subproblems(self) -> int:
+        """Distinct subtables visited."""
+        return int(self.state[self.kernels.NODES])
+
+    @property
+    def opened(self) -> int:
+        """Subtables opened, each as often as it was opened again."""
+        return int(self.state[self.kernels.VISITS])
+
+    @property
+    def peak_bytes(self) -> int:
+        """Of the arrays of the search."""
+        return self.arrays.peak
+
+    def tree(self) -> Tree:
+        """The best tree."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        space, slots, best = self.space, self.arrays["slots"], self.arrays["best"]
+
+        def choose(rows: np.ndarray, token: Any) -> tuple[int, list[Any]] | None:
+            if space.is_leaf(rows):
+                return None
+            node = int(find(slots, *space.words[rows].sum(axis=0, dtype=np.uint64)))
+            # two objects of which no record is kept: any test that divides them is as good
+            test = int(best[node]) if node >= 0 else greedy_test(space, rows)
+            return None if test < 0 else (test, [None] * len(parts_of(space, rows, test)))
+
+        return assemble(space, choose, None)
+
+    def run(self, context: Context, *, widths: bool = True) -> Search:
         """Minimise within the context's seconds and bytes; what an earlier run found of subtables is known."""
         space, start = self.space, time.monotonic()
         self.context, self.stopped, deadline = context, "", context.deadline
         everything = np.arange(space.n_objects)
         if space.is_leaf(everything) or not (space.codes != space.codes[:, :1]).any():
-            return self._found(self.plain_form.leaf, self.plain_form.leaf)
+            self.value = self.lower_bound = self.plain_form.leaf
+            return self
         others: tuple[int, ...] = ()
         if self.width == 1:
             self._enter_root()
@@ -150,17 +150,15 @@ class Search:
             solved = self._wide(math.inf if deadline is None else deadline)
             if not solved and not self.stopped:
                 self.stopped = "seconds"
-        low, value = float(self.arrays["low"][0]), float(self.arrays["up"][0])
+        self.lower_bound, self.value = self._bounds()
         if solved:
-            self.stopped = ""
-        return self._found(value, value if solved else min(value, max(low, self.bound) * (1 - space.slack)))
+            self.stopped, self.lower_bound = "", self.value
+        return self
 
-    def _found(self, value: float, bound: float) -> Found:
-        nodes = int(self.state[self.kernels.NODES])
-        return Found(
-            self.space, value, bound, nodes, int(self.state[self.kernels.VISITS]), self.stopped, self.arrays.peak,
-            self.arrays["slots"], self.arrays["best"],
-        )  # fmt: skip
+    def _bounds(self) -> tuple[float, float]:
+        """The root's, the lower one less what rounding may have added."""
+        low, value = float(self.arrays["low"][0]), float(self.arrays["up"][0])
+        return min(value, max(low, self.bound) * (1 - self.space.slack)), value
 
     def _heuristics(self) -> tuple[int, ...]:
         from arboretum_decision_tables import kernels_bounds as bounds
@@ -236,9 +234,8 @@ class Search:
         return not spent
 
     def _tell(self) -> None:
-        value = float(self.arrays["up"][0])
-        self.context.proven(min(value, max(self.bound, float(self.arrays["low"][0])) * (1 - self.space.slack)), value)
-        self.context.progress(0, 0, f"{int(self.state[self.kernels.NODES]):,} subtables visited")
+        self.context.proven(*self._bounds())
+        self.context.progress(0, 0, f"{self.subproblems:,} subtables visited")
 
     def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
         kernels, arrays = self.kernels, self.arrays

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, param, shape_of, unknown, value_of
+from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, Tree, param, shape_of, unknown, value_of
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.graph import Builder, Graph, build
 from arboretum_decision_tables.search import Search, load
@@ -202,7 +202,7 @@ def _searched(graph: Graph, cost: Cost, context: Context, start: float, walk: Se
     start : when the graph was begun.   walk : a search to go on with.
     """
     if cost.form is None:
-        return _unfinished(graph, cost, context)
+        return _unfinished(graph, cost)
     space = graph.space
     if context.deadline is None:
         load(space, cost.form)  # the seconds below are for the search alone
@@ -210,39 +210,32 @@ def _searched(graph: Graph, cost: Cost, context: Context, start: float, walk: Se
     seconds = max(LEAST_SECONDS, now - start) if context.deadline is None else max(0.0, context.deadline - now) / costs_left
     until = now + seconds
     found = (walk or Search(space, cost.form)).run(attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2))
-    tree = found.tree()
-    value = value_of(cost.complexity, tree)
     if found.solved:
-        bound = min(value, found.value / cost.scale(space))
         note = (
             f"the graph of subtables did not fit its part of the budget of {graph.stopped}; branch and bound proved the "
             f"minimum with {found.subproblems:,} subtables (it does not count or list trees, and has no stages)"
         )
-        return Solution(tree, value, bound, Status.optimal, found.subproblems, notes=(note,))
-    bound = min(value, found.lower_bound / cost.scale(space))
-    status = Status.optimal if bound >= value * (1 - space.slack) else Status.feasible
-    spent = found.stopped
-    if spent == "seconds" and context.deadline is None:
-        spent = f"bytes ran out for the graph, and the {seconds:.0f} seconds that follow without budget.seconds"
-    note = (
-        f"the budget of {spent} ran out after branch and bound visited {found.subproblems:,} subtables: the value is that of "
-        f"the best tree found, and no tree is below {bound:g}"
-    )
-    return Solution(tree, value, bound, status, found.subproblems, status is Status.optimal, (note,))
+    else:
+        spent = found.stopped
+        if spent == "seconds" and context.deadline is None:
+            spent = f"bytes ran out for the graph, and the {seconds:.0f} seconds that follow without budget.seconds"
+        note = f"the budget of {spent} ran out after branch and bound visited {found.subproblems:,} subtables"
+    return _best_known(space, cost, found.tree(), found.lower_bound, found.subproblems, note, proven=found.solved)
 
 
-def _unfinished(graph: Graph, cost: Cost, context: Context) -> Solution:
+def _unfinished(graph: Graph, cost: Cost) -> Solution:
     """The budget ran out: the best tree known and the best proven bound."""
-    space = graph.space
     known = values(graph, cost)
     notes = assumed(graph, cost, known)
-    bound = float(values(graph, cost, bound=True)[0])
-    tree = best_known_tree(graph, cost, known)
+    note = f"the budget of {graph.stopped} ran out with {graph.n_nodes:,} subtables known"
+    bound, tree = float(values(graph, cost, bound=True)[0]), best_known_tree(graph, cost, known)
+    return _best_known(graph.space, cost, tree, bound, graph.n_nodes, note, *notes)
+
+
+def _best_known(space: Space, cost: Cost, tree: Tree, low: float, subproblems: int, note: str, *notes: str, proven: bool = False) -> Solution:
+    """low : no tree's ψ is below it.   note : how the search ended.   proven : the tree is known to be the best."""
     value = value_of(cost.complexity, tree)
-    bound = min(value, bound / cost.scale(space))
-    status = Status.optimal if bound >= value * (1 - space.slack) else Status.feasible
-    note = (
-        f"the budget of {graph.stopped} ran out with {graph.n_nodes:,} subtables known: the value is that of the best tree "
-        f"found, and no tree is below {bound:g}"
-    )
-    return Solution(tree, value, bound, status, graph.n_nodes, status is Status.optimal, (note, *notes))
+    bound = min(value, low / cost.scale(space))
+    status = Status.optimal if proven or bound >= value * (1 - space.slack) else Status.feasible
+    told = note if proven else f"{note}: the value is that of the best tree found, and no tree is below {bound:g}"
+    return Solution(tree, value, bound, status, subproblems, status is Status.optimal, (told, *notes))

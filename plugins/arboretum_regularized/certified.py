@@ -69,14 +69,13 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     ratios: dict[tuple[str, str], dict[str, list[float]]] = {}
     promised: dict[str, list[tuple[float, float]]] = {}
     for key, found in results:
+        place, least = (key["prices"], key["variant"]), found["least"]
         for method, one in found["methods"].items():
-            ratio = one["expected_cost"] / found["least"]
-            place = key["prices"], key["variant"]
-            ratios.setdefault(place, {}).setdefault(method, []).append(ratio)
-            if one["promised"] is not None:
-                promised.setdefault(method, []).append((ratio, one["promised"]))
-            told = "" if one["promised"] is None else f"{one['promised']:.6g}"
-            numbers = (f"{one['expected_cost']:.12g}", f"{found['least']:.12g}", f"{ratio:.6f}", told)
+            cost, promise = one["expected_cost"], one["promised"]
+            ratios.setdefault(place, {}).setdefault(method, []).append(cost / least)
+            if promise is not None:
+                promised.setdefault(method, []).append((cost / least, promise))
+            numbers = f"{cost:.12g}", f"{least:.12g}", f"{cost / least:.6f}", "" if promise is None else f"{promise:.6g}"
             rows.append([key["dataset"], found["objects"], f"{found['theta']:g}", *place, method, *numbers])
     chapters = [
         Chapter(

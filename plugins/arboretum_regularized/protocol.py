@@ -171,30 +171,24 @@ class Measured:
         Sums of n weights, in whatever order, differ by at most n ε of their sum.
         """
         tree, lesson = self.tree, self.lesson
-        objects, own = lesson.objects, self.rest[lesson.origin]
-        counts = np.bincount(own, objects.count, tree.n_nodes)
-        masses = np.bincount(own * objects.n_classes + objects.label, objects.weight, tree.n_nodes * objects.n_classes)
-        masses = masses.reshape(tree.n_nodes, objects.n_classes)
-        if (counts[~tree.is_leaf] != 0).any():
-            raise VerificationError("verification failed: a training object has no branch at a node that asks a test")
-        parent = tree.parent
-        for node in range(tree.n_nodes - 1, 0, -1):
-            counts[parent[node]] += counts[node]
-            masses[parent[node]] += masses[node]
-        if (counts != tree.counts).any():
-            node = int(np.flatnonzero(counts != tree.counts)[0])
-            msg = f"verification failed: node {node} reports {tree.counts[node]} rows, {counts[node]:g} arrive"
-            raise VerificationError(msg)
+        objects, own, offset = lesson.objects, self.rest[lesson.origin], lesson.coded.whole.test_offset
+        n, k, parent = tree.n_nodes, objects.n_classes, tree.parent
+        weights = np.bincount(own * k + objects.label, objects.weight, n * k).reshape(n, k)
+        arrived = np.column_stack([weights, np.bincount(own, objects.count, n)])
+        stopped = ~tree.is_leaf & (arrived[:, -1] != 0)
+        for node in range(n - 1, 0, -1):
+            arrived[parent[node]] += arrived[node]
         slack = 4.0 * objects.n_objects * 2.0**-52 * float(objects.weight.sum())
-        if (np.abs(masses - tree.weights) > slack).any():
-            raise VerificationError("verification failed: class weights of a node are not those of the objects that arrive")
-        offset, place, inner = lesson.coded.whole.test_offset, lesson.coded.place, np.flatnonzero(~tree.is_leaf)
-        asked = np.array([offset[place[rule][0]] + place[rule][1] for rule in tree.rules], np.int64)
-        due = prices.tests[asked[tree.test[inner]]] if len(inner) else np.empty(0)
-        if not np.array_equal(tree.price[inner], due):
-            node = int(inner[np.flatnonzero(tree.price[inner] != due)[0]])
-            msg = f"verification failed: node {node} reports the price {tree.price[node]:g}, which is not its test's"
-            raise VerificationError(msg)
+        place = [lesson.coded.place[rule] for rule in tree.rules]
+        due = prices.tests[[offset[f] + index for f, index in place]][tree.test] if place else tree.price
+        for wrong, what in (
+            (stopped, "at node {} a training object has no branch"),
+            (arrived[:, -1] != tree.counts, "node {} reports another number of rows than arrive"),
+            ((np.abs(arrived[:, :-1] - tree.weights) > slack).any(axis=1), "class weights of node {} are not those of the objects that arrive"),
+            (~tree.is_leaf & (tree.price != due), "node {} reports a price that is not its test's"),
+        ):  # fmt: skip
+            if wrong.any():
+                raise VerificationError("verification failed: " + what.format(int(wrong.argmax())))
         # the expected cost by nodes is the weighted mean of what each training object pays on its path
         paid = float((tree.price_to[own] * objects.weight).sum() / objects.weight.sum())
         if abs(self.expected_cost - paid) > 4.0 * objects.n_objects * 2.0**-52 * max(1.0, paid):
