@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
+from arboretum.kernels.sorting import split_many, split_two, take_back
 
 DIGIT = 11
 """Bits sorted by at a time: 2048 counters stay in the first-level cache."""
@@ -110,27 +111,9 @@ def partition_order(order, low, high, shift, rows, start, owner, spare):
     for k in range(arity):
         for j in range(low + start[k], low + start[k + 1]):
             owner[np.uintp(rows[j])] = k
-    at = np.empty(arity, np.int64)
     for f in range(len(order)):
         run = order[f, low:high]
         if arity == 2:
-            left, right = np.uintp(0), np.uintp(0)
-            for j in range(len(run)):
-                entry = run[j]
-                goes = np.uintp(owner[np.uint64(entry) & mask])
-                spare[right] = entry
-                run[left] = entry
-                right += goes
-                left += np.uintp(1) - goes
-            for j in range(right):
-                run[left + np.uintp(j)] = spare[j]
-            continue
-        for k in range(arity):
-            at[k] = start[k]
-        for j in range(len(run)):
-            entry = run[j]
-            k = owner[np.uint64(entry) & mask]
-            spare[at[k]] = entry
-            at[k] += 1
-        for j in range(len(run)):
-            run[j] = spare[j]
+            take_back(run, split_two(run, mask, owner, spare), spare)
+        else:
+            split_many(run, mask, owner, start, spare)

@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.kernels.block import ARITY, USED, flush, named, score
 from arboretum.kernels.jit import jit
 from arboretum.kernels.presort import BUCKETS, ordered_keys, spread
-from arboretum.kernels.sorting import sort_run
+from arboretum.kernels.sorting import sort_run, split_many, split_two, take_back
 from arboretum.kernels.tables import BLOCK, NO_SIDE
 
 OBJECT_BITS = 22
@@ -317,15 +317,7 @@ def divide_run(run, goes, start, wanted, spare):
     right, 3 both."""
     m = len(run)
     if len(start) > 3:
-        for j in range(m):
-            o = goes[run[j] & OBJECT]
-            spare[start[o]] = run[j]
-            start[o] += 1
-        for o in range(len(start) - 1, 0, -1):
-            start[o] = start[o - 1]
-        start[0] = 0
-        for j in range(m):
-            run[j] = spare[j]
+        split_many(run, OBJECT, goes, start, spare)
         return
     if wanted == 2:
         at = m - 1
@@ -336,14 +328,6 @@ def divide_run(run, goes, start, wanted, spare):
             if at < 0:
                 break
         return
-    left, right = np.uintp(0), np.uintp(0)
-    for j in range(m):
-        entry = run[j]
-        g = np.uintp(goes[entry & OBJECT])
-        spare[right] = entry
-        run[left] = entry
-        right += g
-        left += np.uintp(1) - g
+    left = split_two(run, OBJECT, goes, spare)
     if wanted == 3:
-        for j in range(right):
-            run[left + np.uintp(j)] = spare[j]
+        take_back(run, left, spare)

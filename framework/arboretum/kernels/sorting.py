@@ -1,4 +1,4 @@
-"""Sort a run of values together with the objects they belong to."""
+"""Sort a run of values together with the objects they belong to; divide objects, or entries of sorted columns, by outcome."""
 
 from __future__ import annotations
 
@@ -70,3 +70,41 @@ def _heap_sort(keys, rows, low, high):
             keys[low + root], keys[low + child] = keys[low + child], keys[low + root]
             rows[low + root], rows[low + child] = rows[low + child], rows[low + root]
             root = child
+
+
+@jit(inline=True, borrow=True)
+def split_two(items, mask, goes, spare):
+    """Move items of outcome 0 to the front, stably, and those of outcome 1 to ``spare``; return how many are left.
+
+    items : integers, whose bits under ``mask`` are objects.   goes : outcome by object.   Without a branch, for it could not be predicted.
+    """
+    left, right = np.uintp(0), np.uintp(0)
+    for j in range(len(items)):
+        item = items[j]
+        g = np.uintp(goes[np.uintp(item & mask)])
+        spare[right] = item
+        items[left] = item
+        right += g
+        left += np.uintp(1) - g
+    return left
+
+
+@jit(inline=True, borrow=True)
+def take_back(items, left, spare):
+    """Put what :func:`split_two` moved aside behind the rest."""
+    for j in range(np.uintp(len(items)) - left):
+        items[left + np.uintp(j)] = spare[j]
+
+
+@jit(inner=True, borrow=True)
+def split_many(items, mask, goes, start, spare):
+    """Sort items stably by outcome, in place.   start : int64[arity + 1], first places of the outcomes."""
+    for j in range(len(items)):
+        o = goes[np.uintp(items[j] & mask)]
+        spare[start[o]] = items[j]
+        start[o] += 1
+    for o in range(len(start) - 1, 0, -1):  # each has moved on to the next one's first place
+        start[o] = start[o - 1]
+    start[0] = 0
+    for j in range(len(items)):
+        items[j] = spare[j]

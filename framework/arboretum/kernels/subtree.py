@@ -19,6 +19,7 @@ from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run
+from arboretum.kernels.sorting import split_many, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Ask, Ties, add_moments, mass_of, slack
 
 FOUND_NAN = -1
@@ -385,30 +386,15 @@ def divide(features, f, index, side, rows, low, high, start, scratch):
                 o = np.int64(code > index)
                 beyond = min(beyond, code if o == 1 else beyond)
             goes[i] = o
+    some, every = rows[low:high], np.int64(-1)
     if outcomes == 2:
-        left, right = np.uintp(low), np.uintp(0)
-        for j in range(low, high):
-            i = rows[j]
-            g = np.uintp(goes[i])
-            spare[right] = i
-            rows[left] = i
-            right += g
-            left += np.uintp(1) - g
-        for j in range(right):
-            rows[left + np.uintp(j)] = spare[j]
-        start[1], start[2] = np.int64(left) - low, high - low
+        left = split_two(some, every, goes, spare)
+        take_back(some, left, spare)
+        start[1], start[2] = np.int64(left), high - low
         return beyond
     for j in range(low, high):
         start[np.int64(goes[rows[j]]) + 1] += 1
     for o in range(outcomes):
         start[o + 1] += start[o]
-    for j in range(low, high):
-        o = goes[rows[j]]
-        spare[start[o]] = rows[j]
-        start[o] += 1
-    for o in range(outcomes, 0, -1):  # each has moved on to the next one's first place
-        start[o] = start[o - 1]
-    start[0] = 0
-    for j in range(high - low):
-        rows[low + j] = spare[j]
+    split_many(some, every, goes, start, spare)
     return beyond
