@@ -92,7 +92,8 @@ def study(name: str, house: RegistryFactory, budget: Budget) -> tuple[list[Line]
             answers = SubtableDP().minima(fitted.problem, complexities, budget.context(0, lambda *_: None))
             said = f"{answers[0].subproblems:,} subtables in {time.perf_counter() - start:.1f} s"
         rule, metrics = parts.leaf_rule(), measure(tree, fitted, fitted.train)
-        values[algorithm] = [certified(c, tree, a, fitted.problem, rule, metrics) for c, a in zip(complexities, answers, strict=True)]
+        found = certified(complexities, answers, tree, fitted.problem, rule, metrics)
+        values[algorithm] = [found[complexity.name] for complexity in complexities]
     lines = []
     for k, cost in enumerate(COSTS):
         best = min(found[k].best_known for found in values.values())
