@@ -186,6 +186,7 @@ def test_a_folder_of_choices_cannot_stand_for_the_primary_configuration(call, he
     assert "holds arboretum.yaml" in call("run", "--config-dir", "conf", "dataset=iris").error
 
 
+@pytest.mark.slow
 def test_the_command_line_may_set_the_environment_of_its_jobs(toy, here):
     for words in ([], ["-m", "seed=1,2"]):
         result = toy("+hydra.job.env_set.OMP_NUM_THREADS=1", *words)

@@ -81,6 +81,7 @@ def test_a_configuration_that_is_wrong_anywhere_fails_the_sweep_before_its_first
     assert not (here / "s").exists()
 
 
+@pytest.mark.slow
 def test_progress_is_a_line_every_few_seconds_where_no_terminal_rewrites_it(command):
     result = command.run("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=range(0,30)", "dataset.seconds=0.05")
     shown = [line for line in result.err.splitlines() if " of 30" in line]
@@ -116,6 +117,7 @@ def test_a_sweep_folder_moved_elsewhere_still_counts_as_finished(toy, here, monk
     assert "2 of 2, 2 finished before" in toy("-m", "seed=1,2", "skip_finished=true", "hydra.sweep.dir=s").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "status", "words"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM"), (signal.SIGHUP, 129, "ended by SIGHUP")],
@@ -271,6 +273,7 @@ def test_a_tracker_that_fails_loses_no_run_of_a_sweep_and_the_status_is_3(fails,
     assert "Traceback" not in result.err
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_in_one_folder_of_work_disturb_nobody(command, here):
     arguments = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1,2,3", "skip_finished=true")
     results = [command.finish(process) for process in [command.start(*arguments) for _ in range(2)]]
@@ -342,6 +345,7 @@ def fresh_launcher(here) -> dict[str, str]:
     return {"PYTHONPATH": str(here / "path")}
 
 
+@pytest.mark.slow
 def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(command, here):
     result = command.run(
         "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=1,2",
@@ -355,6 +359,7 @@ def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_table_and_parent_of_what_is_finished(command, here):
     result = command.run(
         "run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "seed=1,2",

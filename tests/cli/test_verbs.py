@@ -307,6 +307,7 @@ def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
 # -- new --------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_new_plugin_of_every_kind_passes_its_own_tests(call, here):
     for kind in EXAMPLES:
         assert call("new", f"brand-{kind}", "--kind", kind).status == 0
@@ -411,6 +412,7 @@ def test_ui_without_a_user_interface_says_so(call):
     assert "'dataset' has no place here" in call("ui", "dataset=iris").error
 
 
+@pytest.mark.slow
 def test_sync_sends_what_the_tracker_does_not_have_and_nothing_twice(call, toy, here):
     toy("seed=1", "hydra.run.dir=outputs/a")
     assert "0 sent, 0 there already, 0 not sent, 1 asked for no tracker" in call("sync").out

@@ -836,6 +836,7 @@ def test_the_suites_find_a_procedure_that(kind, broken, found_by):
     assert found_by in failures(kind, broken(), found_by, **extra)
 
 
+@pytest.mark.slow
 def test_the_suites_accept_sound_procedures():
     assert failures("solver", BruteForce(), parts=solver_parts(BruteForce())) == []
     assert failures("pruner", NoPruning()) == []

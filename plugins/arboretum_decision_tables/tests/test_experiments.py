@@ -10,6 +10,7 @@ import arboretum
 
 from scripts import script
 
+@pytest.mark.slow
 def test_ratios_on_a_real_table_are_those_of_a_certified_run(tmp_path, capsys):
     study = script("real_tables")
     assert study.main(["monk1-full", "--into", str(tmp_path)]) == 0
@@ -24,6 +25,7 @@ def test_ratios_on_a_real_table_are_those_of_a_certified_run(tmp_path, capsys):
     assert "monk1-full" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_small_and_large_solver_agree_on_the_shapes_that_both_can_do(monkeypatch):
     study = script("shapes")
     house = study.RegistryFactory(study.load_registry())

@@ -18,6 +18,8 @@ from arboretum_mlflow.worker import Worker, reply
 from arboretum.api import TrackerError
 from arboretum.testing.suites.tracker import sample_record, sample_run
 
+pytestmark = pytest.mark.slow  # waits for stores that do not answer
+
 @contextlib.contextmanager
 def ended(tracker):
     """Close the tracker's process whatever happens."""

@@ -113,6 +113,7 @@ def cost_of(x: Instance, tree) -> float:
     return float(sum(float(x.price[int(tree.rule(v).columns[0].removeprefix("t"))]) * tree.mass[v] for v in inner) / tree.mass[0])
 
 
+@pytest.mark.slow
 def test_whatever_is_promised_is_kept_and_about_one_problem():
     made = refused = 0
     for seed in range(400):

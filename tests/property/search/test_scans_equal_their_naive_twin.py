@@ -112,6 +112,7 @@ def test_no_cut_reduces_the_variance_more_than_the_chosen_one(objects, min_leaf,
     check(objects, Reduction(), Variance(), Reduction().score, min_leaf, min_mass)
 
 
+@pytest.mark.slow
 @KINDS
 @EXAMPLES
 @given(data=st.data(), min_leaf=st.integers(1, 3), min_mass=MASSES)
@@ -186,6 +187,7 @@ def information(factor):
     return score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 5])
 def test_a_kernel_merged_as_source_scores_as_the_same_kernel_behind_a_pointer(classes):
     x = np.random.default_rng(0).random((40, 2))

@@ -281,6 +281,7 @@ INSTEAD = {"criterion": ("gain_ratio", "random"), "impurity": ("entropy", "gini"
            "encoder": ("onehot", "auto")}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", INSTEAD)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_what_was_chosen_instead_of_a_presets_selection_is_repeated(preset, kind, registry):

@@ -108,6 +108,7 @@ def not_drawn(figure) -> set[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(charts()))
 def test_every_chart_is_a_well_formed_picture_with_all_words_and_nothing_over_anything(name):
     chart = charts()[name]
@@ -119,6 +120,7 @@ def test_every_chart_is_a_well_formed_picture_with_all_words_and_nothing_over_an
     assert_readable(drawn(chart))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Nemenyi", "Pareto", "bars", "growth", "times", "panels"])
 def test_charts_are_painted_as_png_files(name, tmp_path):
     chart_png(charts()[name], tmp_path / "chart.png", scale=0.5)

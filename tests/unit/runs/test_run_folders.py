@@ -40,6 +40,7 @@ def test_files_are_written_whole_and_no_temporary_is_left(tmp_path):
     assert (tmp_path / "a" / "b" / "tree.txt").read_text(encoding="utf-8") == "ä ≤ 1"
 
 
+@pytest.mark.slow
 def test_of_a_large_tree_the_text_shows_the_heaviest_and_says_where_all_of_it_is(monkeypatch):
     import arboretum
 

@@ -221,6 +221,7 @@ def test_prices_paid_once_per_column_are_free_below():
         assert tree.price[node] == (0.0 if tree.rule(node).column in above else 2.0)
 
 
+@pytest.mark.slow
 def test_a_column_of_a_million_values_needs_no_more_memory_than_its_rows():
     import tracemalloc
 
