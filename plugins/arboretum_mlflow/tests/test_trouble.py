@@ -20,6 +20,7 @@ from arboretum.testing.suites.tracker import sample_record, sample_run
 
 pytestmark = pytest.mark.slow  # waits for stores that do not answer
 
+
 @contextlib.contextmanager
 def ended(tracker):
     """Close the tracker's process whatever happens."""

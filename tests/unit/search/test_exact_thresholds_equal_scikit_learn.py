@@ -74,7 +74,9 @@ def _decreases(peer) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("impurity", "name"), [(Variance(), "squared_error"), pytest.param(AbsoluteError(), "absolute_error", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("impurity", "name"), [(Variance(), "squared_error"), pytest.param(AbsoluteError(), "absolute_error", marks=pytest.mark.slow)]
+)
 def test_regression_trees_are_the_same(seed, impurity, name):
     from sklearn.tree import DecisionTreeRegressor
 
