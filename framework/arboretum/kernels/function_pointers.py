@@ -239,7 +239,9 @@ def impurity_at(typingctx, address):
     def codegen(context, builder, _, values):
         function = cgutils.create_struct_proxy(IMPURITY_TYPE)(context, builder)
         function.c_addr = builder.inttoptr(values[0], cgutils.voidptr_t)
-        function.py_addr = function.jit_addr = cgutils.voidptr_t(None)
+        function.py_addr = cgutils.voidptr_t(None)
+        if hasattr(function, "jit_addr"):  # not in the oldest numba that is served
+            function.jit_addr = cgutils.voidptr_t(None)
         return function._getvalue()
 
     return IMPURITY_TYPE(types.int64), codegen
