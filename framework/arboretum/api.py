@@ -23,12 +23,14 @@ from arboretum.errors import (
     unknown,
 )
 from arboretum.interfaces.component import Capability, param
-from arboretum.interfaces.data import Division
+from arboretum.interfaces.split import Division
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony
-from arboretum.interfaces.results import House, Piece, RunInfo
-from arboretum.interfaces.solving import Form, Shape, form_of, shape_of, value_of
+from arboretum.interfaces.reproduction import House, Piece
+from arboretum.interfaces.tracker import RunInfo
+from arboretum.interfaces.complexity import Form, form_of, value_of
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.charts import Axis, BarChart, DotChart, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.dates import read_dates

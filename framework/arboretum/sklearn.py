@@ -28,7 +28,7 @@ from arboretum.engine.run import measure
 from arboretum.engine.run import fit as grow_tree
 from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
 from arboretum.interfaces.component import KINDS, MANY, Capability
-from arboretum.interfaces.data import Division
+from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Parts
 from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numbers, table_like
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task

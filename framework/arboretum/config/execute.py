@@ -16,7 +16,7 @@ from arboretum.config.resolve import Resolved, component_values, components_of
 from arboretum.engine.progress import Progress
 from arboretum.errors import StoreError, TrackerError, blaming
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.results import RunInfo
+from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry

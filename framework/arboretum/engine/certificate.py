@@ -27,7 +27,7 @@ from arboretum.engine.search.compiled_criterion import component_name
 from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, blaming
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
-from arboretum.interfaces.solving import form_of, value_of
+from arboretum.interfaces.complexity import form_of, value_of
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.record import Certificate, Certified, Solution, Status

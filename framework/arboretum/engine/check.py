@@ -14,7 +14,7 @@ from arboretum.errors import CapabilityError, ConfigError, ContractError, closes
 from arboretum.interfaces.component import Capability, as_capabilities
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.solving import Shape, shape_of
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.kernels.kernel_decorators import MARK, mark_of
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.table import Table, Task

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.solving import Form
+from arboretum.interfaces.complexity import Form
 from arboretum.interfaces.stopping import LeafRule
 
 INNER, LEAVES, PRICES, LENGTH, COST, DEPTH, DEAREST = range(7)

@@ -21,7 +21,7 @@ from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, repeated
 from arboretum.errors import ArboretumError, BudgetError, DataError, blaming
 from arboretum.interfaces.component import Capability
-from arboretum.interfaces.data import Division
+from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import Record, Selection, Solution, Status

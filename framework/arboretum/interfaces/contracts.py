@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
-from arboretum.interfaces import criterion, data, method, node, results, solving, stopping
 from arboretum.interfaces.component import EVERY_KIND
 
-_PROTOCOLS = {name: one for room in (criterion, data, method, node, results, solving, stopping) for name, one in vars(room).items()}
+_ROOMS = {kind: vars(import_module(f"arboretum.interfaces.{kind}")) for kind in EVERY_KIND}
 
-REQUIRED: Mapping[str, type] = {kind: _PROTOCOLS[kind.capitalize()] for kind in EVERY_KIND}
+REQUIRED: Mapping[str, type] = {kind: room[kind.capitalize()] for kind, room in _ROOMS.items()}
 """Kind → the protocol whose methods a component has."""
 
 OPTIONAL: Mapping[str, list[type]] = {
-    kind: [one for name, one in _PROTOCOLS.items() if name.startswith(kind.capitalize()) and one is not REQUIRED[kind]]
-    for kind in EVERY_KIND
+    kind: [one for name, one in room.items() if name.startswith(kind.capitalize()) and one is not REQUIRED[kind]]
+    for kind, room in _ROOMS.items()
 }
 """Kind → protocols, named after the kind, whose methods have the contract's form where a component has them."""
 

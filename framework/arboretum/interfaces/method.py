@@ -1,4 +1,4 @@
-"""Contracts: the recipe a paper proposes, the values that it receives, and who cuts its trees back and tries values."""
+"""Contract: the recipe a paper proposes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import attrs
 
 from arboretum.errors import CapabilityError
 from arboretum.interfaces.component import Component
-from arboretum.interfaces.node import BETTER_SIDE
+from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.interfaces.stopping import LeafRule, Limits, tightest
 from arboretum.model.encoded import Encoded, Prices
-from arboretum.model.record import Selection, Solution
+from arboretum.model.record import Solution
 from arboretum.model.table import Table
-from arboretum.model.tree import Tree
 
 
 @attrs.frozen
@@ -115,49 +114,3 @@ class MethodWarmUp(Protocol):
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Make ready what ``fit`` on this problem will call.  Called once per run, before the fit clock and the budget start."""
-
-
-class Pruner(Component, Protocol):
-    """A rule that replaces subtrees by leaves (or by a branch).  :meth:`Tree.cut` does the work.
-
-    needs_validation : a run without validation rows is refused; a class attribute, or a property that looks at the fields
-        (a pruner that chooses its strength needs them, one that is told it does not).
-    reads_impurity : optional, default False: it reads ``tree.impurity``, so a run without impurity, or with one that grows
-        with the mass (``scale = "total"``), is refused.
-    """
-
-    needs_validation: bool
-
-    def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
-        """Return the pruned tree, the given one itself where nothing is cut.  Called once per run, after growth.
-
-        train : the training rows.   valid : the validation rows, None without any.   It asks no test that ``tree`` does not.
-        """
-
-
-class PrunerChooses(Protocol):
-    """Optional: a pruner that picks values for those of its fields that are None, so that the record can tell which."""
-
-    def choose(self, tree: Tree, valid: Table) -> Selection:
-        """The values for this tree; keys are "pruner.FIELD".  Called once per run, if ``needs_validation``; never for nothing.
-
-        With these values in its fields the pruner needs no validation rows, and ``prune`` does the same as without.
-        """
-
-
-class Tuner(Component, Protocol):
-    """A rule that tries values of one field and keeps one.  It sees trees before they are pruned.
-
-    Optional attributes, for those who check it: ``measure``, by which the kept tree is the best tried on the validation rows
-    ("roc_auc", "accuracy" or "r2"; default: what :class:`~arboretum.measure.ValidationScore` takes for the rows), and ``slack``,
-    by how much it may miss that.
-    """
-
-    def tune(
-        self, fit: Callable[[dict[str, Any]], Solution], valid: Table
-    ) -> tuple[dict[str, Any] | Selection, Solution]:
-        """Return the kept overrides, or a selection that also tells what was tried, and their solution.
-
-        fit : grows with some fields replaced; keys as on the command line ("criterion.lam").  A solution without a tree means
-        that the budget ran out.   valid : rows to judge on, never empty: a run without validation rows is refused.
-        """

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError
-from arboretum.interfaces.solving import form_of
+from arboretum.interfaces.complexity import form_of
 from arboretum.model.encoded import Encoded, Prices
 
 DRAWS, ORDERS = 500, 4

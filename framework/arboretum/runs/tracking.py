@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import attrs
 
 from arboretum.errors import ArboretumError, StoreError, TrackerError, account, said
-from arboretum.interfaces.results import RunInfo
+from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.record import Record
 from arboretum.model.shown import masked

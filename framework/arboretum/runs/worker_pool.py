@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import ArboretumError, ContractError, StoreError, blaming, place, said
-from arboretum.interfaces.results import Piece
+from arboretum.interfaces.reproduction import Piece
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry

@@ -24,9 +24,8 @@ SUITES: dict[str, str] = {kind: f"{kind.capitalize()}Suite" for kind in EVERY_KI
 """Kind → name of its suite."""
 MODULES: dict[str, str] = {
     **dict.fromkeys(("dataset", "split"), "data"),
-    **dict.fromkeys(("impurity", "coverage"), "mixture"),
     **dict.fromkeys(("stopping", "predicate", "missing", "cost"), "growth"),
-    **dict.fromkeys(("method", "solver", "objective", "complexity"), "proofs"),
+    **dict.fromkeys(("method", "solver", "objective", "complexity"), "solving"),
     **dict.fromkeys(("pruner", "tuner", "export"), "trees"),
 }
 """Kind → module of :mod:`arboretum.testing.suites` that holds its suite, where it is not named like the kind."""

@@ -72,7 +72,7 @@ class TestsEncoder:
     keep_identifiers: bool = param(False, "keep categorical columns that have another value in every row")
 
     def encode(self, table: Table, whole: Table, *, raw_thresholds: bool, seed: int) -> Encoded:
-        """Encode the training rows; see :class:`arboretum.interfaces.data.Encoder`."""
+        """Encode the training rows; see :class:`arboretum.interfaces.encoder.Encoder`."""
         del seed  # no rule here is random
         notes: list[str] = []
         if self.missing is Missing.drop_rows:

@@ -16,7 +16,7 @@ from arboretum.engine.certificate import breaks_rule, certified
 from arboretum.engine.progress import repeated
 from arboretum.engine.run import CERTIFICATE_MB, Budget, Request, fingerprint, fit, run
 from arboretum.errors import BudgetError, CapabilityError, ConfigError, VerificationError
-from arboretum.interfaces.solving import value_of
+from arboretum.interfaces.complexity import value_of
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.model.record import Solution, Status
 from arboretum.plugin.assemble import assemble, certified_complexities, certifier_of

@@ -15,7 +15,7 @@ import pytest
 from arboretum.api import ConfigError, PluginError, param
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY
 from arboretum.interfaces.contracts import REQUIRED
-from arboretum.interfaces.data import Cost
+from arboretum.interfaces.cost import Cost
 from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.plugin.assemble import DEFAULT_CHOICES, assemble, expand
 from arboretum.plugin.build import build, coerce

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from arboretum.interfaces.node import BETTER_SIDE
+from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.interfaces.stopping import LeafRule
 from arboretum.kernels.kernel_decorators import mark_of
 

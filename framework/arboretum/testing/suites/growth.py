@@ -9,7 +9,7 @@ import pytest
 from arboretum.api import (
     MISSING_SPLITS, MISSING_STOPS, ColumnKind, Context, Encoded, Limits, Parts, Prices, Problem, RawFeature, Task, TestRule, grow,
 )  # fmt: skip
-from arboretum.interfaces.node import BETTER_SIDE
+from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.testing.example_components import ToyReduction
 from arboretum.testing.suites.base import (
     ComponentSuite, SeededSuite, grow_and_verify, kind_of_table, skip_if, verified, verify_solution,

@@ -1,0 +1,55 @@
+"""Contract: how mixed is a class-weight vector?"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from arboretum.interfaces.component import Component
+from arboretum.model.table import Task
+
+
+class Impurity(Component, Protocol):
+    """A function of the class weights of a set of objects (of the moments Σw, Σwy, Σwy² for regression).
+
+    scale : "mean" (entropy, gini: does not grow with the mass) or "total" (pairs, powers: does).  Only mean impurities
+        are weighted by mass in a reduction.
+
+    A kernel form may be given as a static method ``kernel`` marked by ``arboretum.kernels.impurity_kernel``:
+    ``kernel(weights: float64[classes]) -> float64``, called inside numba, must not allocate.
+    """
+
+    scale: ClassVar[str]
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…], finite and ≥ 0; 0 where the mass is 0 and where one class has all of it.
+
+        Called once per batch of tables; may allocate; must not change ``weights``.
+        """
+
+
+class ImpurityForTask(Protocol):
+    """Optional: a name that stands for another impurity per kind of target (``auto``)."""
+
+    def for_task(self, task: Task) -> Any:
+        """The impurity meant.  Called once per run."""
+
+
+class ImpurityOfValues(Protocol):
+    """An impurity of numbers that no additive table determines (absolute error): these instead of ``value``.
+
+    It works on raw columns, with a criterion that states ``reads_prefix_costs = True``: mass × impurity of every outcome
+    reaches it as ``tables.extra[..., 0]``.  A static method ``prefix`` marked by ``arboretum.kernels.prefix_kernel``,
+    ``prefix(y, weight, out)``, writes mass × impurity of every prefix of a sequence; inside numba, may allocate.
+    """
+
+    def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """The impurity of some objects.   y, weight : float64[n], n ≥ 1, in any order.  Called once per node.
+
+        ``y`` is the target minus its mean over the training objects, in the target's unit.
+        """
+
+    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """What a leaf with these objects predicts, about the same mean as ``y`` (also allowed beside ``value``; default:
+        the weighted mean)."""

@@ -1,0 +1,39 @@
+"""Contract: what does an exact solver minimise?"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Protocol
+
+from arboretum.interfaces.component import Component
+from arboretum.interfaces.method import Problem
+from arboretum.model.tree import Tree
+
+
+class Shape(enum.Enum):
+    """What an objective is made of: bounds and recursions hold for a shape, and a solver says which it minimises."""
+
+    additive = "additive"
+    """A cost per leaf, of its class weights, plus a cost per node."""
+    complexity = "complexity"
+    """The run's complexity, monotone in what the branches cost, over trees that obey the leaf rule; ∞ for the others."""
+    confusion = "confusion"
+    """A monotone function of false positives and false negatives, plus a cost per node."""
+    ranking = "ranking"
+    """A value of the leaves ranked by their share of a class, plus a cost per node."""
+
+
+class Objective(Component, Protocol):
+    """A value of a tree that a solver minimises and verification recomputes.
+
+    shape : (optional) a :class:`Shape` or its name; a solver that states ``minimises``, a tuple of them, refuses all others.
+    """
+
+    def value(self, tree: Tree, problem: Problem) -> float:
+        """The objective's value over the problem's objects; lower is better, ∞ = the tree is not allowed."""
+
+
+def shape_of(objective: Any) -> Shape | None:
+    """What an objective says of itself; raises ValueError for a shape that does not exist."""
+    declared = getattr(objective, "shape", None)
+    return None if declared is None else Shape(declared)

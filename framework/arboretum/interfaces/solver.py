@@ -1,0 +1,55 @@
+"""Contract: what is the optimum, and who proves it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from arboretum.interfaces.component import Component
+from arboretum.interfaces.method import Context, Problem
+from arboretum.model.record import Solution
+
+
+class Solver(Component, Protocol):
+    """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the proven bound.
+
+    minimises : (optional) the shapes (:class:`Shape`) of objectives that it knows; a run with
+        another one is refused.
+    """
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise ``problem.parts.objective`` (or ``complexity``).  Called once per run, inside the fit clock.
+
+        Never a silent wrong answer: ``status`` says what is proven, ``lower_bound`` holds for every feasible tree (same unit
+        as ``value``; finite, such as 0 where nothing costs less), and ``value`` is that of the tree returned: verification
+        recomputes it.  Arrays of the problem stay as they are: who changes them works on a copy, or the run fails.  Looks at ``context.deadline``
+        and ``context.memory_bytes`` as it goes.  Raises BudgetError when a budget runs out before there is any tree.
+        """
+
+
+class SolverWarmUp(Protocol):
+    """Optional: compilation and loading of kernels, kept out of the budget."""
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Make ready what ``solve`` or ``minima`` on this problem will call, in a second or two.
+
+        Called by ``method=exact``, and before a certificate, while no clock runs; ``context`` is of a budget that starts anew
+        afterwards.  Raises what they raise.
+        """
+
+
+class SolverCertifies(Protocol):
+    """Optional: proven minima beside which the trees of other methods are put (``certify=true``).
+
+    limits : (may be left out) names of the limits that ``minima`` obeys, of ``max_depth``, ``max_leaves`` and ``min_leaf``; a run
+        with another one has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf
+        rule would divide may be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make
+        too many leaves, where every test leaves some branch fewer than ``min_leaf`` rows.
+    """
+
+    def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> Sequence[Solution]:
+        """The minimum of each complexity over all trees on the same objects and tests with the same leaf rule.
+
+        One solution per complexity, in units of its reported value; within the budget a proven optimum, beyond it a proven
+        lower bound (``tree`` may be None).  Raises CapabilityError, with the reason, where that minimum is not defined.
+        """

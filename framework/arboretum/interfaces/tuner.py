@@ -1,0 +1,28 @@
+"""Contract: which parameter value, judged on validation rows?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from arboretum.interfaces.component import Component
+from arboretum.model.record import Selection, Solution
+from arboretum.model.table import Table
+
+
+class Tuner(Component, Protocol):
+    """A rule that tries values of one field and keeps one.  It sees trees before they are pruned.
+
+    Optional attributes, for those who check it: ``measure``, by which the kept tree is the best tried on the validation rows
+    ("roc_auc", "accuracy" or "r2"; default: what :class:`~arboretum.measure.ValidationScore` takes for the rows), and ``slack``,
+    by how much it may miss that.
+    """
+
+    def tune(
+        self, fit: Callable[[dict[str, Any]], Solution], valid: Table
+    ) -> tuple[dict[str, Any] | Selection, Solution]:
+        """Return the kept overrides, or a selection that also tells what was tried, and their solution.
+
+        fit : grows with some fields replaced; keys as on the command line ("criterion.lam").  A solution without a tree means
+        that the budget ran out.   valid : rows to judge on, never empty: a run without validation rows is refused.
+        """
