@@ -81,15 +81,6 @@ def test_a_configuration_that_is_wrong_anywhere_fails_the_sweep_before_its_first
     assert not (here / "s").exists()
 
 
-@pytest.mark.slow
-def test_progress_is_a_line_every_few_seconds_where_no_terminal_rewrites_it(command):
-    result = command.run("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=range(0,30)", "dataset.seconds=0.05")
-    shown = [line for line in result.err.splitlines() if " of 30" in line]
-    assert result.status == 0
-    assert 1 <= len(shown) < 30, "one line now and then, not one per run"
-    assert "best valid_error" in shown[0] and "seed=" in shown[0]
-
-
 def test_finished_runs_are_not_repeated_and_it_says_so(toy, here):
     first = toy("-m", "seed=1,2", "skip_finished=true")
     assert "finished before" not in first.out
