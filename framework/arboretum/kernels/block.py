@@ -1,6 +1,7 @@
 """A block of tables that wait for their scores, and the best test so far.
 
-A block fills up over the features of a node and is scored in one call; a test of another number of outcomes empties it first.
+A block fills up over the features of a node and is scored in one call; a test of another number of outcomes empties it first.  Without
+a kernel to score them tables are listed: as many as there is room for, after those that are skipped.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from arboretum.kernels.function_pointers import call_batch
 from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import BLOCK, slack
 
-USED, ARITY, FEATURE, INDEX, SIDE, BROKEN = range(6)
+USED, ARITY, FEATURE, INDEX, SIDE, BROKEN, SKIPPED = range(7)
 """What is known while a node's tests are scored (``Block.state``): tables in the block and their arity, the best test, whether a score
-broke the contract."""
+broke the contract (the test is its), how many tables are not kept."""
 
 
 class Block(NamedTuple):
     """weights, counts, extra : flat.   shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
-    table.   price, scores : float64[BLOCK].   place : int32[BLOCK, 3], feature, index, side.   state : int64[6].   best : float64[1]."""
+    table.   price, scores : float64[BLOCK].   place : int32[BLOCK, 3], feature, index, side.   state : int64[7].   best : float64[1]."""
 
     weights: np.ndarray
     counts: np.ndarray
@@ -35,15 +36,15 @@ class Block(NamedTuple):
     best: np.ndarray
 
 
-def block_for(arity: int, width: int, count_width: int, own: int) -> Block:
-    """Memory for tables of at most that many outcomes.   own : columns of the criterion's own, 0 or 1."""
-    size = max(2 * BLOCK, arity)
-    most = min(BLOCK, size // arity)
+def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 0) -> Block:
+    """Memory for tables of at most that many outcomes.   own : columns of the criterion's own.   listed : tables kept, and not scored."""
+    size = max(2 * BLOCK, arity * (listed + 1))
+    most = listed + 1 if listed else min(BLOCK, size // arity)
     w, c, e = np.empty(size * width), np.empty(size * count_width, np.int64), np.empty(size * own)
     return Block(
         w, c, e, w[: most * arity * width].reshape(most, arity, width), c[: most * arity * count_width].reshape(most, arity, count_width),
-        e[: most * arity * own].reshape(most, arity, own), np.empty(BLOCK), np.empty(BLOCK), np.empty((BLOCK, 3), np.int32),
-        np.empty(6, np.int64), np.empty(1),
+        e[: most * arity * own].reshape(most, arity, own), np.empty(max(BLOCK, most)), np.empty(BLOCK), np.empty((max(BLOCK, most), 3), np.int32),
+        np.empty(7, np.int64), np.empty(1),
     )  # fmt: skip
 
 
@@ -65,15 +66,16 @@ def flush(block, ask):
     """Score the tables of the block and empty it.  A test replaces the best so far only if it beats it by more than ties differ."""
     state = block.state
     n = state[USED]
-    state[USED] = 0
-    if n == 0:
+    if n == 0 or ask.batch == 0:
         return
+    state[USED] = 0
     score(n, state[ARITY], block, ask)
     top = block.best[0]
     for t in range(n):
         s = block.scores[t]
-        if s != s:
-            state[BROKEN] = 1
+        if s != s and state[BROKEN] == 0:
+            state[BROKEN], top = 1, np.inf
+            state[FEATURE], state[INDEX], state[SIDE] = block.place[t, 0], block.place[t, 1], block.place[t, 2]
         if s > top and (state[FEATURE] < 0 or s > top + slack(top, ask.ties)):
             top = s
             state[FEATURE], state[INDEX], state[SIDE] = block.place[t, 0], block.place[t, 1], block.place[t, 2]
@@ -82,8 +84,12 @@ def flush(block, ask):
 
 @jit(inline=True, borrow=True)
 def make_room(arity, block, ask):
-    """Empty the block where it is full, or holds tables of another arity; return where the next table goes."""
+    """Empty the block where it is full, or holds tables of another arity; return where the next table goes: one that is not listed to the
+    last place."""
     state = block.state
+    if ask.batch == 0:
+        t, last = state[USED] - state[SKIPPED], block.shaped_w.shape[0] - 1
+        return t if 0 <= t < last else np.int64(last)
     if state[USED] > 0 and (state[ARITY] != arity or state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity))):
         flush(block, ask)
     state[ARITY] = arity
@@ -91,9 +97,8 @@ def make_room(arity, block, ask):
 
 
 @jit(inline=True, borrow=True)
-def named(f, index, side, price, block):
-    """Say whose table the last one in the block is, and keep it."""
-    t = block.state[USED]
+def named(t, f, index, side, price, block):
+    """Say whose table number t is, and count it."""
     block.price[t] = price
     block.place[t, 0], block.place[t, 1], block.place[t, 2] = f, index, side
-    block.state[USED] = t + 1
+    block.state[USED] += 1

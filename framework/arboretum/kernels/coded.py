@@ -1,4 +1,4 @@
-"""Tests on coded features: which ones compete at a node, their contingency tables, and the best of them."""
+"""Coded features of a node: counted by bin, and their tests scored or listed."""
 
 from __future__ import annotations
 
@@ -6,295 +6,329 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arboretum.kernels.block import FEATURE, SKIPPED, USED, flush, make_room, named
+from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, ask_of, bar_of, mass_of, score_block
+from arboretum.kernels.tables import NO_SIDE, Least, add_moments, ask_of, mass_of
 
 MULTIWAY, THRESHOLDS, EQUALS, SORTED = 0, 1, 2, 3
 """Families of features; a sorted one is a raw column with a test at every cut."""
 
-NAN_SCORE = -2
-"""In place of a position: the criterion returned NaN."""
+
+class Features(NamedTuple):
+    """What may be asked, in the order in which ties are broken.
+
+    codes : uint16[·], flat, with strides in elements.   column : int64[F], a feature's place in ``codes``, or in ``order``.   family :
+    int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   price_offset : int64[F], where the prices of a feature's tests
+    begin in prices float64[·]; a sorted column has one.   owner : int64[F], number of the raw column.   order : uint64[columns, n],
+    reach : int32[columns, n], close : bool[columns], of the sorted columns (:func:`arboretum.kernels.runs.rank_columns`).
+    """
+
+    codes: np.ndarray
+    row_stride: int
+    column_stride: int
+    column: np.ndarray
+    family: np.ndarray
+    offset: np.ndarray
+    has_missing: np.ndarray
+    price_offset: np.ndarray
+    prices: np.ndarray
+    owner: np.ndarray
+    order: np.ndarray
+    reach: np.ndarray
+    close: np.ndarray
 
 
-class Counted(NamedTuple):
-    """Features of a node, counted: weights float64[bins, width], counts int64[bins, count width], extra float64[bins, k].
+NO_CODES = np.zeros(0, np.uint16), 0, 0
+NO_RUNS = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.int32), np.zeros(0, np.bool_)
 
-    family, offset, has_missing, price_offset, free : by feature; the price of test t of feature f is ``prices[price_offset[f] + t]``, or 0
-    where ``free`` (its column has been paid for).
+
+class Bins(NamedTuple):
+    """A node's objects by bin: weights float64[bins, width] (empty where they are counts), counts int64[bins, count width], and the
+    criterion's own columns float64[bins, k].
+
+    all_*, left_* : scratch, sums over the known bins of a feature.   picked, values : scratch for :func:`count_column`.
     """
 
     weights: np.ndarray
     counts: np.ndarray
     extra: np.ndarray
-    family: np.ndarray
-    offset: np.ndarray
-    has_missing: np.ndarray
-    prices: np.ndarray
-    price_offset: np.ndarray
+    all_w: np.ndarray
+    all_c: np.ndarray
+    all_e: np.ndarray
+    left_w: np.ndarray
+    left_c: np.ndarray
+    left_e: np.ndarray
+    picked: np.ndarray
+    values: np.ndarray
+
+
+class Allowed(NamedTuple):
+    """Which tests compete at a node.
+
+    least : what a branch must have.   constant : those with one outcome too, but for tests asked before on the path, ``asked``
+    bool[·], by their places in the prices (else empty).   free : bool[F], whether a feature's column has been paid for.
+    """
+
+    least: Least
+    constant: bool
+    asked: np.ndarray
     free: np.ndarray
 
 
-@jit
-def list_tests(counted, least, used, allow_constant, feature, index, side):
-    """List the tests that may compete, in the order of features and indices; return their number.
+def bins_for(weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, n_rows: int = 0) -> Bins:
+    """Bins with their scratch memory.   n_rows : most objects of a node with a column of the criterion's own in kernel form."""
+    w, c, e = weights.shape[1], counts.shape[1], extra.shape[1]
+    return Bins(
+        weights, counts, extra, np.empty(w), np.empty(c, np.int64), np.empty(e), np.empty(w), np.empty(c, np.int64), np.empty(e),
+        np.empty(n_rows, np.int32), np.empty(n_rows),
+    )  # fmt: skip
 
-    used : int64[:], tests asked before on the path, as positions in ``prices``; they matter with ``allow_constant`` only.
-    feature, index : int32[room].   side : int32[room], where missing rows go (−1: there are none).
-    A test competes if at least two outcomes receive rows with a known value (or ``allow_constant``) and every outcome
-    that receives rows has what it must have (``least``).  Room: twice the number of tests.
-    """
-    weights, counts, _, family, offset, has_missing, prices, price_offset, _ = counted
-    moments, min_leaf, min_weight = counts.shape[1] != weights.shape[1], least.rows, least.weight
-    n = 0
-    for f in range(len(family)):
-        start, stop = offset[f], offset[f + 1]
-        missing = np.int64(0)
-        if has_missing[f]:
-            stop -= 1
-            missing = counts[stop].sum()
-        if family[f] == MULTIWAY:
-            banned = allow_constant and _contains(used, price_offset[f])
-            at = NO_SIDE
-            if not banned:
-                at = _multiway(weights, counts, moments, start, stop, missing, min_leaf, min_weight, allow_constant)
-            if at >= 0:
-                feature[n], index[n], side[n] = f, 0, (at if missing > 0 else NO_SIDE)
-                n += 1
+
+@jit(inline=True, borrow=True)
+def count_bins(features, chosen, rows, objects, bins):
+    """Add up a node's rows by bin and class; for units in ``counts`` alone."""
+    label, y, weight, count, unit = objects.label, objects.y, objects.weight, objects.count, objects.unit
+    across, down = np.uintp(features.column_stride), np.uintp(features.row_stride)
+    by_class = len(label) > 0
+    bin_w, bin_c = bins.weights, bins.counts
+    two = unit and by_class and bin_c.shape[1] == 2
+    for f in chosen:
+        if features.family[f] == SORTED:
             continue
-        known = np.int64(0)
-        for b in range(start, stop):
-            for k in range(counts.shape[1]):
-                known += counts[b, k]
-        heavy = known_mass = lost_mass = 0.0  # weights: left of the cut, of known and of missing values
-        if min_weight > 0.0:
-            for b in range(start, stop):
-                known_mass += mass_of(weights, b, moments)
-            lost_mass = mass_of(weights, stop, moments) if missing > 0 else 0.0
-        left = np.int64(0)
-        last = stop - 1 if family[f] == THRESHOLDS else stop
-        for b in range(start, last):
-            here = np.int64(0)
-            for k in range(counts.shape[1]):
-                here += counts[b, k]
-            left = left + here if family[f] == THRESHOLDS else here
-            if min_weight > 0.0:
-                mass = mass_of(weights, b, moments)
-                heavy = heavy + mass if family[f] == THRESHOLDS else mass
-            at = price_offset[f] + b - start
-            if allow_constant:
-                if _contains(used, at):
-                    continue
-            elif left == 0 or left == known:
-                continue
-            elif here == 0 and prices[at] == prices[at - 1]:
-                continue  # the same division at the same price as the test before it: ties go to the lowest
-            for s in range(2 if missing > 0 else 1):
-                a = left + (missing if s == 0 else 0)
-                c = known + missing - a
-                if (0 < a < min_leaf) or (0 < c < min_leaf):
-                    continue
-                if min_weight > 0.0:
-                    mass = heavy + (lost_mass if s == 0 else 0.0)
-                    if (a > 0 and mass < min_weight) or (c > 0 and known_mass + lost_mass - mass < min_weight):
-                        continue
-                feature[n], index[n], side[n] = f, b - start, (s if missing > 0 else NO_SIDE)
-                n += 1
+        base, first = np.uintp(features.column[f]) * across, np.uintp(features.offset[f])
+        for b in range(features.offset[f], features.offset[f + 1]):
+            for k in range(bin_c.shape[1]):
+                bin_c[b, k] = 0
+            for k in range(bin_w.shape[1] if len(bin_w) > 0 else 0):
+                bin_w[b, k] = 0.0
+        if two and features.offset[f + 1] - features.offset[f] == 2:  # sums that stay in registers
+            code_1, class_1, both = np.int64(0), np.int64(0), np.int64(0)
+            for row in rows:
+                i = np.uintp(row)
+                code, own = np.int64(features.codes[base + i * down]), np.int64(label[i])
+                code_1 += code
+                class_1 += own
+                both += code & own
+            bin_c[first, 0], bin_c[first, 1] = len(rows) - code_1 - class_1 + both, class_1 - both
+            bin_c[first + 1, 0], bin_c[first + 1, 1] = code_1 - both, both
+            continue
+        for row in rows:
+            i = np.uintp(row)
+            b = first + np.uintp(features.codes[base + i * down])
+            if by_class:
+                k = np.uintp(label[i])
+                if unit:
+                    bin_c[b, k] += 1
+                else:
+                    bin_w[b, k] += weight[i]
+                    bin_c[b, k] += count[i]
+            else:
+                add_moments(bin_w, b, weight[i], y[i])
+                bin_c[b, 0] += count[i]
+
+
+@jit(inner=True, borrow=True)
+def count_column(features, rows, objects, column_address, node, bins):
+    """Add up the criterion's own column by bin, over the rows where it is not 0; False if some value is not finite."""
+    n = call_column(column_address, rows, objects.weight, objects.label, node, bins.picked, bins.values)
+    across, down = np.uintp(features.column_stride), np.uintp(features.row_stride)
+    bins.extra[:] = 0.0
+    for f in range(len(features.column)):
+        base, first = np.uintp(features.column[f]) * across, np.uintp(features.offset[f])
+        for j in range(n):
+            bins.extra[first + np.uintp(features.codes[base + np.uintp(bins.picked[j]) * down]), 0] += bins.values[j]
+    return n >= 0
+
+
+@jit(inline=True, borrow=True)
+def rows_of(bins, b):
+    """Rows in a bin."""
+    n = bins.counts[b, 0]
+    for k in range(1, bins.counts.shape[1]):
+        n += bins.counts[b, k]
     return n
 
 
-@jit(inline=True)
-def _contains(values, value):
-    for v in values:
-        if v == value:
-            return True
-    return False
+@jit(inline=True, borrow=True)
+def weight_of(bins, b):
+    """Weight in a bin."""
+    if len(bins.weights) == 0:
+        return np.float64(rows_of(bins, b))
+    return mass_of(bins.weights, b, bins.counts.shape[1] != bins.weights.shape[1])
 
 
-@jit(inner=True)
-def _multiway(weights, counts, moments, start, stop, missing, min_leaf, min_weight, allow_constant):
-    """The heaviest outcome of a multiway test, which receives the missing rows, or −1 if it must not compete."""
-    present = 0
-    heaviest = -1.0
-    at = 0
-    for b in range(start, stop):
-        if counts[b].sum() == 0:
+@jit(inline=True, borrow=True)
+def scan_multiway(f, features, bins, allowed, block, ask):
+    """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.  Return whether it may divide
+    a node further down."""
+    first, stop, least = features.offset[f], features.offset[f + 1] - features.has_missing[f], allowed.least
+    units, width, count_width = len(bins.weights) == 0, block.shaped_w.shape[2], block.shaped_c.shape[2]
+    number = features.price_offset[f]
+    if allowed.constant and allowed.asked[number]:
+        return True
+    missing, lost = np.int64(0), 0.0
+    if features.has_missing[f]:
+        missing, lost = rows_of(bins, stop), weight_of(bins, stop)
+    present, at, heaviest = 0, np.int64(0), -1.0
+    lightest, smallest = np.inf, np.int64(np.iinfo(np.int64).max)
+    for b in range(first, stop):
+        here = rows_of(bins, b)
+        if here == 0:
             continue
-        mass = weights[b, 0] if moments else weights[b].sum()
-        if mass > heaviest:
-            heaviest, at = mass, b - start
         present += 1
-    if present < 2 and not allow_constant:
-        return -1
-    for b in range(start, stop):
-        here = counts[b].sum()
-        if b - start == at:
-            here += missing
-        if 0 < here < min_leaf:
-            return -1
-        if here > 0 and min_weight > 0.0:
-            mass = mass_of(weights, b, moments)
-            if b - start == at and missing > 0:
-                mass += mass_of(weights, stop, moments)
-            if mass < min_weight:
-                return -1
-    return at
-
-
-@jit
-def fill_tables(counted, feature, index, side, out_weights, out_counts, out_extra, out_price):
-    """Write the contingency tables of the listed tests (``feature``, ``index``, ``side``: one entry per table).
-
-    out_weights : float64[tests, outcomes, classes], outcomes ≥ the largest arity; out_counts, out_extra alike.
-    out_price : float64[tests].
-    """
-    weights, counts, extra, family, offset, has_missing, prices, price_offset, free = counted
-    n_outcomes, n_classes = out_weights.shape[1], weights.shape[1]
-    n_counts, n_extra = counts.shape[1], extra.shape[1]
-    by_class = n_counts == n_classes
-    left_w, all_w = np.zeros(n_classes), np.zeros(n_classes)
-    left_c, all_c = np.zeros(n_counts, np.int64), np.zeros(n_counts, np.int64)
-    left_e, all_e = np.zeros(n_extra), np.zeros(n_extra)
-    at_feature, at_bin = -1, 0
-    for t in range(len(feature)):
-        f = feature[t]
-        start = offset[f]
-        stop = offset[f + 1] - (1 if has_missing[f] else 0)
-        out_price[t] = 0.0 if free[f] else prices[price_offset[f] + index[t]]
-        if family[f] == MULTIWAY:
-            bins = min(n_outcomes, stop - start)
-            for o in range(bins):
-                for k in range(n_classes):
-                    out_weights[t, o, k] = weights[start + o, k]
-                for k in range(n_counts):
-                    out_counts[t, o, k] = counts[start + o, k]
-                for k in range(n_extra):
-                    out_extra[t, o, k] = extra[start + o, k]
-            _clear_outcomes(out_weights, out_counts, out_extra, t, bins)
+        mass = np.float64(here) if units else weight_of(bins, b)
+        if mass > heaviest:
+            if present > 1:  # the former heaviest gets no missing rows after all
+                lightest, smallest = min(lightest, heaviest), min(smallest, rows_of(bins, first + at))
+            heaviest, at = mass, b - first
         else:
-            if f != at_feature:
-                at_feature, at_bin = f, start
-                left_w[:] = 0.0
-                left_c[:] = 0
-                left_e[:] = 0.0
-                for k in range(n_classes):
-                    all_w[k] = 0.0
-                    for b in range(start, stop):
-                        all_w[k] += weights[b, k]
-                for k in range(n_counts):
-                    all_c[k] = 0
-                    for b in range(start, stop):
-                        all_c[k] += counts[b, k]
-                for k in range(n_extra):
-                    all_e[k] = 0.0
-                    for b in range(start, stop):
-                        all_e[k] += extra[b, k]
-            if family[f] == EQUALS:
-                left_w[:] = 0.0
-                left_c[:] = 0
-                left_e[:] = 0.0
-                at_bin = start + index[t]
-            if by_class and n_extra == 0 and n_outcomes == 2:
-                # the common case in one loop: with two or three classes the loops cost more than what they do
-                while at_bin < start + index[t]:
-                    for k in range(n_classes):
-                        left_w[k] += weights[at_bin, k]
-                        left_c[k] += counts[at_bin, k]
-                    at_bin += 1
-                for k in range(n_classes):
-                    w, c = left_w[k], left_c[k]
-                    if at_bin == start + index[t]:
-                        w, c = w + weights[at_bin, k], c + counts[at_bin, k]
-                    left_w[k], left_c[k] = w, c
-                    c_rest = all_c[k] - c
-                    out_weights[t, 0, k], out_counts[t, 0, k] = w, c
-                    out_weights[t, 1, k], out_counts[t, 1, k] = all_w[k] - w if c_rest > 0 else 0.0, c_rest
-                at_bin = max(at_bin, start + index[t] + 1)
-                s = side[t]
-                if s >= 0:
-                    for k in range(n_classes):
-                        out_weights[t, s, k] += weights[stop, k]
-                        out_counts[t, s, k] += counts[stop, k]
+            lightest, smallest = min(lightest, mass), min(smallest, here)
+    if present < 2 and not allowed.constant:
+        return False
+    here = rows_of(bins, first + at) + missing
+    if here > 0:
+        smallest, lightest = min(smallest, here), min(lightest, max(heaviest, 0.0) + lost)
+    if smallest < least.rows or lightest < least.weight:
+        return True
+    arity = stop - first
+    t = make_room(arity, block, ask)
+    w, c, e = t * arity * width, t * arity * count_width, t * arity * bins.extra.shape[1]
+    for b in range(first, stop):
+        takes = missing > 0 and b - first == at
+        for k in range(count_width):
+            n = bins.counts[b, k] + (bins.counts[stop, k] if takes else 0)
+            block.counts[c] = n
+            c += 1
+            if units:
+                block.weights[w] = n
+                w += 1
+        if not units:
+            for k in range(width):
+                block.weights[w] = bins.weights[b, k] + (bins.weights[stop, k] if takes else 0.0)
+                w += 1
+        for k in range(bins.extra.shape[1]):
+            block.extra[e] = bins.extra[b, k] + (bins.extra[stop, k] if takes else 0.0)
+            e += 1
+    named(t, f, 0, at if missing > 0 else NO_SIDE, 0.0 if allowed.free[f] else features.prices[number], block)
+    return True
+
+
+@jit(inner=True, borrow=True)
+def scan_binary(f, features, bins, allowed, block, ask):
+    """Put the tables of the two-outcome tests of a feature into the block; each with missing rows in outcome 0, then 1.  Return
+    whether one of them may divide a node further down."""
+    prices, bin_w, bin_c, bin_e, least = features.prices, bins.weights, bins.counts, bins.extra, allowed.least
+    all_w, all_c, all_e, left_w, left_c, left_e = bins.all_w, bins.all_c, bins.all_e, bins.left_w, bins.left_c, bins.left_e
+    width, count_width, by_class = len(all_w), len(all_c), len(all_w) == len(all_c)
+    units, cuts = len(bin_w) == 0, features.family[f] == THRESHOLDS
+    first, stop = features.offset[f], features.offset[f + 1] - features.has_missing[f]
+    missing = rows_of(bins, stop) if features.has_missing[f] else np.int64(0)
+    all_c[:], left_c[:] = 0, 0
+    all_w[:], left_w[:] = 0.0, 0.0
+    all_e[:], left_e[:] = 0.0, 0.0
+    present = 0
+    for b in range(first, stop):
+        here = np.int64(0)
+        for k in range(count_width):
+            here += bin_c[b, k]
+            all_c[k] += bin_c[b, k]
+        present += here > 0
+        if not units:
+            for k in range(width):
+                all_w[k] += bin_w[b, k]
+        for k in range(len(all_e)):
+            all_e[k] += bin_e[b, k]
+    if present < 2 and not allowed.constant:
+        return False
+    known = np.int64(0)
+    for k in range(count_width):
+        known += all_c[k]
+    if units:
+        for k in range(width):
+            all_w[k] = all_c[k]
+    for b in range(first, stop - 1 if cuts else stop):
+        here, left = np.int64(0), np.int64(0)
+        for k in range(count_width):
+            here += bin_c[b, k]
+            left_c[k] = left_c[k] + bin_c[b, k] if cuts else bin_c[b, k]
+            left += left_c[k]
+        for k in range(width):
+            w = np.float64(bin_c[b, k]) if units else bin_w[b, k]
+            left_w[k] = left_w[k] + w if cuts else w
+        for k in range(len(left_e)):
+            left_e[k] = left_e[k] + bin_e[b, k] if cuts else bin_e[b, k]
+        test = features.price_offset[f] + b - first
+        if allowed.constant:
+            if allowed.asked[test]:
                 continue
-            while at_bin <= start + index[t]:
-                for k in range(n_classes):
-                    left_w[k] += weights[at_bin, k]
-                for k in range(n_counts):
-                    left_c[k] += counts[at_bin, k]
-                for k in range(n_extra):
-                    left_e[k] += extra[at_bin, k]
-                at_bin += 1
-            # where no row is left the difference is set to 0, so that rounding cannot leave 1e-17 of a class behind
-            rest = np.int64(0)
-            for k in range(n_counts):
-                c = all_c[k] - left_c[k]
-                out_counts[t, 0, k], out_counts[t, 1, k] = left_c[k], c
-                rest += c
-            for k in range(n_classes):
-                gone = out_counts[t, 1, k] == 0 if by_class else rest == 0
-                out_weights[t, 0, k] = left_w[k]
-                out_weights[t, 1, k] = 0.0 if gone else all_w[k] - left_w[k]
-            for k in range(n_extra):
-                out_extra[t, 0, k] = left_e[k]
-                out_extra[t, 1, k] = 0.0 if rest == 0 else all_e[k] - left_e[k]
-            if n_outcomes > 2:
-                _clear_outcomes(out_weights, out_counts, out_extra, t, 2)
-        s = side[t]
-        if s >= 0:
-            for k in range(n_classes):
-                out_weights[t, s, k] += weights[stop, k]
-            for k in range(n_counts):
-                out_counts[t, s, k] += counts[stop, k]
-            for k in range(n_extra):
-                out_extra[t, s, k] += extra[stop, k]
+        elif left == 0 or left == known or (here == 0 and prices[test] == prices[test - 1]):
+            continue  # no division, or that of the test before it at the same price
+        for s in range(2 if missing > 0 else 1):
+            a = left + (missing if s == 0 else 0)
+            c = known + missing - a
+            if 0 < a < least.rows or 0 < c < least.rows:
+                continue
+            if least.weight > 0.0:
+                lost = weight_of(bins, stop) if missing > 0 else 0.0
+                mass, rest = (lost if s == 0 else 0.0), lost
+                for k in range(width if by_class else 1):
+                    mass += left_w[k]
+                    rest += all_w[k]
+                rest -= mass
+                if (a > 0 and mass < least.weight) or (c > 0 and rest < least.weight):
+                    continue
+            t = make_room(2, block, ask)
+            put_two(t, bins, stop, s if missing > 0 else NO_SIDE, block, by_class)
+            for k in range(len(left_e)):
+                e = 2 * t * len(left_e) + k
+                block.extra[e], block.extra[e + len(left_e)] = left_e[k], all_e[k] - left_e[k] if left < known else 0.0
+                if missing > 0:
+                    block.extra[e + s * len(left_e)] += bin_e[stop, k]
+            named(t, f, b - first, s if missing > 0 else NO_SIDE, 0.0 if allowed.free[f] else prices[test], block)
+    return True
 
 
-@jit(inner=True)
-def _clear_outcomes(weights, counts, extra, t, first):
-    for o in range(first, weights.shape[1]):
-        for k in range(weights.shape[2]):
-            weights[t, o, k] = 0.0
-        for k in range(counts.shape[2]):
-            counts[t, o, k] = 0
-        for k in range(extra.shape[2]):
-            extra[t, o, k] = 0.0
+@jit(borrow=True)
+def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
+    """Score the tests of the chosen features, the best of which then stands in the block; without a kernel (``scorer.batch`` is 0) list
+    those after the first ``skipped`` ones, as many as the block holds.   found : int64[len(chosen)], receives how many tests compete.
+    """
+    ask, state = ask_of(scorer), block.state
+    state[:] = 0
+    state[FEATURE], state[SKIPPED], block.best[0] = -1, skipped, -np.inf
+    for at in range(len(chosen)):
+        f, before = chosen[at], state[USED]
+        if features.family[f] == MULTIWAY:
+            scan_multiway(f, features, bins, allowed, block, ask)
+        else:
+            scan_binary(f, features, bins, allowed, block, ask)
+        found[at] = state[USED] - before
+    flush(block, ask)
 
 
-@jit
-def best_test(counted, feature, index, side, arity, scorer):
-    """Score the listed tests through a function pointer; return (position of the best, its score).   arity : int32[tests]."""
-    ask = ask_of(scorer)
-    n_classes, n_counts, n_extra = counted.weights.shape[1], counted.counts.shape[1], counted.extra.shape[1]
-    n = len(feature)
-    best, best_score = NOTHING, -np.inf
-    room = 2 * BLOCK
-    for t in range(n):
-        room = max(room, arity[t])
-    block_w = np.empty(room * n_classes)
-    block_c = np.empty(room * n_counts, np.int64)
-    block_e = np.empty(room * n_extra)
-    block_p = np.empty(BLOCK)
-    scores = np.empty(BLOCK)
-    t = 0
-    while t < n:
-        a = arity[t]
-        most = min(BLOCK, room // a)
-        stop = t + 1
-        while stop < n and stop - t < most and arity[stop] == a:
-            stop += 1
-        m = stop - t
-        w = block_w[: m * a * n_classes].reshape(m, a, n_classes)
-        c = block_c[: m * a * n_counts].reshape(m, a, n_counts)
-        e = block_e[: m * a * n_extra].reshape(m, a, n_extra)
-        fill_tables(counted, feature[t:stop], index[t:stop], side[t:stop], w, c, e, block_p)
-        score_block(m, w, c, block_p, e, ask, scores)
-        for j in range(m):
-            s = scores[j]
-            if s != s:
-                return NAN_SCORE, np.float64(t + j)
-            if s > bar_of(best_score, ask.ties):
-                best, best_score = t + j, s
-        t = stop
-    return best, best_score
+@jit(inline=True, borrow=True)
+def put_two(t, bins, lost, side, block, by_class):
+    """Write the table of a two-outcome test: left, and all but left; bin ``lost`` goes to ``side``."""
+    bin_w, bin_c, all_w, all_c, left_w, left_c = bins.weights, bins.counts, bins.all_w, bins.all_c, bins.left_w, bins.left_c
+    width, count_width = len(all_w), len(all_c)
+    w, c = 2 * t * width, 2 * t * count_width
+    rest = np.int64(0)
+    for k in range(count_width):
+        more = bin_c[lost, k] if side >= 0 else np.int64(0)
+        other = all_c[k] - left_c[k]
+        rest += other
+        block.counts[c + k] = left_c[k] + (more if side == 0 else 0)
+        block.counts[c + count_width + k] = other + (more if side == 1 else 0)
+    for k in range(width):
+        more = 0.0
+        if side >= 0:
+            more = np.float64(bin_c[lost, k]) if len(bin_w) == 0 else bin_w[lost, k]
+        # where no row is left the difference is set to 0, so that rounding cannot leave 1e-17 of a class behind
+        gone = all_c[k] == left_c[k] if by_class else rest == 0
+        other = 0.0 if gone else all_w[k] - left_w[k]
+        block.weights[w + k] = left_w[k] + (more if side == 0 else 0.0)
+        block.weights[w + width + k] = other + (more if side == 1 else 0.0)
 
 
 @jit

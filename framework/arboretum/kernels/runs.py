@@ -228,7 +228,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                 if block.state[USED] == BLOCK:
                     flush(block, ask)
                 put(s == 0, all_w, all_c, left_w, left_c, lost_w, lost_c, unit and not moments, moments, block)
-                named(f, j, s if missing > 0 else NO_SIDE, price, block)
+                named(block.state[USED], f, j, s if missing > 0 else NO_SIDE, price, block)
     return True
 
 
@@ -290,7 +290,7 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
         c, w, a, b, t = block.counts, block.weights, all_c[0] - zeros, all_c[1] - ones, np.uintp(4) * t
         c[t], c[t + np.uintp(1)], c[t + np.uintp(2)], c[t + np.uintp(3)] = zeros, ones, a, b
         w[t], w[t + np.uintp(1)], w[t + np.uintp(2)], w[t + np.uintp(3)] = zeros, ones, a, b
-        named(f, left - 1, NO_SIDE, price, block)
+        named(block.state[USED], f, left - 1, NO_SIDE, price, block)
 
 
 @jit(inline=True, borrow=True)

@@ -1,7 +1,7 @@
 """The whole subtree of a node in one call: for coded features, raw columns and both, and a criterion in kernel form.
 
 It finds what the loop finds: the same tests compete in the same order, by the same rules of ties, prices and missing values.  Coded
-features, and raw columns of few values, are counted anew at every node (:mod:`arboretum.kernels.bins`); other raw columns are sorted once,
+features, and raw columns of few values, are counted anew at every node (:mod:`arboretum.kernels.coded`); other raw columns are sorted once,
 and their runs divided from node to node (:mod:`arboretum.kernels.runs`).  A feature that is constant at a node is not looked at
 again further down.  Nothing is allocated per node.
 """
@@ -12,15 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.bins import Bins, count_bins, count_column, scan_binary, scan_multiway
 from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, Block, block_for, flush
-from arboretum.kernels.coded import EQUALS, MULTIWAY, SORTED
+from arboretum.kernels.coded import (
+    EQUALS, MULTIWAY, SORTED, Allowed, Bins, Features, bins_for, count_bins, count_column, scan_binary, scan_multiway,
+)  # fmt: skip
 from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run
 from arboretum.kernels.sorting import split_many, split_two, take_back
-from arboretum.kernels.tables import NO_SIDE, Ask, Ties, add_moments, mass_of, slack
+from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
 
 FOUND_NAN = -1
 """The criterion returned NaN or +inf somewhere, or its own column a value that is not finite."""
@@ -31,30 +32,6 @@ NODE_WORK = 50
 LEVELS = 64
 """Lists of features that are not constant which a path may need, each shorter than the one above; without room for another, a node goes
 by the list of its parent."""
-
-
-class Features(NamedTuple):
-    """What may be asked, in the order in which ties are broken.
-
-    codes : uint16[·], flat, with strides in elements.   column : int64[F], a feature's place in ``codes``, or in ``order``.   family :
-    int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   price_offset : int64[F], where the prices of a feature's tests
-    begin in prices float64[·]; a sorted column has one.   owner : int64[F], number of the raw column.   order : uint64[columns, n],
-    reach : int32[columns, n], close : bool[columns], of the sorted columns (:func:`arboretum.kernels.runs.rank_columns`).
-    """
-
-    codes: np.ndarray
-    row_stride: int
-    column_stride: int
-    column: np.ndarray
-    family: np.ndarray
-    offset: np.ndarray
-    has_missing: np.ndarray
-    price_offset: np.ndarray
-    prices: np.ndarray
-    owner: np.ndarray
-    order: np.ndarray
-    reach: np.ndarray
-    close: np.ndarray
 
 
 class Members(NamedTuple):
@@ -94,11 +71,11 @@ class Rules(NamedTuple):
 
 
 class Above(NamedTuple):
-    """The path to the given node.   used : int64[·], tests asked, as positions in ``prices`` (they matter with allow_constant only).
+    """The path to the given node.   asked : bool[·], by place in ``prices``, whether a test was asked; empty without allow_constant.
     paid : bool[F], whether a feature's column was asked."""
 
     depth: int
-    used: np.ndarray
+    asked: np.ndarray
     paid: np.ndarray
 
 
@@ -170,10 +147,8 @@ def scratch_for(features: Features, n_rows: int, width: int, count_width: int, b
     """
     n_features, n_columns, bins = len(features.family), len(features.order), int(features.offset[-1])
     arity = max([2, *np.diff(features.offset)[features.family == MULTIWAY].tolist()])
-    counted = Bins(
-        np.empty((0 if by_units else bins, width)), np.empty((bins, count_width), np.int64), np.empty(bins * own),
-        np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64),
-        np.empty(n_rows * own, np.int32), np.empty(n_rows * own),
+    counted = bins_for(
+        np.empty((0 if by_units else bins, width)), np.empty((bins, count_width), np.int64), np.empty((bins, own)), n_rows * own
     )  # fmt: skip
     pieces = n_rows // 16 + 1
     runs = Runs(
@@ -199,6 +174,7 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
     by_class, n_runs = len(objects.label) > 0, len(features.order)
     width = nodes.weights.shape[1]
     impurity_of = impurity_at(scorer.impurity)
+    allowed = Allowed(Least(rules.min_leaf, rules.min_weight), rules.allow_constant, above.asked, free)
     nodes.parent[0], nodes.branch[0] = -1, 0
     for f in range(len(family)):
         lists[f] = f
@@ -213,6 +189,8 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
         count_bins(features, lists[first:stop], rows[low:high], objects, bins)
         if rules.once:
             mark_paid(v, features.owner, nodes, above.paid, free)
+        if rules.allow_constant:
+            mark_asked(v, features, nodes, above.asked, True)
         mass = mass_of(nodes.weights, v, not by_class)
         node = KernelNode(mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of)
         if scorer.column != 0 and not count_column(features, rows[low:high], objects, scorer.column, node, bins):
@@ -236,17 +214,19 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
         for at in range(first, stop):
             f = lists[at]
             if family[f] == MULTIWAY:
-                alive = scan_multiway(v, f, features, bins, rules, above.used, free, nodes, block, ask)
+                alive = scan_multiway(f, features, bins, allowed, block, ask)
             elif family[f] == SORTED:
                 price = 0.0 if free[f] else features.prices[features.price_offset[f]]
                 whole = (nodes.weights[v], nodes.counts[v])
                 alive = scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
             else:
-                alive = scan_binary(v, f, features, bins, rules, above.used, free, nodes, block, ask)
+                alive = scan_binary(f, features, bins, allowed, block, ask)
             if alive and room:
                 lists[stop + kept] = f
                 kept += 1
         flush(block, ask)
+        if rules.allow_constant:
+            mark_asked(v, features, nodes, above.asked, False)
         if state[BROKEN] or block.best[0] == np.inf:
             return np.int64(FOUND_NAN), np.int64(0)
         if state[FEATURE] < 0 or (rules.bounded and not block.best[0] > rules.least + floor):
@@ -354,6 +334,17 @@ def mark_paid(v, owner, nodes, paid, free):
         column = owner[nodes.feature[up]]
         for f in range(len(owner)):
             free[f] |= owner[f] == column
+        up = nodes.parent[up]
+
+
+@jit(inner=True, borrow=True)
+def mark_asked(v, features, nodes, asked, value):
+    """Say of the tests asked on the path to node v, below the given one, that they were, or take it back."""
+    up = nodes.parent[v]
+    while up >= 0:
+        f = nodes.feature[up]
+        if features.family[f] != SORTED:
+            asked[features.price_offset[f] + nodes.index[up]] = value
         up = nodes.parent[up]
 
 

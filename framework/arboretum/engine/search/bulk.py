@@ -19,11 +19,12 @@ from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
-from arboretum.engine.search.subtree import NO_CODES, NO_NUMBERS, NO_RUNS, Tests, rules_of, with_values
+from arboretum.engine.search.subtree import NO_NUMBERS, Tests, rules_of, with_values
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.kernels.coded import NO_CODES, NO_RUNS, Features
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
-from arboretum.kernels.subtree import Above, Features, Members, Scorer, scratch_for
+from arboretum.kernels.subtree import Above, Members, Scorer, scratch_for
 from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
@@ -233,7 +234,7 @@ def grow_many(
     )
 
 
-_NONE = np.zeros(0, np.int64)
+_NONE = np.zeros(0, np.bool_)
 _UNITS = np.ones(0), np.ones(0, np.int64)
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
 
-from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell
+from arboretum.engine.search.contract import Block, Candidate, Cell
 from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
-from arboretum.kernels import coded as kernels
 from arboretum.kernels import counting
+from arboretum.kernels import coded as kernels
+from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, block_for
+from arboretum.kernels.block import Block as Memory
+from arboretum.kernels.coded import NO_CODES, NO_RUNS
+from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Family, Feature, Node
 from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
@@ -26,37 +30,56 @@ WIDE = 4096
 BLOCK_ENTRIES = 1 << 21
 """Table entries per block for NumPy criteria: 16 MB of weights."""
 
+NO_SCORER = Scorer(0, np.zeros(4), np.zeros(0), 0, Ties(0.0, 0.0))
+"""In place of a criterion in kernel form: tests are listed, not scored."""
+
 
 @attrs.frozen(eq=False)
 class View:
-    """Counted features of one node, ready for scoring; ``feature_id`` maps its features to the engine's.
+    """Counted features of one node, ready for scoring; ``feature_id`` maps them to the engine's.
 
-    codes_of : for a wide feature the codes that occur (bin → code), else None.
+    asked : positions of the tests asked before, in the view's prices.   codes_of : for a wide feature the codes that occur (bin → code).
     """
 
-    counted: kernels.Counted
-    used: np.ndarray
+    features: kernels.Features
+    bins: kernels.Bins
+    free: np.ndarray
+    asked: Sequence[int]
     feature_id: np.ndarray
     codes_of: np.ndarray | None = None
 
-    def listed(self, workspace: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """feature, index, side : int32[tests] of the tests that compete, by the view's own numbers."""
-        feature, index, side = np.empty((3, 2 * int(self.counted.offset[-1])), np.int32)
-        n = kernels.list_tests(self.counted, workspace.least, self.used, workspace.allow_constant, feature, index, side)
-        return feature[:n], index[:n], side[:n]
-
     def arity(self) -> np.ndarray:
-        """int32[features]."""
-        bins = np.diff(self.counted.offset) - self.counted.has_missing
-        return np.where(self.counted.family == kernels.MULTIWAY, bins, 2).astype(np.int32)
+        """int64[features]."""
+        bins = np.diff(self.features.offset) - self.features.has_missing
+        return np.where(self.features.family == kernels.MULTIWAY, bins, 2)
 
-    def outside(self, feature: np.ndarray, index: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The same tests by the engine's numbers: feature, index, side."""
+    def scan(self, space: Workspace, chosen: np.ndarray, scorer: Scorer, block: Memory, skipped: int = 0) -> np.ndarray:
+        """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return how many each chosen feature has."""
+        asked, found = np.zeros(len(self.features.prices) if space.allow_constant else 0, np.bool_), np.empty(len(chosen), np.int64)
+        if len(asked):
+            asked[list(self.asked)] = True
+        allowed = kernels.Allowed(space.least, space.allow_constant, asked, self.free)
+        kernels.scan_coded(self.features, chosen, self.bins, allowed, scorer, block, skipped, found)
+        return found
+
+    def room(self, arity: int, listed: int = 0) -> Memory:
+        """Memory for tables."""
+        return block_for(arity, *(part.shape[1] for part in (self.bins.weights, self.bins.counts, self.bins.extra)), listed)
+
+    def outside(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Tests by the engine's numbers: feature, index, side.   place : int32[tests, 3], by the view's."""
+        feature, index, side = place.T
         if self.codes_of is None:
             return self.feature_id[feature], index, side
-        multiway = self.counted.family[0] == kernels.MULTIWAY
+        multiway = self.features.family[0] == kernels.MULTIWAY
         side = np.where((side >= 0) & multiway, self.codes_of[side], side)
         return self.feature_id[feature], index if multiway else self.codes_of[index], side
+
+
+def counted_features(family: np.ndarray, offset: np.ndarray, has_missing: np.ndarray, price_offset: np.ndarray, prices: np.ndarray) -> kernels.Features:
+    """Features whose objects are counted elsewhere."""
+    here = np.arange(len(family))
+    return kernels.Features(*NO_CODES, here, family, offset, has_missing, price_offset, prices, here, *NO_RUNS)
 
 
 class TableEngine:
@@ -79,39 +102,36 @@ class TableEngine:
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         best: Candidate | None = None
         for view in self._views(cell):
-            feature, index, side = view.listed(self._space)
-            if len(feature) == 0:
+            block = view.room(int(view.arity().max()))
+            view.scan(self._space, np.arange(len(view.feature_id)), scorer.at(node), block)
+            feature, index, _ = place = block.state[[FEATURE, INDEX, SIDE]]
+            if feature < 0:
                 continue
-            at, score = kernels.best_test(view.counted, feature, index, side, view.arity()[feature], scorer.at(node))
-            if at == kernels.NOTHING:
-                continue
-            if at == kernels.NAN_SCORE:
-                f, i, _ = view.outside(*(a[int(score) : int(score) + 1] for a in (feature, index, side)))
-                raise nan_score(scorer, self._rule(cell, int(f[0]), int(i[0])))
-            outer = view.outside(feature[at : at + 1], index[at : at + 1], side[at : at + 1])
-            found = self._candidate(view, feature[at], index[at], outer, score)
+            outer = [int(each[0]) for each in view.outside(place[None])]
+            if block.state[BROKEN]:
+                raise nan_score(scorer, self._rule(cell, *outer[:2]))
+            price = 0.0 if view.free[feature] else float(view.features.prices[view.features.price_offset[feature] + index])
+            found = Candidate(self, *outer, price, float(block.best[0]), (self.position(outer[0]), self.rank, *outer[:2]))
             best = found if best is None else better(best, found, scorer.tie_floor(node))
         return best
 
-    def _candidate(self, view: View, feature: int, index: int, outer: tuple[np.ndarray, ...], score: float) -> Candidate:
-        f, i, side = (int(a[0]) for a in outer)
-        counted = view.counted
-        price = 0.0 if counted.free[feature] else float(counted.prices[counted.price_offset[feature] + index])
-        return Candidate(self, f, i, side, price, float(score), (self.position(f), self.rank, f, i))
-
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
+        """Tests of the same number of outcomes at a time: a criterion in NumPy costs some 50 µs per call whatever the number of tests."""
         for view in self._views(cell):
-            (feature, index, side), counted = view.listed(self._space), view.counted
-            arity = view.arity()[feature] if len(feature) else np.zeros(0, np.int32)
-            for some in _batches(arity, counted.weights.shape[1]):
-                shape = (len(some), int(arity[some].max()))
-                weights = np.empty((*shape, counted.weights.shape[1]))
-                counts = np.empty((*shape, counted.counts.shape[1]), np.int64)
-                extra, price = np.empty((*shape, counted.extra.shape[1])), np.empty(len(some))
-                kernels.fill_tables(counted, feature[some], index[some], side[some], weights, counts, extra, price)
-                outer = view.outside(feature[some], index[some], side[some])
-                yield Block(self, scorer.tables(weights, counts, price, extra, first + some), *outer)
-            first += len(feature)
+            arity = view.arity()
+            n_tests = view.scan(self._space, np.arange(len(arity)), NO_SCORER, view.room(int(arity.max()), 1))
+            number = first + np.cumsum(n_tests) - n_tests
+            for outcomes in np.unique(arity[n_tests > 0]):
+                chosen = np.flatnonzero(arity == outcomes)
+                test = np.concatenate([np.arange(number[f], number[f] + n_tests[f]) for f in chosen])
+                most = max(1, BLOCK_ENTRIES // (int(outcomes) * view.bins.weights.shape[1]))
+                for skipped in range(0, len(test), most):
+                    n = min(most, len(test) - skipped)
+                    block = view.room(int(outcomes), n)
+                    view.scan(self._space, chosen, NO_SCORER, block, skipped)
+                    tables = scorer.tables(block.shaped_w[:n], block.shaped_c[:n], block.price[:n], block.shaped_e[:n], test[skipped : skipped + n])
+                    yield Block(self, tables, *view.outside(block.place[:n]))
+            first += int(n_tests.sum())
 
 
 class CodedEngine(TableEngine):
@@ -131,7 +151,7 @@ class CodedEngine(TableEngine):
         self._family = np.array([FAMILY[f.family] for f in chosen], np.int64)
         self._missing = np.array([f.has_missing for f in chosen], np.bool_)
         self._offset = np.cumsum([0, *(f.n_bins + f.has_missing for f in chosen)])
-        self._prices = frozen_array(workspace.prices.tests, np.float64)
+        self._prices = np.array(workspace.prices.tests, np.float64)
         self._price_offset = self._test_offset[self._narrow]
         self._histograms: Histograms | None = None
         if len(self._narrow):
@@ -177,20 +197,16 @@ class CodedEngine(TableEngine):
 
     def _views(self, cell: Cell) -> Iterator[View]:
         free = self._free(cell)
-        used = np.array(cell.used, np.int64)
         if len(self._narrow):
-            weights, counts = self._histograms.tables(cell)
-            counted = kernels.Counted(
-                weights, counts, self._extra(cell), self._family, self._offset, self._missing, self._prices_at(cell),
-                self._price_offset, free[self._narrow],
-            )  # fmt: skip
-            yield View(counted, used, self._narrow)
+            features = counted_features(self._family, self._offset, self._missing, self._price_offset, self._prices_at(cell))
+            bins = kernels.bins_for(*self._histograms.tables(cell), self._extra(cell))
+            yield View(features, bins, free[self._narrow], cell.used, self._narrow)
         for feature in self._wide:
-            yield self._wide_view(cell, feature, free, used)
+            yield self._wide_view(cell, feature, free[feature : feature + 1])
 
     def _prices_at(self, cell: Cell) -> np.ndarray:
         prices = self._space.prices
-        return self._prices if prices.after is None else frozen_array(prices.at(cell.asked, cell.paid).tests, np.float64)
+        return self._prices if prices.after is None else np.array(prices.at(cell.asked, cell.paid).tests, np.float64)
 
     def _free(self, cell: Cell) -> np.ndarray:
         if not self._space.prices.once_per_column or not cell.asked:
@@ -204,7 +220,7 @@ class CodedEngine(TableEngine):
             counting.count_extra(*self._histograms.where, space.extra_rows, space.extra, out)
         return out
 
-    def _wide_view(self, cell: Cell, feature: int, free: np.ndarray, used: np.ndarray) -> View:
+    def _wide_view(self, cell: Cell, feature: int, free: np.ndarray) -> View:
         """Count one wide feature over the codes that occur at the node."""
         space, stats, spec = self._space, self._space.statistics, self._features[feature]
         rows = space.rows[cell.low : cell.high]
@@ -224,13 +240,12 @@ class CodedEngine(TableEngine):
         first = int(self._test_offset[feature])
         multiway = spec.family is Family.multiway
         tests = occurring[:known] if not multiway else np.zeros(1, np.int64)
-        prices = frozen_array(self._prices_at(cell)[first + np.minimum(tests, spec.n_tests - 1)])
-        local = np.flatnonzero(np.isin(first + tests, used)).astype(np.int64)
-        counted = kernels.Counted(
-            weights, counts, extra, np.array([FAMILY[spec.family]]), np.array([0, bins]), np.array([missing]), prices,
-            np.zeros(1, np.int64), free[feature : feature + 1],
+        prices = self._prices_at(cell)[first + np.minimum(tests, spec.n_tests - 1)]
+        features = counted_features(
+            np.array([FAMILY[spec.family]]), np.array([0, bins]), np.array([missing]), np.zeros(1, np.int64), prices
         )  # fmt: skip
-        return View(counted, local, np.array([feature]), occurring)
+        asked = np.flatnonzero(np.isin(first + tests, cell.used))
+        return View(features, kernels.bins_for(weights, counts, extra), free, asked, np.array([feature]), occurring)
 
 
 def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
@@ -244,22 +259,3 @@ def nan_score(scorer: CompiledCriterion, rule: TestRule) -> ContractError:
     """The error for a criterion that returned NaN."""
     name = component_name(scorer.criterion)
     return ContractError(f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to refuse a test")
-
-
-def _batches(arity: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """Positions of the candidates, in groups whose padded tables stay below BLOCK_ENTRIES: two outcomes first."""
-    two = np.flatnonzero(arity == 2)
-    step = max(1, BLOCK_ENTRIES // (2 * width))
-    for start in range(0, len(two), step):
-        yield two[start : start + step]
-    group: list[int] = []
-    widest = 0
-    for i in np.flatnonzero(arity != 2):
-        widest_then = max(widest, int(arity[i]))
-        if group and (len(group) + 1) * widest_then * width > BLOCK_ENTRIES:
-            yield np.array(group)
-            group, widest_then = [], int(arity[i])
-        group.append(int(i))
-        widest = widest_then
-    if group:
-        yield np.array(group)

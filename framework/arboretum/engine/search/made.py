@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from arboretum.errors import CapabilityError, ContractError, blaming
-from arboretum.engine.search.coded import TableEngine, View
+from arboretum.engine.search.coded import TableEngine, View, counted_features
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import counting
-from arboretum.kernels.coded import MULTIWAY, THRESHOLDS, Counted
+from arboretum.kernels.coded import MULTIWAY, THRESHOLDS, bins_for
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
@@ -110,11 +110,8 @@ class MadeEngine(TableEngine):
             if extra.shape[1]:
                 counting.count_extra(*where, here, space.extra[rows], extra)
             prices = np.array([self._price(rule, paid) for rule in some], np.float64)
-            counted = Counted(
-                weights, counts, extra, np.where(arity == 2, THRESHOLDS, MULTIWAY), offset, missing, frozen_array(prices),
-                np.arange(len(some)), np.zeros(len(some), np.bool_),
-            )  # fmt: skip
-            yield View(counted, np.zeros(0, np.int64), np.arange(first, first + len(some)))
+            features = counted_features(np.where(arity == 2, THRESHOLDS, MULTIWAY), offset, missing, np.arange(len(some)), prices)
+            yield View(features, bins_for(weights, counts, extra), np.zeros(len(some), np.bool_), (), np.arange(first, first + len(some)))
 
     def _price(self, rule: TestRule, paid: dict[str, float]) -> float:
         unpriced = [name for name in rule.columns if name not in paid]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 import numpy as np
@@ -25,7 +24,7 @@ from arboretum.interfaces.method import Problem
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels import runs
 from arboretum.kernels import subtree as kernels
-from arboretum.kernels.coded import SORTED, THRESHOLDS
+from arboretum.kernels.coded import NO_CODES, NO_RUNS, SORTED, THRESHOLDS, Features
 from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule
 
@@ -52,11 +51,7 @@ NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
 """In place of the target that there is not."""
 
 
-NO_CODES = np.zeros(0, np.uint16), 0, 0
-NO_RUNS = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.int32), np.zeros(0, np.bool_)
-
-
-def with_values(layout: kernels.Features, codes: np.ndarray, *sorted_ones: np.ndarray) -> kernels.Features:
+def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -> Features:
     """A layout, which is features without values, together with the values.
 
     codes : uint16[n, columns], C or F order.   sorted_ones : order, reach, close of sorted columns.
@@ -114,7 +109,7 @@ class Tests:
         owner = np.array([numbers[name] for name in column], np.int64)
         return Tests(objects, *arrays, np.concatenate([prices.tests, prices.raw]).astype(np.float64), column, owner)
 
-    def at(self, rows: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, kernels.Features, np.ndarray]:
+    def at(self, rows: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, Features, np.ndarray]:
         """For some objects: the features that are not constant (raw ones), how the kernel gets them, and the values of raw ones by rank."""
         objects, n = self.objects, len(rows)
         codes = np.asarray(objects.codes.T[:, rows], np.uint16, order="C")
@@ -146,11 +141,11 @@ class Tests:
         return alive, with_values(layout, codes.T, order, reach, close), distinct
 
     @property
-    def coded(self) -> kernels.Features:
+    def coded(self) -> Features:
         """The layout where there are coded features alone."""
         return self._layout(self.order, self.family, self.n_bins, self.has_missing, np.arange(len(self.family)))
 
-    def _layout(self, chosen: np.ndarray, family: np.ndarray, n_bins: np.ndarray, missing: np.ndarray, column: np.ndarray) -> kernels.Features:
+    def _layout(self, chosen: np.ndarray, family: np.ndarray, n_bins: np.ndarray, missing: np.ndarray, column: np.ndarray) -> Features:
         n_coded = len(self.objects.features)
         bins, missing = n_bins[chosen], missing[chosen].astype(np.bool_)
         first, prices = self.price_offset, self.prices
@@ -161,7 +156,7 @@ class Tests:
             first = np.concatenate([first[:n_coded], fixed + np.cumsum(each) - each])
         offset = np.concatenate([[0], np.cumsum(bins + missing)])
         own = column[chosen], family[chosen], offset, missing, first[chosen], prices, self.owner[chosen]
-        return kernels.Features(*NO_CODES, *own, *NO_RUNS)
+        return Features(*NO_CODES, *own, *NO_RUNS)
 
     def rule(self, feature: int, number: float) -> TestRule:
         """The test of a feature; ``number`` is its index, or its threshold."""
@@ -217,7 +212,7 @@ class Subtrees:
         """
         rows = self.space.rows[cell.low : cell.high]
         paid = np.array([name in cell.asked for name in self.tests.column], np.bool_)
-        whole, waiting = self._call(rows, cell.depth, np.array(cell.used, np.int64), paid)
+        whole, waiting = self._call(rows, cell.depth, list(cell.used), paid)
         while waiting and not late():
             v, rows, depth = waiting.pop()
             more, below = self._call(rows, depth, *self._above(whole, v, cell, paid))
@@ -230,7 +225,7 @@ class Subtrees:
         root.below = whole
         return int(np.count_nonzero(whole.feature >= 0))
 
-    def _above(self, whole: Subtree, v: int, cell: Cell, paid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _above(self, whole: Subtree, v: int, cell: Cell, paid: np.ndarray) -> tuple[list[int], np.ndarray]:
         """What the path to an open node has asked: tests, as positions in the prices, and of each feature whether its column is paid for."""
         used, paid, tests = list(cell.used), paid.copy(), self.tests
         while v > 0:
@@ -239,16 +234,19 @@ class Subtrees:
             paid |= tests.owner == tests.owner[f]
             if f < len(tests.objects.features):
                 used.append(int(tests.price_offset[f] + whole.number[v]))
-        return np.array(used if self.rules.allow_constant else (), np.int64), paid
+        return used, paid
 
-    def _call(self, rows: np.ndarray, depth: int, used: np.ndarray, paid: np.ndarray) -> tuple[Subtree | None, list[tuple[int, np.ndarray, int]]]:
+    def _call(self, rows: np.ndarray, depth: int, used: list[int], paid: np.ndarray) -> tuple[Subtree | None, list[tuple[int, np.ndarray, int]]]:
         """One call of the kernel: what it grew, None if the criterion broke its contract; the nodes left open, with their rows and depths."""
         stats, room = self.space.statistics, 2 * len(rows)
         members = members_of(stats, rows)
         chosen, features, distinct = self.tests.at(rows, members.label)
         nodes = nodes_for(room, stats.width, stats.count_width, len(members.n_rows) > 0)
         here = np.arange(len(rows), dtype=np.int32)
-        above = kernels.Above(depth, used, paid[chosen])
+        asked = np.zeros(len(features.prices) if self.rules.allow_constant else 0, np.bool_)
+        if len(asked):
+            asked[used] = True
+        above = kernels.Above(depth, asked, paid[chosen])
         by_units = stats.unit and not stats.moments
         scratch = kernels.scratch_for(features, len(rows), stats.width, stats.count_width, by_units, int(self.scorer.column != 0))
         n, left = kernels.grow_subtree(features, here, self.most_work, above, members, self.rules, self.scorer, nodes, scratch)
