@@ -120,9 +120,9 @@ def raw_problem(x: np.ndarray, y: np.ndarray, criterion: Any, impurity: Any, dep
 
 
 def coded_problem(x: np.ndarray, y: np.ndarray, bins: int, criterion: Any, impurity: Any, depth: int) -> Problem:
-    """Thresholds between the codes of every column; the raw columns are left empty, so that memory is that of the codes."""
-    names = tuple(map(str, range(bins)))
-    columns = tuple(Column(f"x{j}", ColumnKind.ordinal, np.zeros(0), names) for j in range(x.shape[1]))
+    """Thresholds between the codes of every column; the raw columns are one and the same, so that memory is that of the codes."""
+    names, blank = tuple(map(str, range(bins))), np.zeros(len(x), np.int32)
+    columns = tuple(Column(f"x{j}", ColumnKind.ordinal, blank, names) for j in range(x.shape[1]))
     features = tuple(CodeFeature(f"x{j}", j, Family.thresholds, bins) for j in range(x.shape[1]))
     return _problem(columns, y, features, x, (), np.zeros((len(y), 0)), criterion, impurity, depth)
 
