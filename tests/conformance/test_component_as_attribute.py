@@ -6,7 +6,7 @@ import pytest
 
 from arboretum.errors import ContractError
 from arboretum.testing import suite_of
-from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyReduction
 
 CriterionSuite = suite_of("criterion")
 

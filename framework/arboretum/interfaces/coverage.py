@@ -25,18 +25,16 @@ class Coverage(Component, Protocol):
         """
 
 
-class CoveragePrepared(Protocol):
-    """Optional: what depends on the root alone is computed once per growth instead of at every node."""
+class CoverageOptional(Protocol):
+    """What a coverage may have besides, each by itself."""
 
     def prepare(self, objects: Encoded) -> Any:
-        """A value with ``covered(objects, rows)`` that answers what the component itself answers on these objects."""
-
-
-class CoverageMany(Protocol):
-    """Optional, of the component and of what it prepares: many sets of objects in one call, where a call per set is slow."""
+        """What depends on the root alone, computed once per growth: a value with ``covered(objects, rows)`` that answers what the
+        component itself answers on these objects."""
 
     def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: what ``covered`` answers for each set; set k is ``rows[start[k]:start[k + 1]]``.
+        """float64[len(rows)]: what ``covered`` answers for each set, where a call per set is slow; set k is
+        ``rows[start[k]:start[k + 1]]``.  Of the component and of what it prepares.
 
         rows : int64[m], one set after the other; an object may be in several.   start : int64[sets + 1], from 0 to m; no set
         is empty.

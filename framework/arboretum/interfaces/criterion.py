@@ -50,67 +50,49 @@ class Criterion(Component, Protocol):
         """
 
 
-class CriterionTerms(Protocol):
-    """Optional: the named parts of a score, shown by ``arboretum why``."""
+class CriterionOptional(Protocol):
+    """What a criterion may have besides, each by itself."""
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """name → float64[tests], finite or −inf.  Called by ``why`` for one node, and at every node if there is ``settle``."""
+        """The named parts of a score, shown by ``arboretum why``: name → float64[tests], finite or −inf.
 
-
-class CriterionColumns(Protocol):
-    """Optional: additive per-object columns besides class weights; recomputed at every node.
-
-    Two forms, told apart by their parameters: ``columns(node, objects)`` receives the node's objects alone; the form below
-    spares that copy.
-    """
+        Called by ``why`` for one node, and at every node if there is ``settle``.
+        """
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), k]: the columns of the node's objects (``rows``: int64 indices into ``objects``).
+        """float64[len(rows), k]: additive columns besides class weights, of the node's objects (``rows``: int64 indices).
 
+        ``columns(node, objects)``, told apart by its parameters, receives the node's objects alone; this form spares that copy.
         k is the same at every node.  Each test's sums over its outcomes are ``tables.extra``, float64[tests, outcomes, k];
         they are not multiplied by object weights.  Called once per node that is scored.
         """
 
-
-class CriterionColumn(Protocol):
-    """Optional: one additive column in compiled form, recomputed at every node; it becomes ``tables.extra[..., 0]``.
-
-    With a kernel marked ``criterion_kernel(column_by_class=True)`` it is summed per class: ``tables.extra[..., k]`` is the sum
-    over the objects of class k.
-    """
-
     @staticmethod
     def column(weight: float, label: int, node: Any) -> float:
-        """What an object adds, from its weight and class (−1: the target is a number); finite.
+        """What an object adds to ``tables.extra[..., 0]``, from its weight and class (−1: the target is a number); finite.
 
         A static method marked by ``arboretum.kernels.column_kernel``; ``node`` is the ``KernelNode`` that ``score``
         receives.  An object whose value is 0 costs nothing further: it is not added up.  Not called where ``tables.gain``
-        stands in for it (``needs_gain`` in a run with coverages that has no kernel).
+        stands in for it (``needs_gain`` in a run with coverages that has no kernel).  With a kernel marked
+        ``criterion_kernel(column_by_class=True)`` it is summed per class: ``tables.extra[..., k]`` is of the objects of class k.
         """
 
-
-class CriterionSettle(Protocol):
-    """Optional: a rule over all candidates of a node (C4.5's average-gain filter)."""
-
     def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
-        """float64[tests] → float64[tests]; ``terms`` as returned by the criterion's ``terms`` on the same candidates."""
+        """A rule over all candidates of a node (C4.5's average-gain filter): float64[tests] → float64[tests].
 
-
-class CriterionKernel(Protocol):
-    """Optional: kernels beside a NumPy ``score``, which then serves ``why`` and rules over all candidates."""
+        terms : as returned by the criterion's ``terms`` on the same candidates.
+        """
 
     def kernel(self, impurity: Any, coverage: tuple[Any, ...]) -> Callable | None:
         """The marked kernel for the run's impurity; None if there is none: ``score`` is used.  Called once per run.
 
+        Beside it the NumPy ``score`` serves ``why`` and rules over all candidates.
         coverage : the run's coverage components; a method without this parameter serves every combination of them.
         """
 
-
-class CriterionBounds(Protocol):
-    """Optional: leave to search only the thresholds on raw columns that can win (up to 3 times faster growth)."""
-
     def bounded_by_corners(self, impurity: Any) -> bool:
-        """A promise about the kernel form on two outcomes.
+        """A promise about the kernel form on two outcomes, which leaves only the thresholds on raw columns to search that can win
+        (up to 3 times faster growth).
 
         With the node, the price and the class weights of all other objects fixed, the score of any division of some
         objects is at most the highest over the divisions that keep each of their classes together; as for every score
@@ -118,25 +100,18 @@ class CriterionBounds(Protocol):
         outcome is empty.
         """
 
-
-class CriterionSeed(Protocol):
-    """Optional: a criterion that draws."""
-
     def with_seed(self, seed: int) -> Any:
-        """The criterion with the run's seed.  Scores must depend on seed, node and ``tables.test`` only."""
-
-
-class CriterionPromises(Protocol):
-    """Optional: a proven bound of the greedy tree, put beside what ``certify=true`` finds."""
+        """The criterion with the run's seed, if it draws.  Scores must depend on seed, node and ``tables.test`` only."""
 
     def promises(self, problem: Any) -> Mapping[str, float]:
-        """Name of a complexity → factor: the tree's value is at most that many times the minimum over trees with the same
-        leaf rule.  A promise that a certificate refutes fails the run.  Called once per certificate."""
+        """A proven bound of the greedy tree, put beside what ``certify=true`` finds: name of a complexity → factor.
 
-
-class CriterionNotes(Protocol):
-    """Optional: what can be said about a run before its result is looked at, such as a proven bound."""
+        The tree's value is at most that many times the minimum over trees with the same leaf rule.  A promise that a certificate
+        refutes fails the run.  Called once per certificate.
+        """
 
     def notes(self, problem: Any) -> Sequence[str]:
-        """Sentences for the reader, printed and kept with the run.   problem : what was solved.  Called once per run,
-        outside the fit clock."""
+        """What can be said about a run before its result is looked at, such as a proven bound; printed and kept with the run.
+
+        problem : what was solved.  Called once per run, outside the fit clock.
+        """

@@ -27,28 +27,24 @@ class Solver(Component, Protocol):
         """
 
 
-class SolverWarmUp(Protocol):
-    """Optional: compilation and loading of kernels, kept out of the budget."""
+class SolverOptional(Protocol):
+    """What a solver may have besides, each by itself.
+
+    limits : names of the limits that ``minima`` obeys, of ``max_depth``, ``max_leaves`` and ``min_leaf``; a run with another one
+        has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf rule would divide may
+        be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make too many leaves, where
+        every test leaves some branch fewer than ``min_leaf`` rows.
+    """
 
     def warm_up(self, problem: Problem, context: Context) -> None:
-        """Make ready what ``solve`` or ``minima`` on this problem will call, in a second or two.
+        """Make ready (compile, load) what ``solve`` or ``minima`` on this problem will call, in a second or two.
 
         Called by ``method=exact``, and before a certificate, while no clock runs; ``context`` is of a budget that starts anew
         afterwards.  Raises what they raise.
         """
 
-
-class SolverCertifies(Protocol):
-    """Optional: proven minima beside which the trees of other methods are put (``certify=true``).
-
-    limits : (may be left out) names of the limits that ``minima`` obeys, of ``max_depth``, ``max_leaves`` and ``min_leaf``; a run
-        with another one has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf
-        rule would divide may be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make
-        too many leaves, where every test leaves some branch fewer than ``min_leaf`` rows.
-    """
-
     def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> Sequence[Solution]:
-        """The minimum of each complexity over all trees on the same objects and tests with the same leaf rule.
+        """The minimum of each complexity over all trees on the same objects and tests with the same leaf rule (``certify=true``).
 
         One solution per complexity, in units of its reported value; within the budget a proven optimum, beyond it a proven
         lower bound (``tree`` may be None).  Raises CapabilityError, with the reason, where that minimum is not defined.

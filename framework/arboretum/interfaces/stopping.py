@@ -95,15 +95,13 @@ class LeafRule:
         return self.theta * total_mass * more, -math.inf if self.delta is None else self.delta * more
 
 
-class StoppingByObjects(Protocol):
-    """Optional: a rule that looks at a node's objects alone (not at depth or path).  Exact solvers ask for it."""
+class StoppingOptional(Protocol):
+    """What a leaf rule may have besides, each by itself."""
 
     def leaf_rule(self) -> LeafRule:
-        """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows, impurity and objects."""
-
-
-class StoppingByRows(Protocol):
-    """Optional: a rule that only counts rows, so that whole subtrees can be grown inside one kernel."""
+        """A promise that exact solvers ask for: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows, impurity
+        and objects, whatever its depth or path."""
 
     def min_split_only(self) -> int:
-        """A promise: ``is_leaf(node)`` is ``node.count < min_split_only()`` and is then not called at every node."""
+        """A promise: ``is_leaf(node)`` is ``node.count < min_split_only()`` and is then not called at every node, so that whole
+        subtrees can be grown inside one kernel."""

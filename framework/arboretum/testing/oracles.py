@@ -12,7 +12,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import Encoded, Prices, Task, Tree
-from arboretum.testing.tables import contingency, node_of, outcomes, prices_of, toy_impurity
+from arboretum.testing.scoring import contingency, node_of
+from arboretum.testing.tables import outcomes, prices_of, toy_impurity
 
 Sketch = None | tuple[int, dict[int, Any]]
 

@@ -1,4 +1,4 @@
-"""Score candidate tests the slow way: in plain Python, whatever form the criterion has; and coverage, from nothing but ``covered``."""
+"""Tables counted row by row, scores and coverage in plain Python: the slow truth, which shares no code with the search loop."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Encoded, Node, Tables
-from arboretum.kernels import KernelNode, mark_of
+from arboretum.api import Encoded, Node, Prices, Tables, Task
+from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of, numeric_fields
+from arboretum.kernels import KernelNode, adds_by_class, mark_of
+from arboretum.kernels.scoring import score_tables
+from arboretum.testing.tables import outcomes, prices_of
 
 COVERED = 1e-12
 """An f_i that misses 1 by no more counts as 1 (the contract of a coverage)."""
@@ -21,13 +24,6 @@ def is_kernel(criterion: Any) -> bool:
     return mark_of(criterion.score) == "criterion"
 
 
-def params_of(component: Any) -> np.ndarray:
-    """float64[k]: the numeric fields in the order of declaration, as a kernel finds them in ``node.params``."""
-    from arboretum.engine.search.compiled_criterion import numeric_fields
-
-    return numeric_fields(component)
-
-
 def seeded(criterion: Any, seed: int) -> Any:
     """The criterion with the run's seed, if it is one that draws."""
     return criterion.with_seed(seed) if hasattr(criterion, "with_seed") else criterion
@@ -36,7 +32,7 @@ def seeded(criterion: Any, seed: int) -> Any:
 def kernel_node(criterion: Any, node: Node, impurity_of: Callable | None) -> KernelNode:
     """The node as a scalar kernel sees it.   impurity_of : class weights → impurity, or None."""
     of = (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))
-    return KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, params_of(criterion), of)
+    return KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, numeric_fields(criterion), of)
 
 
 def scores(criterion: Any, tables: Tables, node: Node, kernel: Callable | None = None) -> np.ndarray:
@@ -51,21 +47,17 @@ def scores(criterion: Any, tables: Tables, node: Node, kernel: Callable | None =
 
 def reference_of(kernel: Callable) -> Callable | None:
     """The slow twin: the function of the same name in the module ``reference`` beside the kernel's; None without one."""
-    module = sys.modules.get(kernel.__module__)
-    package = (getattr(module, "__package__", "") or kernel.__module__.rpartition(".")[0]) if module else ""
+    package = getattr(sys.modules.get(kernel.__module__), "__package__", "")
     if not package or not kernel.__module__.rpartition(".")[2].startswith("kernel"):
         return None
     try:
-        twin = importlib.import_module(f"{package}.reference")
+        return getattr(importlib.import_module(f"{package}.reference"), kernel.__name__, None)
     except ModuleNotFoundError:
         return None
-    return getattr(twin, kernel.__name__, None)
 
 
 def compiled_scores(scorer: Any, tables: Tables, node: Node) -> np.ndarray:
     """float64[tests]: what the compiled kernel of a run's criterion answers, called as the search does (``scorer.batch`` is its address)."""
-    from arboretum.kernels.scoring import score_tables
-
     out = np.full(tables.n_tests, np.nan)
     arrays = [np.ascontiguousarray(a) for a in (tables.weights, tables.counts, tables.price, tables.extra)]
     score_tables(*arrays, scorer.batch, scorer.scalars(node), scorer.params, scorer.impurity_at, out)
@@ -91,15 +83,78 @@ def coverage_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) 
     return sum(float(objects.weight[i]) * (1.0 - value) for i, value in left.items()) / mass
 
 
-def gain_of(
-    coverage: Sequence[Any], objects: Encoded, rows: Sequence[int], outcome_of: Mapping[int, int], n_outcomes: int
-) -> list[float]:
+def gain_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int], outcome_of: Mapping[int, int], n_outcomes: int) -> list[float]:
     """Per outcome Σ w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)) over its objects, covered ones left out."""
-    before = left_of(coverage, objects, rows)
-    gains = []
+    before, gains = left_of(coverage, objects, rows), []
     for o in range(n_outcomes):
         part = [int(i) for i in rows if outcome_of.get(int(i)) == o]
         after = left_of(coverage, objects, part) if part else {}
-        terms = (float(objects.weight[i]) * (before[i] - after[i]) / before[i] for i in part if before[i] > 0.0)
-        gains.append(sum(terms))
+        gains.append(sum(float(objects.weight[i]) * (before[i] - after[i]) / before[i] for i in part if before[i] > 0.0))
     return gains
+
+
+def added(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights, int64[len(rows), classes] (or 1)
+    to its counts: the rows it stands for, or 1 if objects count."""
+    w, n = objects.weight[rows], np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
+    if objects.task is Task.regression:
+        y = objects.y[rows]
+        return np.stack([w, w * y, w * y * y], axis=1), n[:, None]
+    own = objects.label[rows][:, None] == np.arange(objects.n_classes)
+    return w[:, None] * own, n[:, None] * own
+
+
+def contingency(
+    objects: Encoded, rows: np.ndarray | None = None, *, criterion: Any = None, impurity: Any = None,
+    prices: Prices | None = None, depth: int = 0, coverage: Sequence[Any] = (),
+) -> tuple[Tables, Node]:  # fmt: skip
+    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), test by test.
+
+    criterion : its ``columns`` or ``column``, if it has one, fill ``extra``; ``counts_objects`` and ``needs_gain`` are
+    heeded.   impurity : a component with ``value``, or None.   coverage : the run's.
+    Tests that are constant on the node are left out, as they are in the search.
+    """
+    rows = np.arange(objects.n_objects) if rows is None else np.asarray(rows)
+    prices = prices_of(objects) if prices is None else prices
+    as_objects = bool(getattr(criterion, "counts_objects", False))
+    node = node_of(objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects)
+    n_outcomes = max(feature.arity for feature in objects.features)
+    found = {test: outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))}
+    groups = {test: [answer == k for k in range(n_outcomes)] for test, answer in found.items()}
+    kept = [test for test, parts in groups.items() if sum(part.any() for part in parts) > 1]
+
+    def summed(values: np.ndarray) -> np.ndarray:
+        sums = [values[part].sum(axis=0) for test in kept for part in groups[test]]
+        return np.array(sums, values.dtype).reshape(len(kept), n_outcomes, values.shape[1])
+
+    gain = None
+    if coverage and getattr(criterion, "needs_gain", False):
+        outcome_of = [dict(zip(rows.tolist(), found[test], strict=True)) for test in kept]
+        gain = np.array([gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]).reshape(-1, n_outcomes)
+    own = summed(own_columns(criterion, node, objects, rows, impurity, coverage))
+    values = None if impurity is None else impurity.value, getattr(impurity, "scale", "mean")
+    return Tables(*map(summed, added(objects, rows, as_objects)), prices.tests[kept], own, np.arange(len(kept)), *values, gain), node
+
+
+def own_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any, coverage: Sequence[Any] = ()) -> np.ndarray:
+    """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
+    if mark_of(getattr(criterion, "column", None)) == "column":
+        seen = kernel_node(criterion, node, None if impurity is None else impurity.value)
+        label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
+        values = [criterion.column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
+        found = np.array(values, float).reshape(len(rows), 1)
+        by_class = adds_by_class(kernel_of(criterion, impurity, tuple(coverage)))
+        return found * (label[rows][:, None] == np.arange(objects.n_classes)) if by_class else found
+    if hasattr(criterion, "columns"):
+        return np.asarray(asked_columns(criterion, node, objects, rows), float)
+    return np.zeros((len(rows), 0))
+
+
+def node_of(
+    objects: Encoded, rows: np.ndarray, *, impurity: Any = None, depth: int = 0, coverage: Sequence[Any] = (), count_objects: bool = False
+) -> Node:
+    """The node that holds ``rows``."""
+    weights, counts = (each.sum(axis=0) for each in added(objects, rows, count_objects))
+    mixed = np.nan if impurity is None else float(impurity.value(weights))
+    masses = float(objects.weight[rows].sum()), float(objects.weight.sum())
+    return Node(weights, counts, *masses, mixed, depth, coverage_of(coverage, objects, rows), int(objects.count[rows].sum()), len(rows))

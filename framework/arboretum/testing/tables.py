@@ -1,12 +1,11 @@
-"""Small things to test on: raw tables, encoded objects, and contingency tables counted row by row.
+"""Small things to test on: raw tables, encoded objects, and components that stand in for the parts a suite is not about.
 
-Nothing here shares code with the search loop: the tables are the slow truth that a component's author can read.
 Everything is deterministic in its seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -15,8 +14,7 @@ import numpy as np
 from arboretum.api import (
     Column, ColumnKind, Encoded, Equals, Family, Feature, Node, Parts, Prices, Problem, Table, Tables, Target, Task, Threshold, Values,
 )  # fmt: skip
-from arboretum.kernels import adds_by_class, impurity_kernel, mark_of
-from arboretum.testing.scoring import coverage_of, gain_of, kernel_node
+from arboretum.kernels import impurity_kernel
 
 SEEDS = range(6)
 """Of the small tables every suite looks at."""
@@ -59,12 +57,9 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
     if kind.missing:
         width[generator.random(n_rows) < 0.2] = np.nan
         shade[generator.random(n_rows) < 0.2] = -1
-    columns = (
-        Column("width", ColumnKind.continuous, width),
-        Column("shade", ColumnKind.categorical, shade, ("dark", "light", "pale")),
-        Column("height", ColumnKind.continuous, height),
-        Column("lit", ColumnKind.categorical, lit, ("no", "yes")),
-    )
+    number, word = ColumnKind.continuous, ColumnKind.categorical
+    columns = (Column("width", number, width), Column("shade", word, shade, ("dark", "light", "pale")))
+    columns += (Column("height", number, height), Column("lit", word, lit, ("no", "yes")))
     weights = generator.choice([0.5, 1.0, 2.0, 3.25], n_rows) if kind.weighted else None
     n_classes = 3 if kind.multiclass else 2
     signal = np.nan_to_num(width) * 2 + lit * 2 + shade
@@ -140,105 +135,6 @@ def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
     return np.where(codes == feature.n_bins, -1, found)
 
 
-def added(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights, int64[len(rows), classes] (or 1)
-    to its counts: the rows it stands for, or 1 if objects count."""
-    w, n = objects.weight[rows], np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
-    if objects.task is Task.regression:
-        y = objects.y[rows]
-        return np.stack([w, w * y, w * y * y], axis=1), n[:, None]
-    own = objects.label[rows][:, None] == np.arange(objects.n_classes)
-    return w[:, None] * own, n[:, None] * own
-
-
-def contingency(
-    objects: Encoded,
-    rows: np.ndarray | None = None,
-    *,
-    criterion: Any = None,
-    impurity: Any = None,
-    prices: Prices | None = None,
-    depth: int = 0,
-    coverage: Sequence[Any] = (),
-) -> tuple[Tables, Node]:
-    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), test by test.
-
-    criterion : its ``columns`` or ``column``, if it has one, fill ``extra``; ``counts_objects`` and ``needs_gain`` are
-    heeded.   impurity : a component with ``value``, or None.   coverage : the run's.
-    Tests that are constant on the node are left out, as they are in the search.
-    """
-    rows = np.arange(objects.n_objects) if rows is None else np.asarray(rows)
-    prices = prices_of(objects) if prices is None else prices
-    as_objects = bool(getattr(criterion, "counts_objects", False))
-    node = node_of(objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects)
-    n_outcomes = max(feature.arity for feature in objects.features)
-    found = {test: outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))}
-    groups = {test: [answer == k for k in range(n_outcomes)] for test, answer in found.items()}
-    kept = [test for test, parts in groups.items() if sum(part.any() for part in parts) > 1]
-
-    def summed(values: np.ndarray) -> np.ndarray:
-        sums = [values[part].sum(axis=0) for test in kept for part in groups[test]]
-        return np.array(sums, values.dtype).reshape(len(kept), n_outcomes, values.shape[1])
-
-    gain = None
-    if coverage and getattr(criterion, "needs_gain", False):
-        outcome_of = [dict(zip(rows.tolist(), found[test], strict=True)) for test in kept]
-        gain = np.array([gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]).reshape(-1, n_outcomes)
-    weights, counts = map(summed, added(objects, rows, as_objects))
-    return Tables(
-        weights=weights,
-        counts=counts,
-        price=prices.tests[kept],
-        extra=summed(own_columns(criterion, node, objects, rows, impurity, coverage)),
-        test=np.arange(len(kept)),
-        impurity_of=None if impurity is None else impurity.value,
-        impurity_scale=getattr(impurity, "scale", "mean"),
-        gain=gain,
-    ), node
-
-
-def own_columns(
-    criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any, coverage: Sequence[Any] = ()
-) -> np.ndarray:
-    """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
-    from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of
-
-    if mark_of(getattr(criterion, "column", None)) == "column":
-        seen = kernel_node(criterion, node, None if impurity is None else impurity.value)
-        label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
-        values = [criterion.column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
-        found = np.array(values, float).reshape(len(rows), 1)
-        by_class = adds_by_class(kernel_of(criterion, impurity, tuple(coverage)))
-        return found * (label[rows][:, None] == np.arange(objects.n_classes)) if by_class else found
-    if hasattr(criterion, "columns"):
-        return np.asarray(asked_columns(criterion, node, objects, rows), float)
-    return np.zeros((len(rows), 0))
-
-
-def node_of(
-    objects: Encoded,
-    rows: np.ndarray,
-    *,
-    impurity: Any = None,
-    depth: int = 0,
-    coverage: Sequence[Any] = (),
-    count_objects: bool = False,
-) -> Node:
-    """The node that holds ``rows``."""
-    weights, counts = (each.sum(axis=0) for each in added(objects, rows, count_objects))
-    return Node(
-        weights=weights,
-        counts=counts,
-        mass=float(objects.weight[rows].sum()),
-        total_mass=float(objects.weight.sum()),
-        impurity=np.nan if impurity is None else float(impurity.value(weights)),
-        depth=depth,
-        coverage=coverage_of(coverage, objects, rows),
-        n_rows=int(objects.count[rows].sum()),
-        n_objects=len(rows),
-    )
-
-
 def problem_of(table: Table, parts: Parts, *, multiway: bool = True, valid: Table | None = None) -> Problem:
     """A whole small problem, encoded and priced."""
     objects = toy_objects(table, multiway=multiway)
@@ -299,6 +195,49 @@ class ToyVariance:
 def toy_impurity(task: Task) -> Any:
     """A mean impurity for that kind of target."""
     return ToyVariance() if task is Task.regression else ToyGini()
+
+
+@attrs.frozen
+class ToyReduction:
+    """Weighted decrease of a mean impurity, in NumPy."""
+
+    kind = "criterion"
+    name = "toy_reduction"
+    paper = ""
+    capabilities = ("classification", "regression", "multiclass", "weights", "multiway", "missing", "additive")
+
+    def score(self, tables: Tables, node: Node) -> np.ndarray:
+        mass = tables.mass
+        below = (mass * tables.impurity(tables.weights)).sum(axis=1) / mass.sum(axis=1)
+        return node.impurity - below
+
+
+@attrs.frozen
+class ToyExcluded:
+    """Share of the weight of the other objects that an object has been told apart from: (W − w(S)) / (W − w_i)."""
+
+    kind = "coverage"
+    name = "toy_excluded"
+    paper = ""
+    capabilities = ()
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        return self.prepare(objects).covered(objects, rows)
+
+    def prepare(self, objects: Encoded) -> ExcludedOf:
+        return ExcludedOf(float(objects.weight.sum()))
+
+
+@attrs.frozen
+class ExcludedOf:
+    """The same, bound to the weight of all objects."""
+
+    total: float
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        weight = objects.weight[rows]
+        others = self.total - weight
+        return np.divide(self.total - weight.sum(), others, out=np.ones(len(rows)), where=others > 0.0)
 
 
 def small_vectors(task: Task = Task.classification, n_classes: int = 3) -> Iterator[np.ndarray]:

@@ -9,8 +9,7 @@ import pytest
 import arboretum
 from arboretum.api import CapabilityError, Context, DataError, Parts, Problem, VerificationError, grow
 from arboretum.testing.suites.base import verify_solution
-from arboretum.testing.tables import ToyGini, toy_objects, toy_table
-from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyGini, ToyReduction, toy_objects, toy_table
 from arboretum_basics.costs import PerColumn, RandomIntegers, SetUp, TablePrices, Unit
 
 OBJECTS = toy_objects(toy_table(1))

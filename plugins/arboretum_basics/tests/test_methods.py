@@ -7,8 +7,7 @@ import pytest
 
 from arboretum.api import ConfigError, Context, Parts, Solution, Status
 from arboretum.testing.oracles import build_tree
-from arboretum.testing.tables import ToyGini, problem_of, toy_table
-from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyGini, ToyReduction, problem_of, toy_table
 from arboretum_basics.methods import Exact, Greedy, Order
 from arboretum_basics.stopping import Standard
 

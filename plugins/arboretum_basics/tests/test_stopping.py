@@ -8,8 +8,7 @@ import pytest
 
 from arboretum.api import Limits, Node, Parts
 from arboretum.testing.suites.base import grow_and_verify
-from arboretum.testing.tables import ToyGini, toy_table
-from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyGini, ToyReduction, toy_table
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 
 NODE = Node(np.array([3.0, 1.0]), np.array([3, 1]), mass=4.0, total_mass=16.0, impurity=0.375, depth=2)

@@ -24,7 +24,7 @@ from arboretum.api import (
     Task,
 )
 from arboretum.kernels import KernelNode, adds_by_class
-from arboretum.testing.scoring import params_of
+from arboretum.engine.search.compiled_criterion import numeric_fields
 from arboretum.testing.tables import ToyFeature
 from arboretum_regularized.criteria import Regularized
 from definition_oracle import Instance
@@ -124,4 +124,4 @@ def uncovered(objects: Encoded, part: Sequence[int], coverage: Sequence[Any]) ->
 def kernel_node(criterion: Any, node: Node, impurity: Any = None) -> KernelNode:
     """The node as a kernel sees it."""
     of = (lambda weights: np.nan) if impurity is None else lambda weights: float(impurity.value(weights))
-    return KernelNode(node.mass, node.total_mass, node.impurity, node.depth, 0.0, params_of(criterion), of)
+    return KernelNode(node.mass, node.total_mass, node.impurity, node.depth, 0.0, numeric_fields(criterion), of)

@@ -8,7 +8,7 @@ import pytest
 
 from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Tables
 from arboretum.testing import CriterionSuite, ImpuritySuite
-from arboretum.testing.scoring import params_of
+from arboretum.engine.search.compiled_criterion import numeric_fields
 from arboretum.testing.tables import ToyGini
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
@@ -80,8 +80,8 @@ class TestTsallis(ImpuritySuite):
 def test_kernels_find_lambda_theta_and_the_form_in_this_order():
     for criterion in (Regularized, SubmodularRanking, EC45, ECART):
         made = criterion(lam=0.5, theta=0.25, d_term=Weighting.authors)
-        assert params_of(made).tolist() == [0.5, 0.25, 1.0]
-    assert params_of(ImpurePairs(per_price=False, weighting=Weighting.authors)).tolist() == [0.0, 1.0]
+        assert numeric_fields(made).tolist() == [0.5, 0.25, 1.0]
+    assert numeric_fields(ImpurePairs(per_price=False, weighting=Weighting.authors)).tolist() == [0.0, 1.0]
 
 
 def test_each_family_has_the_kernel_of_its_name():

@@ -10,7 +10,7 @@ import numpy as np
 
 from arboretum.api import Node, Tables, param
 from arboretum.kernels import column_kernel, criterion_kernel
-from arboretum.testing.example_components import ToyExcluded
+from arboretum.testing.tables import ToyExcluded
 
 
 @attrs.frozen

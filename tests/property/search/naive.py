@@ -13,8 +13,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Encoded, Family, Limits, Node, Prices, Tables, Task, Tree
-from arboretum.testing.scoring import coverage_of, gain_of
-from arboretum.testing.tables import own_columns
+from arboretum.testing.scoring import coverage_of, gain_of, own_columns
 
 Assignment = dict[int, int]
 """Object → outcome."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from arboretum.api import Context, ContractError, Family, grow
 from arboretum.engine.search import coverage_state
 from arboretum.engine.search.growth import Growth
-from arboretum.testing.example_components import ToyExcluded
+from arboretum.testing.tables import ToyExcluded
 from arboretum_classic.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parent))

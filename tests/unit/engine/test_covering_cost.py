@@ -12,8 +12,7 @@ from arboretum.engine.verify import check_tree, covering_cost, verify
 from arboretum.measure import better, complexities
 from arboretum.model.tree import MISSING_SPLITS
 from arboretum.testing.scoring import left_of
-from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
-from arboretum.testing.example_components import ToyExcluded, ToyReduction
+from arboretum.testing.tables import ToyExcluded, ToyGini, ToyReduction, TreeParts, prices_of, toy_objects, toy_table
 
 
 @attrs.frozen

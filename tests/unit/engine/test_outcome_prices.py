@@ -9,8 +9,7 @@ from arboretum.api import CapabilityError, ContractError, Context, Parts, Prices
 from arboretum.engine.check import check_prices
 from arboretum.measure import costs_of_rows
 from arboretum.testing.suites.base import verify_solution
-from arboretum.testing.tables import ToyGini, toy_objects, toy_table
-from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyGini, ToyReduction, toy_objects, toy_table
 
 
 def objects_of(seed: int, raw: bool = False):

@@ -12,8 +12,7 @@ from arboretum.engine.verify import verify
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Parts
 from arboretum.model.record import Solution, Status
-from arboretum.testing.example_components import ToyReduction
-from arboretum.testing.tables import ToyGini, TreeParts, prices_of, toy_objects, toy_table
+from arboretum.testing.tables import ToyGini, ToyReduction, TreeParts, prices_of, toy_objects, toy_table
 
 
 def writable(array: np.ndarray) -> np.ndarray:

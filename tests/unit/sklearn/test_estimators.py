@@ -288,7 +288,7 @@ def test_overrides_read_as_mapping_and_as_on_the_command_line(iris):
 
 PLUGIN = '''
 import attrs
-from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyReduction
 
 
 @attrs.frozen

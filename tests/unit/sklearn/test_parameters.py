@@ -12,7 +12,7 @@ from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS
 from arboretum.plugin.assemble import UNUSED
 from arboretum.sklearn import TreeClassifier, TreeRegressor
-from arboretum.testing.example_components import ToyReduction
+from arboretum.testing.tables import ToyReduction
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV

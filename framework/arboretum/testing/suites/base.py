@@ -32,15 +32,12 @@ class ComponentSuite:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "component" not in cls.__dict__ or _is_fixture(cls.__dict__["component"]):
+        given = cls.__dict__.get("component")
+        if given is None or hasattr(given, "_fixture_function_marker"):  # pytest made it
             return
-        given = cls.__dict__["component"]
         if isinstance(given, type | property) or inspect.isroutine(given):
-            msg = (
-                f"{cls.__name__}.component must be an instance (component = MyComponent()) or a function under "
-                f"@pytest.fixture that returns one; got {given!r}"
-            )
-            raise ContractError(msg)
+            said = "an instance (component = MyComponent()) or a function under @pytest.fixture that returns one"
+            raise ContractError(f"{cls.__name__}.component must be {said}; got {given!r}")
         cls.component = pytest.fixture(lambda self: given)
 
     @pytest.fixture
@@ -99,11 +96,6 @@ class SeededSuite(ComponentSuite):
         assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
         np.random.seed(1)  # noqa: NPY002 - nor matter
         assert self.answers(component, 3) == before
-
-
-def _is_fixture(value: Any) -> bool:
-    """Whether pytest made it: before 8.4 a marked function, since then an object of its own."""
-    return hasattr(value, "_pytestfixturefunction") or hasattr(value, "_fixture_function_marker")
 
 
 def skip_if(condition: Any, reason: str) -> None:

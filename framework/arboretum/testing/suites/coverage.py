@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import Encoded
-from arboretum.testing.example_components import ToyExcluded
 from arboretum.testing.suites.base import ComponentSuite, kind_of_table, skip_if
-from arboretum.testing.tables import SEEDS, outcomes, toy_objects, toy_table
+from arboretum.testing.tables import SEEDS, ToyExcluded, outcomes, toy_objects, toy_table
 
 NEAR = 1e-9
 """Absolute; values lie between 0 and 1 and come from a few dozen additions and one division."""

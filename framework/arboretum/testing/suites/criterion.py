@@ -14,12 +14,9 @@ from arboretum.api import Capability, Context, Encoded, Node, Parts, Tables, gro
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import mark_of
-from arboretum.testing.scoring import compiled_scores, is_kernel, reference_of, scores, seeded
-from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, skip_if, tasks_of
-from arboretum.testing.suites.base import grow_and_verify
-from arboretum.testing.tables import (
-    SEEDS, contingency, node_of, own_columns, prices_of, problem_of, toy_impurity, toy_objects, toy_table,
-)  # fmt: skip
+from arboretum.testing.scoring import compiled_scores, contingency, is_kernel, node_of, own_columns, reference_of, scores, seeded
+from arboretum.testing.suites.base import ComponentSuite, claims, grow_and_verify, kind_of_table, skip_if, tasks_of
+from arboretum.testing.tables import SEEDS, prices_of, problem_of, toy_impurity, toy_objects, toy_table
 
 TOLERANCE = 1e-9
 """Relative.  A score adds and divides up to 24 weights and may subtract nearly equal impurities, which loses up to seven of

@@ -13,12 +13,11 @@ from arboretum.api import (
     BudgetError, Capability, Column, ColumnKind, Context, Parts, Problem, Solution, Status, Table, Target, Task, Tree,
     counterexample_to_monotony, form_of, value_of,
 )  # fmt: skip
-from arboretum.testing.example_components import ToyReduction
 from arboretum.testing.oracles import best_tree, build_tree, slow_tree
 from arboretum.testing.suites.base import (
     ComponentSuite, claims, kind_of_table, late, skip_if, tasks_of, verified, verify_solution,
 )  # fmt: skip
-from arboretum.testing.tables import SEEDS, prices_of, problem_of, toy_impurity, toy_objects, toy_table
+from arboretum.testing.tables import SEEDS, ToyReduction, prices_of, problem_of, toy_impurity, toy_objects, toy_table
 
 
 class MethodSuite(ComponentSuite):

@@ -10,6 +10,7 @@ import pytest
 
 from arboretum.api import Selection, Solution, Status, Table, ValidationScore
 from arboretum.errors import CapabilityError
+from arboretum.model.walk import summed
 from arboretum.testing.oracles import build_tree, slow_tree
 from arboretum.testing.suites.base import ComponentSuite, kind_of_table, skip_if
 from arboretum.testing.tables import SEEDS, toy_objects, toy_table
@@ -40,9 +41,7 @@ class PrunerSuite(ComponentSuite):
         tree, train, _ = grown
         pruned = component.prune(*grown)
         assert pruned.counts[0] == train.n_rows and np.allclose(pruned.weights[0], tree.weights[0], rtol=1e-12)
-        counts = np.bincount(pruned.apply(train), minlength=pruned.n_nodes)
-        for node in range(pruned.n_nodes - 1, 0, -1):
-            counts[pruned.parent[node]] += counts[node]
+        counts = summed(np.bincount(pruned.apply(train), minlength=pruned.n_nodes), pruned)
         assert counts.tolist() == pruned.counts.tolist()
 
     def test_it_leaves_the_given_tree_alone_and_answers_the_same_twice(self, component, grown):
