@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,6 @@ from typing import TextIO
 import attrs
 
 from arboretum.cli.terminal import duration, fit, warn, width
-from arboretum.engine.progress import every
 from arboretum.measure import better
 from arboretum.runs.sweeps import FAILED, SKIPPED, Note
 from arboretum.runs.worker_pool import seconds_left
@@ -61,11 +61,20 @@ class Line:
 
 @contextmanager
 def looking(one: RunProgress | Watch, line: Line) -> Iterator[None]:
-    """Show now and then how something stands, until the block ends; then take the line away."""
+    """Show now and then, from a thread, how something stands, until the block ends; then take the line away."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(LOOK_SECONDS):
+            one.look()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
     try:
-        with every(LOOK_SECONDS, one.look):
-            yield
+        yield
     finally:
+        done.set()
+        thread.join(2.0)
         line.clear()
 
 

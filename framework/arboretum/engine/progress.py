@@ -1,13 +1,10 @@
-"""What is heard of a run while it works: messages, repeated while nothing new is said, and what a solver has proven by when."""
+"""What is heard of a run while it works: messages, and what a solver has proven by when."""
 
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 import attrs
 
@@ -17,53 +14,16 @@ from arboretum.model.record import Solution
 
 Progress = Callable[[float, float | None, str], None]
 
-REPEATED_SECONDS = 1.0
 MOST = 1000
 """Points kept of a curve; of more, every second one goes, but for the first and the last."""
 SLACK = 1e-9
 """Relative: a bound and a value are sums of the same terms in other orders."""
 
 
-@contextmanager
-def repeated(progress: Progress, subject: str, seconds: float = REPEATED_SECONDS) -> Iterator[Progress]:
-    """A listener that passes every message on as "subject: message", and the last one again every ``seconds``.
-
-    The command shows nothing of what is said in a run's first two seconds; a solver that then works without a word would look
-    dead.  (A thread repeats; it is heard while compiled kernels run, because they release the lock.)
-    """
-    last: tuple[float, float | None, str] = (0, None, subject)
-    lock = threading.Lock()
-
-    def say() -> None:
-        with lock:
-            progress(*last)
-
-    def listen(amount: float, total: float | None, message: str) -> None:
-        nonlocal last
-        last = (amount, total, f"{subject}: {message}")
-        say()
-
-    say()
-    with every(seconds, say):
-        yield listen
-
-
-@contextmanager
-def every(seconds: float, action: Callable[[], Any]) -> Iterator[None]:
-    """Do something again and again in a thread, until the block ends."""
-    done = threading.Event()
-
-    def repeat() -> None:
-        while not done.wait(seconds):
-            action()
-
-    thread = threading.Thread(target=repeat, name="arboretum-heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join(2.0)
+def about(progress: Progress, subject: str) -> Progress:
+    """Say what is begun; a listener that passes every message on as "subject: message"."""
+    progress(0, None, subject)
+    return lambda done, total, message: progress(done, total, f"{subject}: {message}")
 
 
 class Curve:

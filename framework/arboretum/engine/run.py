@@ -18,7 +18,7 @@ import numpy as np
 
 from arboretum.engine import check, select
 from arboretum.engine.mismatch import Seal
-from arboretum.engine.progress import Progress, repeated
+from arboretum.engine.progress import Progress, about
 from arboretum.errors import ArboretumError, BudgetError, DataError, blaming
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.split import Division
@@ -227,8 +227,8 @@ def _certify(
         return None, ()
     from arboretum.engine.certificate import certify
 
-    subject = f"certifying with {request.certifier.name}" if request.certifier else "certifying"
-    with clock(timings, "certify", progress), repeated(progress, subject) as listener:
+    listener = about(progress, f"certifying with {request.certifier.name}" if request.certifier else "certifying")
+    with clock(timings, "certify", progress):
         budget = request.budget if request.budget.memory_mb else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         with suppress(ArboretumError):  # what it refuses it refuses again, where that is noted
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from arboretum.engine.check import returned
-from arboretum.engine.progress import Curve, Progress
+from arboretum.engine.progress import Curve, Progress, about
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
@@ -44,10 +44,8 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
 
     def attempt(values: dict[str, Any]) -> Solution:
         changed = with_fields(problem.parts, values)
-        subject = "tuning " + ", ".join(f"{key}={value}" for key, value in values.items())
-        context.progress(0, None, subject)
-        told = attrs.evolve(context, progress=lambda done, total, text: context.progress(done, total, f"{subject}: {text}"))
-        solution = _fitted(attrs.evolve(problem, parts=changed), told)
+        listener = about(context.progress, "tuning " + ", ".join(f"{key}={value}" for key, value in values.items()))
+        solution = _fitted(attrs.evolve(problem, parts=changed), attrs.evolve(context, progress=listener))
         finished.append(solution.finished)
         return solution
 
