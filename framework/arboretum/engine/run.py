@@ -53,12 +53,8 @@ class Budget:
 
     def context(self, seed: int, progress: Progress) -> Context:
         """The budget from now on."""
-        return Context(
-            seed=seed,
-            deadline=None if self.seconds is None else time.monotonic() + self.seconds,
-            memory_bytes=None if self.memory_mb is None else self.memory_mb * 1_000_000,
-            progress=progress,
-        )
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        return Context(seed, deadline, None if self.memory_mb is None else self.memory_mb * 1_000_000, progress)
 
 
 @attrs.frozen(eq=False)
@@ -187,32 +183,17 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     with clock(timings, "verify"):
         checked = verify(tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
     certificate, remarks = _certify(request, fitted, tree, metrics, timings, progress)
+    sizes = {"n_rows": table.n_rows, "n_train": fitted.train.n_rows, "n_objects": objects.n_objects, "n_tests": objects.n_tests}
+    proves = parts.solver is not None or fitted.solution.status is Status.optimal
     return Record(
-        config=request.config,
-        seed=request.seed,
-        versions=request.versions,
-        data={
-            "name": table.name,
-            "sha256": prepared.sha256,
-            "n_rows": table.n_rows,
-            "n_train": fitted.train.n_rows,
-            "n_objects": objects.n_objects,
-            "n_tests": objects.n_tests,
-            "n_classes": table.n_classes,
-        },
-        timings=timings,
-        metrics=metrics,
-        solution=fitted.solution if parts.solver is not None or fitted.solution.status is Status.optimal else None,
-        verified=True,
-        checked=checked,
-        tree=tree,
+        request.config, request.seed, request.versions,
+        {"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
+        timings, metrics, fitted.solution if proves else None, verified=True, tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
         notes=(*table.notes.values(), *fitted.notes, *fitted.solution.notes, *notes_of(fitted.problem), *remarks),
-        certificate=certificate,
-        selections=fitted.selections,
-        code=request.code,
-    )
+        certificate=certificate, selections=fitted.selections, code=request.code, checked=checked,
+    )  # fmt: skip
 
 
 def _certify(
@@ -240,16 +221,9 @@ def _certify(
 
 @blaming()
 def fit(
-    parts: Parts,
-    table: Table,
-    seed: int = 0,
-    *,
-    budget: Budget = Budget(),  # noqa: B008 - frozen
-    progress: Progress | None = None,
-    division: Division | None = None,
-    warm: bool = False,
-    sealed: bool = False,
-) -> Fit:
+    parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),  # noqa: B008 - frozen
+    progress: Progress | None = None, division: Division | None = None, warm: bool = False, sealed: bool = False,
+) -> Fit:  # fmt: skip
     """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
 
     division : given by estimators, which teach on all rows; default: what ``parts.split`` says.
@@ -330,10 +304,9 @@ def clock(timings: dict[str, float], name: str, progress: Progress | None = None
 
     Kernels are compiled at first use and kept in a disk cache, so these are none but in the first run after an install.
     """
-    start = time.perf_counter()
+    start, compiled = time.perf_counter(), 0.0
     if progress is None:
         yield
-        compiled = 0.0
     else:
         from arboretum.kernels.jit import compile_clock
 

@@ -15,9 +15,7 @@ from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.record import Selection, Solution
 from arboretum.model.tree import Tree
 
-TUNABLE = (
-    "predicate", "impurity", "coverage", "criterion", "stopping", "complexity", "objective", "solver", "method",
-)  # fmt: skip
+TUNABLE = ("predicate", "impurity", "coverage", "criterion", "stopping", "complexity", "objective", "solver", "method")
 """Groups whose fields a tuner may change: those that are asked while a tree grows.  The rest has done its work by then, or
 comes later (the pruner chooses for itself)."""
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 import enum
 import functools
 import json
+import math
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """A value in words of JSON, which knows neither NaN nor ∞: a number that is not finite is None."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else getattr(value, "value", value)
 
 
 def parse(text: str) -> Any:

@@ -15,7 +15,7 @@ import attrs
 
 import arboretum
 from arboretum.errors import StoreError
-from arboretum.model.reading import document, refuse_misfits
+from arboretum.model.reading import document, plain, refuse_misfits
 from arboretum.model.tree import Tree
 
 SCHEMA = "arboretum.record/1"
@@ -71,16 +71,9 @@ class Solution:
         return self.value - self.lower_bound
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers, without the tree; one that is not known or not finite is None (JSON knows neither NaN nor ∞)."""
-        return {
-            "value": _known(self.value),
-            "lower_bound": _known(self.lower_bound),
-            "gap": _known(self.gap),
-            "status": self.status.value,
-            "subproblems": self.subproblems,
-            **({"details": dict(self.details)} if self.details else {}),
-            **({"curve": [[_known(number) for number in point] for point in self.curve]} if self.curve else {}),
-        }
+        """The numbers, without the tree; one that is not known or not finite is None."""
+        found = [name for name in ("details", "curve") if getattr(self, name)]
+        return {name: plain(getattr(self, name)) for name in ("value", "lower_bound", "gap", "status", "subproblems", *found)}
 
     @staticmethod
     def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
@@ -128,15 +121,12 @@ class Selection:
         """Kept numbers as metrics: "criterion.lam" → ``kept_lam`` (``kept_criterion_lam`` where two fields end alike)."""
         ends = [key.rpartition(".")[2] for key in self.kept]
         names = {key: end if ends.count(end) == 1 else key.replace(".", "_") for key, end in zip(self.kept, ends, strict=True)}
-        return {
-            f"kept_{names[key]}": float(value)
-            for key, value in self.kept.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        }
+        numbers = {key: value for key, value in self.kept.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+        return {f"kept_{names[key]}": float(value) for key, value in numbers.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The choice in words of JSON; a score that is not defined is None."""
-        trials = [{"values": dict(values), "score": _known(score)} for values, score in self.tried]
+        trials = [{"values": dict(values), "score": plain(score)} for values, score in self.tried]
         return {"kept": dict(self.kept), "measure": self.measure, "tried": trials}
 
     @staticmethod
@@ -234,20 +224,13 @@ class Certificate:
         column but the first flush right.
         """
         table = [{"complexity": name, **found.cells()} for name, found in self.complexities.items()]
-        if all(found.promised is None for found in self.complexities.values()):
-            table = [{name: cell for name, cell in row.items() if name != "promised"} for row in table]
-        for column in list(table[0])[1:] if table else []:
-            widest = max((len(row[column]) for row in table), default=0)
-            table = [{**row, column: row[column].rjust(max(widest, len(column)))} for row in table]
-        return table
+        kept = [name for name in table[0] if name != "promised" or any(row[name] for row in table)] if table else []
+        width = {name: max(len(name), *(len(row[name]) for row in table)) for name in kept}
+        return [{name: row[name] if name == "complexity" else row[name].rjust(width[name]) for name in kept} for row in table]
 
     def to_json(self) -> dict[str, Any]:
         """Words of JSON, for ``record.json``."""
-        return {
-            "certifier": dict(self.certifier),
-            "leaf_rule": dict(self.leaf_rule),
-            "complexities": {name: found.to_json() for name, found in self.complexities.items()},
-        }
+        return {name: plain(getattr(self, name)) for name in ("certifier", "leaf_rule", "complexities")}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Certificate:
@@ -324,16 +307,10 @@ class Record:
 
     def to_json(self) -> str:
         """The record as JSON text, without the tree (``tree.json`` lies beside it)."""
-        data: dict[str, Any] = {"schema": SCHEMA}
-        for name in _FORMS:
-            value = getattr(self, name)
-            if name not in _LEFT_OUT or value:
-                data[name] = value.to_json() if hasattr(value, "to_json") else dict(value) if isinstance(value, Mapping) else value
-        # JSON has no NaN and no infinity: a metric that is not defined is null
-        data["metrics"] = {k: v if math.isfinite(v) else None for k, v in self.metrics.items()}
-        if self.selections:
-            data["selections"] = {who: one.to_json() for who, one in self.selections.items()}
-        return json.dumps(data, ensure_ascii=False, indent=2)
+        kept = [name for name in _FORMS if name not in _LEFT_OUT or getattr(self, name)]
+        # a configuration keeps its infinities: Python reads them again
+        data = {name: dict(self.config) if name == "config" else plain(getattr(self, name)) for name in kept}
+        return json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False, indent=2)
 
     @staticmethod
     def from_json(text: str, tree: Tree | None = None) -> Record:
@@ -348,22 +325,16 @@ class Record:
             for name in ("timings", "metrics"):
                 if not all(value is None or math.isfinite(value) for value in data[name].values()):
                     raise ValueError(f"{name} must be finite")
-            found, certificate = data["solution"], data.get("certificate")
-            known = {name: data[name] for name in _FORMS if name in data or name not in _LEFT_OUT} | {
-                "metrics": {name: _number_or(value, math.nan) for name, value in data["metrics"].items()},
-                "solution": None if found is None else Solution.from_json(found, tree),
-                "certificate": None if certificate is None else Certificate.from_json(certificate),
-                "selections": {who: Selection.from_json(one) for who, one in data.get("selections", {}).items()},
-                "notes": tuple(data["notes"]),
-            }
-            return Record(tree=tree, **known)
+            known = {name: data[name] for name in _FORMS if name in data or name not in _LEFT_OUT}
+            known["metrics"] = {name: _number_or(value, math.nan) for name, value in data["metrics"].items()}
+            known["selections"] = {who: Selection.from_json(one) for who, one in data.get("selections", {}).items()}
+            if data["solution"] is not None:
+                known["solution"] = Solution.from_json(data["solution"], tree)
+            if data.get("certificate") is not None:
+                known["certificate"] = Certificate.from_json(data["certificate"])
+            return Record(tree=tree, **{**known, "notes": tuple(data["notes"])})
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise StoreError(f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?") from None
-
-
-def _known(number: float) -> float | None:
-    """A number as JSON has it, which knows neither NaN nor ∞."""
-    return float(number) if math.isfinite(number) else None
 
 
 def _number_or(number: float | None, unknown: float) -> float:
