@@ -18,6 +18,7 @@ from arboretum.api import (
     Equals,
     Family,
     Feature,
+    LeafRule,
     Limits,
     Node,
     OrdinalThreshold,
@@ -43,8 +44,8 @@ class Depth:
     def is_leaf(self, node: Node) -> bool:
         return False
 
-    def min_split_only(self) -> int:
-        return 0
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
 
 
 @attrs.frozen

@@ -16,6 +16,7 @@ from enum import Enum
 from numbers import Integral
 from typing import Any, Self
 
+import attrs
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -28,7 +29,6 @@ from arboretum.engine.run import measure
 from arboretum.engine.run import fit as grow_tree
 from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
 from arboretum.interfaces.component import KINDS, MANY, Capability
-from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Parts
 from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numbers, table_like
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
@@ -38,11 +38,8 @@ from arboretum.plugin.build import fields_of
 
 
 _LIMITS = {
-    "max_depth": "max_depth",
-    "max_leaf_nodes": "max_leaves",
-    "min_samples_leaf": "min_leaf",
-    "min_weight_fraction_leaf": "min_mass",
-}
+    "max_depth": "max_depth", "max_leaf_nodes": "max_leaves", "min_samples_leaf": "min_leaf", "min_weight_fraction_leaf": "min_mass",
+}  # fmt: skip
 """Parameters by scikit-learn's names → fields of ``stopping.standard``."""
 
 _KINDS = tuple(kind for kind in KINDS if kind not in (*UNUSED, "method"))
@@ -153,9 +150,7 @@ class _BaseTree(BaseEstimator):
         if all(is_constant(column) for column in table.columns):
             self.tree_ = single_leaf(table)
             return self
-        none = np.empty(0, np.int64)
-        division = Division(np.arange(table.n_rows), none, none)
-        fitted = grow_tree(parts, table, self._seed(), division=division, sealed=self.verify)
+        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), sealed=self.verify)
         self.tree_: Tree = fitted.solution.tree
         if self.verify:  # replayed over its training objects by the slow reference
             from arboretum.engine.verify import verify
@@ -227,16 +222,11 @@ class _BaseTree(BaseEstimator):
         """Sparse (CSR) indicator of the nodes that each row visits: int64[n_rows, n_nodes]."""
         from scipy.sparse import csr_matrix
 
-        at = self.apply(X)
-        depth, parent = self.tree_.depth_of, self.tree_.parent
-        indptr = np.concatenate([[0], np.cumsum(depth[at] + 1)])
-        indices = np.empty(indptr[-1], np.int64)
-        row, node = np.arange(len(at)), at
-        while len(row):  # from the resting nodes up; a node's depth is its place on the path
-            indices[indptr[row] + depth[node]] = node
-            up = parent[node]
-            row, node = row[up >= 0], up[up >= 0]
-        return csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(at), self.tree_.n_nodes))
+        ends, which = np.unique(self.apply(X), return_inverse=True)
+        paths = [[*(above for above, _ in self.tree_.path(node)), node] for node in ends.tolist()]
+        indptr = np.cumsum([0, *map(len, paths)])
+        visited = csr_matrix((np.ones(indptr[-1], np.int64), np.concatenate(paths), indptr), shape=(len(paths), self.tree_.n_nodes))
+        return visited[which]
 
     def prices_paid(self, X: Any) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost`` is overridden)."""
@@ -307,19 +297,10 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
 
     @_taking_kinds
     def __init__(
-        self,
-        method: Any = "cart",
-        max_depth: int | None = None,
-        min_samples_leaf: int | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        overrides: Mapping[str, Any] | Sequence[str] | None = None,
-        verify: bool = False,
-        min_weight_fraction_leaf: float | None = None,
-        *,
-        max_leaf_nodes: int | None = None,
-        **parts: Any,
-    ) -> None:
+        self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, class_weight: Any = None,
+        random_state: Any = None, overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
+        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, **parts: Any,
+    ) -> None:  # fmt: skip
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
@@ -365,18 +346,10 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
     @_taking_kinds
     def __init__(
-        self,
-        method: Any = "cart",
-        max_depth: int | None = None,
-        min_samples_leaf: int | None = None,
-        random_state: Any = None,
-        overrides: Mapping[str, Any] | Sequence[str] | None = None,
-        verify: bool = False,
-        min_weight_fraction_leaf: float | None = None,
-        *,
-        max_leaf_nodes: int | None = None,
-        **parts: Any,
-    ) -> None:
+        self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, random_state: Any = None,
+        overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
+        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, **parts: Any,
+    ) -> None:  # fmt: skip
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:

@@ -44,10 +44,6 @@ class Standard(NodeRule):
     def limits(self) -> Limits:
         return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass)
 
-    def min_split_only(self) -> int:
-        """Rows a node needs; the rest are limits."""
-        return self.min_split
-
     def leaf_rule(self) -> LeafRule:
         return LeafRule(min_split=self.min_split)
 
@@ -57,10 +53,6 @@ class Pure(NodeRule):
     """Stop only where one class is left: the tree makes no error that its tests can avoid."""
 
     name = "pure"
-
-    def min_split_only(self) -> int:
-        """No rule about rows."""
-        return 0
 
 
 @attrs.frozen

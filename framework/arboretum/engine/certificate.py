@@ -37,13 +37,7 @@ from arboretum.model.walk import summed
 
 
 def certify(
-    certifier: Any,
-    complexities: Sequence[Any],
-    tree: Tree,
-    problem: Problem,
-    solution: Solution,
-    metrics: Mapping[str, float],
-    context: Context,
+    certifier: Any, complexities: Sequence[Any], tree: Tree, problem: Problem, solution: Solution, metrics: Mapping[str, float], context: Context
 ) -> tuple[Certificate | None, tuple[str, ...]]:
     """The certificate of a verified tree, and what is to be said about it; None where it is not applicable.
 
@@ -134,20 +128,18 @@ def _minima(
     """
     own = _own(complexities, problem, solution, tree)
     found, notes = {} if own is None else {own.name: solution}, []
-    asked = [complexity for complexity in complexities if complexity is not own]
-    closed = [complexity for complexity in asked if form_of(complexity) is not None]
-    waiting = [asked] if asked else []
-    if waiting:
-        context.progress(0, None, f"the minimum of {len(asked)} complexities")
-    while waiting:
-        group = waiting.pop(0)
+    waiting = [[complexity for complexity in complexities if complexity is not own]]
+    if waiting[0]:
+        context.progress(0, None, f"the minimum of {len(waiting[0])} complexities")
+    for group in waiting:
         try:
-            answers = list(certifier.minima(problem, group, context))
+            answers = list(certifier.minima(problem, group, context)) if group else []
         except CapabilityError as error:
+            closed = [each for each in group if form_of(each) is not None]
             if group == closed:
                 raise
             if len(group) > 1:
-                waiting = [*([closed] if closed else []), *([each] for each in group if each not in closed)]
+                waiting += [closed, *([each] for each in group if each not in closed)]
             else:
                 notes.append(_left_out(group[0], error))
             continue

@@ -222,17 +222,18 @@ def _certify(
 @blaming()
 def fit(
     parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),  # noqa: B008 - frozen
-    progress: Progress | None = None, division: Division | None = None, warm: bool = False, sealed: bool = False,
+    progress: Progress | None = None, warm: bool = False, sealed: bool = False,
 ) -> Fit:  # fmt: skip
     """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
 
-    division : given by estimators, which teach on all rows; default: what ``parts.split`` says.
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
     sealed : take checksums, by which verification finds out whether a component has changed the data.
     """
     progress = progress or _silent
     timings: dict[str, float] = {}
-    division = division or divide(parts, table, seed)
+    division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows teach
+    if parts.split is not None:
+        division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
     everything = len(division.train) == table.n_rows
     train = table if everything else table.take(division.train)
     seal = Seal().over(table, *() if everything else (train,)) if sealed else Seal()
@@ -258,14 +259,6 @@ def fit(
     with clock(timings, "fit", progress):
         grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
     return Fit(grown.solution, grown.problem, division, objects.table, timings, objects.notes, grown.selections, seal)
-
-
-def divide(parts: Parts, table: Table, seed: int) -> Division:
-    """Which rows teach and which scorer; without a split all rows teach."""
-    if parts.split is None:
-        none = np.empty(0, np.int64)
-        return Division(np.arange(table.n_rows), none, none)
-    return check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
 
 
 def warm_up(component: Any, problem: Problem, context: Context) -> None:

@@ -12,9 +12,9 @@ Tolerances.  Sums of n weights in float64, in whatever order, differ by at most 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import attrs
@@ -31,7 +31,7 @@ from arboretum.model.invariants import check_numbers
 from arboretum.model.record import Solution, Status
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.table import Column, ColumnKind, Table, Task
-from arboretum.model.tree import LEAF, MISSING_SPLITS, Surrogate, Tree
+from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
 from arboretum.model.walk import Arrivals
 
 EPS = float(np.finfo(np.float64).eps)
@@ -142,11 +142,9 @@ class _Walker:
     """Walks one row at a time, by nothing but the tree's definition.   steps : tests asked so far."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree, self.steps = tree, 0
-        self.test, self.offset, self.child = tree.test.tolist(), tree.child_offset.tolist(), tree.child.tolist()
-        self.surrogates: dict[int, list[Surrogate]] = defaultdict(list)
-        for one in tree.surrogates:
-            self.surrogates[one.node].append(one)
+        self.tree, self.steps, self.test, self.child = tree, 0, tree.test.tolist(), tree.child.tolist()
+        self.offset = tree.child_offset.tolist()
+        self.surrogates = {node: tuple(one) for node, one in groupby(tree.surrogates, key=lambda each: each.node)}
 
     def places(self, values: Mapping[str, Any]) -> dict[int, Fraction | int]:
         """Node → share of the row that rests there."""
@@ -174,7 +172,7 @@ class _Walker:
             if parts:
                 return parts
         outcome = NO_OUTCOME if rule.fuzzy else rule.outcome_of(values)
-        for one in self.surrogates[node] if outcome == NO_OUTCOME else ():
+        for one in self.surrogates.get(node, ()) if outcome == NO_OUTCOME else ():
             known = tree.rules[one.rule].outcome_of(values)
             outcome = NO_OUTCOME if known == NO_OUTCOME else one.to[known]
             if outcome != NO_OUTCOME:
@@ -242,9 +240,8 @@ def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, f
     """Depth, path lengths, sizes and costs, object by object (share by share)."""
     inner = tree.test != LEAF
     depth, paid, price = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes), tree.edge_price
-    for node, above in enumerate(tree.parent.tolist()):
-        if above >= 0:
-            depth[node], paid[node] = depth[above] + 1, paid[above] + price[tree.edge_to[node]]
+    for node, above in enumerate(tree.parent[1:].tolist(), 1):
+        depth[node], paid[node] = depth[above] + 1, paid[above] + price[tree.edge_to[node]]
     # where a row rests at an inner node, the test was asked, and had no branch for the answer
     asked, spent = (depth + inner)[arrived.node], (paid + np.where(inner, tree.price, 0.0))[arrived.node]
     mass, total = objects.weight[arrived.who] * arrived.share, objects.weight.sum()
@@ -263,19 +260,15 @@ def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, f
 
 def errors(tree: Tree, train: Table, places: walk.Places) -> dict[str, float]:
     """The error on the training rows, from where they rest."""
-    weight, split = train.row_weights(), np.flatnonzero(places.whole < 0)
-    of_node = tree.value if train.task is Task.regression else np.eye(len(tree.classes))[tree.label]
-    predicted = of_node[places.whole]
-    if train.task is Task.regression:
-        predicted[split] = 0.0
-        np.add.at(predicted, places.row, places.share * tree.value[places.node])
-        return {"train_mse": float((weight * (predicted - train.target.values) ** 2).sum() / weight.sum())}
-    if len(split):
-        mass = tree.weights.sum(axis=1, keepdims=True)
-        shares = np.where(mass > 0, tree.weights / np.where(mass > 0, mass, 1.0), of_node)
-        predicted[split] = 0.0
-        np.add.at(predicted, places.row, places.share[:, None] * shares[places.node])
-    return {"train_error": float(weight[predicted.argmax(axis=1) != train.target.codes].sum() / weight.sum())}
+    weight, numbers = train.row_weights(), train.task is Task.regression
+    own = tree.value[:, None] if numbers else np.eye(len(tree.classes))[tree.label]
+    mass = tree.weights.sum(axis=1, keepdims=True)
+    shares = own if numbers else np.where(mass > 0, tree.weights / np.where(mass > 0, mass, 1.0), own)
+    predicted = own[places.whole]
+    predicted[places.row] = 0.0
+    np.add.at(predicted, places.row, places.share[:, None] * shares[places.node])
+    wrong = (predicted[:, 0] - train.target.values) ** 2 if numbers else predicted.argmax(axis=1) != train.target.codes
+    return {"train_mse" if numbers else "train_error": float((weight * wrong).sum() / weight.sum())}
 
 
 NODES_UNBOUND = 8

@@ -115,19 +115,9 @@ _COMPARED = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": oper
 
 
 def param(
-    default: Any,
-    doc: str,
-    *,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-    choices: Sequence[Any] = (),
-    unit: str = "",
-    converter: Any = None,
-    shared: str = "",
-    alias: str | None = None,
-) -> Any:
+    default: Any, doc: str, *, ge: float | None = None, gt: float | None = None, le: float | None = None, lt: float | None = None,
+    choices: Sequence[Any] = (), unit: str = "", converter: Any = None, shared: str = "", alias: str | None = None,
+) -> Any:  # fmt: skip
     """Declare a component's field.
 
     default : every field has one; ``attrs.Factory`` for containers.   doc : one line of meaning.   unit : "bits", "rows", …

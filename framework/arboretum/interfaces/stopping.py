@@ -96,12 +96,8 @@ class LeafRule:
 
 
 class StoppingOptional(Protocol):
-    """What a leaf rule may have besides, each by itself."""
+    """What a leaf rule may have besides."""
 
     def leaf_rule(self) -> LeafRule:
-        """A promise that exact solvers ask for: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows, impurity
-        and objects, whatever its depth or path."""
-
-    def min_split_only(self) -> int:
-        """A promise: ``is_leaf(node)`` is ``node.count < min_split_only()`` and is then not called at every node, so that whole
-        subtrees can be grown inside one kernel."""
+        """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows, impurity and objects, whatever its depth
+        or path.  Exact solvers ask for it; and whole subtrees can be grown inside one kernel, where ``is_leaf`` is not called."""

@@ -353,10 +353,7 @@ class Tree:
             return places.averaged(self.value)
         result = self.label[places.whole]
         if len(places.row):
-            split, row = np.unique(places.row, return_inverse=True)
-            shares = np.zeros((len(split), len(self.classes)))
-            np.add.at(shares, row, places.share[:, None] * self.distribution()[places.node])
-            result[split] = shares.argmax(axis=1)
+            result[places.row] = places.averaged(self.distribution())[places.row].argmax(axis=1)
         return result
 
     def prices_paid(self, table: Table, places: Places | None = None) -> np.ndarray:

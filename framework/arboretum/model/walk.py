@@ -1,7 +1,7 @@
 """How rows travel through a tree: one walk, in which a row is whole or in shares; and what objects add up to at each node.
 
-A block of rows advances one level at a time, whatever the number of nodes.  A row is whole until a missing value or a test that
-gives degrees splits it; from there on its shares advance on their own.
+All rows that come by a node are asked its test together.  A row is whole until a missing value or a test that gives degrees
+splits it; from there on its shares advance on their own.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from arboretum.errors import ContractError
 from arboretum.model.encoded import Encoded
-from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
-from arboretum.model.table import UNSEEN_CODE, Column, ColumnKind, Table, Task
+from arboretum.model.rules import NO_OUTCOME, Equals, TestRule, Threshold
+from arboretum.model.table import MISSING_CODE, ColumnKind, Table, Task
 
 if TYPE_CHECKING:
     from arboretum.model.tree import Tree
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 STOPS, SPLITS = -1, -2
 SPLIT_ROW = -1
 """In the answer of :func:`rest`: the row is split over several leaves."""
-BLOCK_CELLS = 1 << 18
-"""Cells of the table looked at in one block of rows (2 MiB of float64: within the second-level cache)."""
-LOOKUP_LIMIT = 1 << 22
-"""Most entries that the outcome tables of categorical tests may have together (16 MiB)."""
-
-NUMERIC, CODED, OTHER = 0, 1, 2
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -68,7 +62,8 @@ def policies(tree: Tree) -> np.ndarray:
 
     A split over one branch is that branch; a split where no branch has any weight stops.
     """
-    policy, owner, heavy = tree.missing_child.astype(np.int64), tree.owner, _heavy(tree)
+    policy, owner = tree.missing_child.astype(np.int64), tree.owner
+    heavy = np.where(tree.child >= 0, tree.mass[tree.child], 0.0)  # what trains each branch, 0 where there is none
     filled = np.bincount(owner, heavy > 0, tree.n_nodes)
     policy[(policy == SPLITS) & (filled == 0)] = STOPS
     only = np.flatnonzero((heavy > 0) & (filled[owner] == 1) & (policy[owner] == SPLITS))
@@ -76,178 +71,112 @@ def policies(tree: Tree) -> np.ndarray:
     return policy
 
 
-def _heavy(tree: Tree) -> np.ndarray:
-    """float64[n_edges]: the weight of the training rows in each branch, 0 where there is none."""
-    return np.where(tree.child >= 0, tree.mass[tree.child], 0.0)
-
-
 def places(tree: Tree, table: Table) -> Places:
-    """Where all rows of a table come to rest."""
-    plan, n_rows = _Plan(tree, table), table.n_rows
-    block = max(BLOCK_CELLS // max(len(plan.numeric) + len(plan.coded), 1), 512)
-    if plan.asks_other:  # such tests are asked one by one, so the fewer blocks the better
-        block = max(n_rows, 1)
-    none = np.zeros(0, np.int64)
-    ends = [(none, none, none.astype(np.float64))]
-    for start in range(0, 0 if tree.is_leaf[0] else n_rows, block):
-        ends += [(node, row + start, share) for node, row, share in _Block(plan, slice(start, min(start + block, n_rows))).walk()]
-    node, row, share = map(np.concatenate, zip(*ends, strict=True))
-    if plan.fuzzy:  # shares of outcomes without a branch meet at the node
-        key, place = np.unique(row * tree.n_nodes + node, return_inverse=True)
-        (row, node), share = np.divmod(key, tree.n_nodes), np.bincount(place, share)
-    whole, split = np.zeros(n_rows, np.int64), np.bincount(row, minlength=n_rows)[row] > 1
+    """Where all rows of a table come to rest.  Raises DataError where a test cannot be asked of it."""
+    for name in sorted({name for rule in tree.rules for name in rule.columns} - {column.name for column in table.columns}):
+        table.column(name)  # refused, with the closest
+    walk, whole, none = _Walk(tree, table), np.zeros(table.n_rows, np.int64), np.zeros(0, np.int64)
+    shares = [(none, none, none.astype(np.float64))]
+    came: dict[int, list[Some]] = {0: [(np.arange(table.n_rows), None)]}
+    for node, leaf in enumerate(tree.is_leaf.tolist()):
+        if node not in came:
+            continue
+        here = _joined(came.pop(node))
+        for to, (rows, share) in [(node, here)] if leaf else walk.below(node, *here):
+            if to != node and len(rows):
+                came.setdefault(to, []).append((rows, share))
+            elif share is None:
+                whole[rows] = node
+            else:
+                shares.append((np.full(len(rows), node), rows, share))
+    node, row, share = map(np.concatenate, zip(*shares, strict=True))
+    split = np.bincount(row, minlength=table.n_rows)[row] > 1
     whole[row] = np.where(split, SPLIT_ROW, node)
     return Places(whole, node[split], row[split], share[split])
 
 
-class _Plan:
-    """The tree as arrays that a block of rows can follow without looking at single nodes.
+Some = tuple[np.ndarray, np.ndarray | None]
+"""(int64[k] rows, float64[k] shares of them), None for whole rows."""
 
-    numeric, coded : the columns that thresholds and tests of one coded column read (their values).
-    kind : int8[n_nodes], NUMERIC, CODED, or OTHER for a test that is asked by itself.
-    slot : int64[n_nodes], which of the columns the node reads.   threshold : float64[n_nodes].
-    lookup : int32[…], outcome of a code c of the node's column at ``lookup[base[node] + c]`` (c ≥ −2).
-    there : int64[n_edges], where an edge leads: the child, or the node itself where no branch is; goes_on : bool[n_edges],
-    whether that asks a test.   fuzzy : the nodes whose test gives degrees.   surrogates : node → its surrogates, in order.
-    portion : float64[n_edges], the part of a row without an outcome that a SPLITS node sends down the edge.
+
+def _joined(came: list[Some]) -> Some:
+    """All of them together."""
+    if len(came) == 1:
+        return came[0]
+    shares = [np.ones(len(rows)) if share is None else share for rows, share in came]
+    return np.concatenate([rows for rows, _ in came]), np.concatenate(shares)
+
+
+class _Walk:
+    """What the nodes of a tree do with rows of a table.
+
+    columns : by name, with whether some row has no value.   policy : of each node.   surrogates : node → its surrogates, in order.
     """
 
     def __init__(self, tree: Tree, table: Table) -> None:
-        """Compile the tree for a table.  Raises DataError where a test cannot be asked of it."""
-        numeric: dict[str, int] = {}
-        coded: dict[str, int] = {}
-        columns = {column.name: column for column in table.columns}
-        asked, pieces, size = [], [np.zeros(0, np.int32)], 0
-        for rule in tree.rules:
-            name = rule.columns[0] if len(rule.columns) == 1 else ""
-            column = columns.get(name) or (table.column(name) if name else None)  # an absent one is refused, with the closest
-            if (piece := _lookup_of(rule, column, table, size)) is not None:
-                asked.append((CODED, coded.setdefault(name, len(coded)), 0.0, size - UNSEEN_CODE))
-                pieces.append(piece)
-                size += len(piece)
-            elif type(rule) is Threshold and column.kind is ColumnKind.continuous:
-                asked.append((NUMERIC, numeric.setdefault(name, len(numeric)), rule.threshold, 0))
-            else:
-                asked.append((OTHER, 0, 0.0, 0))
-        of_node, child = tree.test, tree.child  # −1 at a leaf reads the last row, which nobody uses
-        kind, slot, threshold, base = np.array([*asked, (OTHER, 0, 0.0, 0)])[of_node].T
-        self.tree, self.table, self.policy = tree, table, policies(tree)
-        self.numeric, self.coded = [columns[name].values for name in numeric], [columns[name].values for name in coded]
-        self.kind, self.slot, self.base = kind.astype(np.int8), slot.astype(np.int64), base.astype(np.int64)
-        self.threshold, self.lookup = threshold.copy(), np.concatenate(pieces)
-        self.portion = _portions(tree, self.policy)
-        self.there, self.goes_on = np.where(child < 0, tree.owner, child).astype(np.int64), (of_node[child] >= 0) & (child >= 0)
-        fuzzy = np.array([*(rule.fuzzy for rule in tree.rules), False])[of_node]
-        self.fuzzy = frozenset(np.flatnonzero(fuzzy).tolist())
+        self.tree, self.table, self.policy = tree, table, policies(tree).tolist()
+        self.columns = {column.name: (column, bool(column.missing.any())) for column in table.columns}
         self.surrogates = {node: tuple(one) for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)}
-        self.asks_other = any(one[0] == OTHER for one in asked)
 
+    def below(self, node: int, rows: np.ndarray, share: np.ndarray | None) -> Iterator[tuple[int, Some]]:
+        """Yield (child, what goes there) of an inner node, (the node itself, what rests there)."""
+        rule, children, outcome = self.tree.rule(node), self.tree.children(node).tolist(), None
+        if (parts := self._halves(node, rule, rows)) is None:
+            degrees = rule.degrees(self.table, rows) if rule.fuzzy else None
+            outcome = self._placed(node, rows, rule.outcomes(self.table, rows) if degrees is None else _whole(degrees))
+            parts = [outcome == k for k in range(len(children))]
+        for child, part in zip(children, parts, strict=True):
+            yield node if child < 0 else child, (rows[part], None if share is None else share[part])
+        if outcome is None or not (outcome < 0).any():
+            return
+        stops, split = outcome == STOPS, outcome == SPLITS
+        yield node, (rows[stops], None if share is None else share[stops])
+        heavy = np.array([self.tree.mass[child] if child >= 0 else 0.0 for child in children])
+        portion = np.tile(heavy / max(heavy.sum(), np.finfo(np.float64).tiny), (int(split.sum()), 1))
+        if degrees is not None:
+            portion = np.where(degrees[split].any(axis=1, keepdims=True), degrees[split], portion)
+        rests = portion[:, [child < 0 for child in children]].sum(axis=1)  # outcomes without a branch meet at the node
+        for child, part in [(node, rests), *((child, portion[:, k]) for k, child in enumerate(children) if child >= 0)]:
+            kept = part > 0.0
+            yield child, (rows[split][kept], (part if share is None else share[split] * part)[kept])
 
-def _lookup_of(rule: TestRule, column: Column | None, table: Table, size: int) -> np.ndarray | None:
-    """int32[n_categories + 2]: the rule's outcome for the codes −2 (unseen), −1 (missing), 0, 1, …; None for a test that
-    reads numbers or several columns, and where tables would become too large."""
-    if rule.fuzzy or column is None or column.kind is ColumnKind.continuous or size + len(column.categories) > LOOKUP_LIMIT:
-        return None
-    codes = np.arange(UNSEEN_CODE, len(column.categories), dtype=np.int32)
-    probe = attrs.evolve(table, columns=(attrs.evolve(column, values=codes),))
-    return rule.outcomes(probe, np.arange(len(codes))).astype(np.int32)
+    def _halves(self, node: int, rule: TestRule, rows: np.ndarray) -> list[np.ndarray] | None:
+        """bool[len(rows)] of both outcomes of the commonest tests, answered fast, where no row stops or is split; else None."""
+        column, gaps = self.columns[rule.columns[0]]
+        if type(rule) is Threshold and column.kind is ColumnKind.continuous:
+            values, bound = column.values[rows], np.float64(rule.threshold)
+            halves = [values <= bound, values > bound]
+        elif type(rule) is Equals and rule.category in column.categories and not rule.missing_is_other:
+            values, code = column.values[rows], column.categories.index(rule.category)
+            halves = [values == code, (values != code) & (values != MISSING_CODE)]
+        else:
+            return None
+        if gaps:
+            lost = ~(halves[0] | halves[1])
+            if self.policy[node] >= 0 and node not in self.surrogates:
+                halves[self.policy[node]] |= lost
+            elif lost.any():
+                return None
+        return halves
 
-
-def _portions(tree: Tree, policy: np.ndarray) -> np.ndarray:
-    """float64[n_edges]: the weight of a branch over that of all branches of its node, at nodes that split rows; else 0."""
-    owner, heavy = tree.owner, _heavy(tree)
-    heavy[policy[owner] != SPLITS] = 0.0
-    total = np.bincount(owner, heavy, tree.n_nodes)[owner]
-    return np.divide(heavy, total, out=heavy, where=total > 0)
-
-
-class _Block:
-    """Some rows of the table, side by side for one plan.   first : number of the first in the table."""
-
-    def __init__(self, plan: _Plan, part: slice) -> None:
-        self.plan, self.first, self.size = plan, part.start, part.stop - part.start
-        self.numbers = np.array([values[part] for values in plan.numeric], np.float64).reshape(-1)
-        self.codes = np.array([values[part] for values in plan.coded], np.int32).reshape(-1)
-
-    def walk(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield (node, row of the block, share) of what comes to rest, level by level.   Invariant: all of ``at`` ask a test."""
-        plan, offset = self.plan, self.plan.tree.child_offset
-        at, row, share = np.zeros(self.size, np.int64), np.arange(self.size), np.ones(self.size)
-        while len(row):
-            outcome, more = self._outcomes(at, row), None
-            if len(lost := np.flatnonzero(outcome < 0)):
-                outcome[lost] = self._placed(at[lost], row[lost], outcome[lost])
-                if len(shed := np.flatnonzero(outcome == SPLITS)):
-                    more, keep = self._spread(at[shed], row[shed], share[shed]), outcome != SPLITS
-                    at, row, outcome, share = at[keep], row[keep], outcome[keep], share[keep]
-            stops = np.flatnonzero(outcome < 0)
-            outcome[stops] = 0
-            edge = offset[at] + outcome
-            there, goes_on = plan.there[edge], plan.goes_on[edge]
-            there[stops], goes_on[stops] = at[stops], False
-            if more is not None:
-                there, row, share, goes_on = (np.concatenate(pair) for pair in zip((there, row, share, goes_on), more, strict=True))
-            ends = ~goes_on
-            yield there[ends], row[ends], share[ends]
-            at, row, share = there[goes_on], row[goes_on], share[goes_on]
-
-    def _placed(self, at: np.ndarray, row: np.ndarray, outcome: np.ndarray) -> np.ndarray:
-        """int64[len(row)]: what becomes of rows without an outcome (those that SPLITS already are left): an outcome, STOPS or SPLITS."""
-        plan = self.plan
-        for node in np.unique(at).tolist() if plan.surrogates else ():
-            here = np.flatnonzero((at == node) & (outcome == NO_OUTCOME))
-            for one in plan.surrogates.get(node, ()):
-                known = plan.tree.rules[one.rule].outcomes(plan.table, row[here] + self.first)
-                outcome[here] = np.array([*one.to, NO_OUTCOME])[known]
-                here = here[outcome[here] == NO_OUTCOME]
-        return np.where(outcome == NO_OUTCOME, plan.policy[at], outcome)
-
-    def _spread(self, at, row, share) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The shares of rows that nodes split: (where they come to, row, share, whether they go on)."""
-        plan, offset = self.plan, self.plan.tree.child_offset
-        n_edges = np.diff(offset)[at]
-        which, first = np.repeat(np.arange(len(at)), n_edges), np.cumsum(n_edges) - n_edges
-        edge = np.arange(len(which)) + (offset[at] - first)[which]
-        part = plan.portion[edge]
-        for node in plan.fuzzy.intersection(at.tolist()):
-            here = np.flatnonzero(at == node)
-            degrees = plan.tree.rule(node).degrees(plan.table, row[here] + self.first)
-            known = degrees.any(axis=1)
-            part[first[here[known], None] + np.arange(degrees.shape[1])] = degrees[known]
-        kept = part > 0.0
-        which, edge = which[kept], edge[kept]
-        return plan.there[edge], row[which], share[which] * part[kept], plan.goes_on[edge]
-
-    def _outcomes(self, at: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """int64[len(row)]: outcome of the test of each row's node."""
-        plan, cell = self.plan, self.plan.slot[at] * self.size + row
-        if not plan.asks_other and not plan.coded:
-            return self._compared(at, cell)
-        result, kind = np.empty(len(at), np.int64), plan.kind[at]
-        here = np.flatnonzero(kind == NUMERIC)
-        result[here] = self._compared(at[here], cell[here])
-        here = np.flatnonzero(kind == CODED)
-        result[here] = plan.lookup[plan.base[at[here]] + self.codes[cell[here]]]
-        here = np.flatnonzero(kind == OTHER)
-        here = here[np.argsort(at[here], kind="stable")]
-        for part in np.split(here, np.flatnonzero(np.diff(at[here])) + 1) if len(here) else ():
-            result[part] = self._asked(int(at[part[0]]), row[part] + self.first)
-        return result
-
-    def _compared(self, at: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        value = self.numbers[cell]
-        outcome = (value > self.plan.threshold[at]).astype(np.int64)
-        outcome[np.isnan(value)] = NO_OUTCOME
+    def _placed(self, node: int, rows: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+        """int[len(rows)]: what becomes of rows without an outcome (those that SPLITS already are left): an outcome, STOPS or SPLITS."""
+        lost = np.flatnonzero(outcome == NO_OUTCOME)
+        if not len(lost):
+            return outcome
+        outcome = outcome.copy()
+        for one in self.surrogates.get(node, ()):
+            known = self.tree.rules[one.rule].outcomes(self.table, rows[lost])
+            outcome[lost] = np.array([*one.to, NO_OUTCOME])[known]
+            lost = lost[outcome[lost] == NO_OUTCOME]
+        outcome[lost] = self.policy[node]
         return outcome
 
-    def _asked(self, node: int, rows: np.ndarray) -> np.ndarray:
-        """The same of a test that is asked by itself.   rows : of the table, together at the node."""
-        rule = self.plan.tree.rule(node)
-        if not rule.fuzzy:
-            return rule.outcomes(self.plan.table, rows)
-        degrees = rule.degrees(self.plan.table, rows)
-        whole = np.where(degrees.max(axis=1) == 1.0, degrees.argmax(axis=1), SPLITS)
-        return np.where(degrees.any(axis=1), whole, NO_OUTCOME)
+
+def _whole(degrees: np.ndarray) -> np.ndarray:
+    """int64[n]: the outcome of rows that go down one branch whole; SPLITS for the others, NO_OUTCOME without degrees."""
+    whole = np.where(degrees.max(axis=1) == 1.0, degrees.argmax(axis=1), SPLITS)
+    return np.where(degrees.any(axis=1), whole, NO_OUTCOME)
 
 
 @attrs.frozen(eq=False)

@@ -1,19 +1,172 @@
-"""Naive oracles: trees built from nested choices, grown by a slow loop, enumerated for brute force.
+"""Naive oracles: tables counted row by row, scores and coverage in plain Python, and trees.
 
-A *sketch* of a tree is ``None`` for a leaf, or ``(test, {outcome: sketch})`` with the global index of a fixed test.
+Nothing here shares code with the search loop: it is the slow truth that a component's author can read.  Trees are built from
+nested choices, grown by a slow loop, and enumerated for brute force: a *sketch* of a tree is ``None`` for a leaf, or
+``(test, {outcome: sketch})`` with the global index of a fixed test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Encoded, Prices, Task, Tree
-from arboretum.testing.scoring import contingency, node_of
+from arboretum.api import Encoded, Node, Prices, Tables, Task, Tree
+from arboretum.engine.search.assemble import Grown, to_tree
+from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of, numeric_fields
+from arboretum.engine.search.statistics import Statistics
+from arboretum.kernels import KernelNode, adds_by_class, mark_of
+from arboretum.kernels.scoring import score_tables
 from arboretum.testing.tables import outcomes, prices_of, toy_impurity
+
+COVERED = 1e-12
+"""An f_i that misses 1 by no more counts as 1 (the contract of a coverage)."""
+
+
+def is_kernel(criterion: Any) -> bool:
+    """Whether ``score`` is a scalar kernel rather than a NumPy batch function."""
+    return mark_of(criterion.score) == "criterion"
+
+
+def seeded(criterion: Any, seed: int) -> Any:
+    """The criterion with the run's seed, if it is one that draws."""
+    return criterion.with_seed(seed) if hasattr(criterion, "with_seed") else criterion
+
+
+def kernel_node(criterion: Any, node: Node, impurity_of: Callable | None) -> KernelNode:
+    """The node as a scalar kernel sees it.   impurity_of : class weights → impurity, or None."""
+    of = (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))
+    return KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, numeric_fields(criterion), of)
+
+
+def scores(criterion: Any, tables: Tables, node: Node, kernel: Callable | None = None) -> np.ndarray:
+    """float64[tests]: what the criterion answers; a kernel (its own, or the one given) is called test by test."""
+    kernel = kernel or (criterion.score if is_kernel(criterion) else None)
+    if kernel is None:
+        return criterion.score(tables, node)
+    seen = kernel_node(criterion, node, tables.impurity_of)
+    each = zip(tables.weights, tables.counts, tables.price, tables.extra, strict=True)
+    return np.array([kernel(*table, seen) for table in each], dtype=np.float64)
+
+
+def reference_of(kernel: Callable) -> Callable | None:
+    """The slow twin: the function of the same name in the module ``reference`` beside the kernel's; None without one."""
+    package = getattr(sys.modules.get(kernel.__module__), "__package__", "")
+    if not package or not kernel.__module__.rpartition(".")[2].startswith("kernel"):
+        return None
+    try:
+        return getattr(importlib.import_module(f"{package}.reference"), kernel.__name__, None)
+    except ModuleNotFoundError:
+        return None
+
+
+def compiled_scores(scorer: Any, tables: Tables, node: Node) -> np.ndarray:
+    """float64[tests]: what the compiled kernel of a run's criterion answers, called as the search does (``scorer.batch`` is its address)."""
+    out = np.full(tables.n_tests, np.nan)
+    arrays = [np.ascontiguousarray(a) for a in (tables.weights, tables.counts, tables.price, tables.extra)]
+    score_tables(*arrays, scorer.batch, scorer.scalars(node), scorer.params, scorer.impurity_at, out)
+    return out
+
+
+def left_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) -> dict[int, float]:
+    """Object → Π (1 − f_i) over the coverages: how far it is from being covered, 0 where it is."""
+    found = dict.fromkeys((int(i) for i in rows), 1.0)
+    for part in coverage:
+        values = part.covered(objects, np.array(list(found), np.int64))
+        for i, value in zip(found, values.tolist(), strict=True):
+            found[i] *= 0.0 if 1.0 - value <= COVERED else 1.0 - value
+    return found
+
+
+def coverage_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) -> float:
+    """``node.coverage``: the weighted mean of f_i, 0.0 without coverages."""
+    if not coverage:
+        return 0.0
+    left = left_of(coverage, objects, rows)
+    mass = sum(float(objects.weight[i]) for i in left)
+    return sum(float(objects.weight[i]) * (1.0 - value) for i, value in left.items()) / mass
+
+
+def gain_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int], outcome_of: Mapping[int, int], n_outcomes: int) -> list[float]:
+    """Per outcome Σ w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)) over its objects, covered ones left out."""
+    before, gains = left_of(coverage, objects, rows), []
+    for o in range(n_outcomes):
+        part = [int(i) for i in rows if outcome_of.get(int(i)) == o]
+        after = left_of(coverage, objects, part) if part else {}
+        gains.append(sum(float(objects.weight[i]) * (before[i] - after[i]) / before[i] for i in part if before[i] > 0.0))
+    return gains
+
+
+def added(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights, int64[len(rows), classes] (or 1)
+    to its counts: the rows it stands for, or 1 if objects count."""
+    w, n = objects.weight[rows], np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
+    if objects.task is Task.regression:
+        y = objects.y[rows]
+        return np.stack([w, w * y, w * y * y], axis=1), n[:, None]
+    own = objects.label[rows][:, None] == np.arange(objects.n_classes)
+    return w[:, None] * own, n[:, None] * own
+
+
+def contingency(
+    objects: Encoded, rows: np.ndarray | None = None, *, criterion: Any = None, impurity: Any = None,
+    prices: Prices | None = None, depth: int = 0, coverage: Sequence[Any] = (),
+) -> tuple[Tables, Node]:  # fmt: skip
+    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), test by test.
+
+    criterion : its ``columns`` or ``column``, if it has one, fill ``extra``; ``counts_objects`` and ``needs_gain`` are
+    heeded.   impurity : a component with ``value``, or None.   coverage : the run's.
+    Tests that are constant on the node are left out, as they are in the search.
+    """
+    rows = np.arange(objects.n_objects) if rows is None else np.asarray(rows)
+    prices = prices_of(objects) if prices is None else prices
+    as_objects = bool(getattr(criterion, "counts_objects", False))
+    node = node_of(objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects)
+    n_outcomes = max(feature.arity for feature in objects.features)
+    found = {test: outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))}
+    groups = {test: [answer == k for k in range(n_outcomes)] for test, answer in found.items()}
+    kept = [test for test, parts in groups.items() if sum(part.any() for part in parts) > 1]
+
+    def summed(values: np.ndarray) -> np.ndarray:
+        sums = [values[part].sum(axis=0) for test in kept for part in groups[test]]
+        return np.array(sums, values.dtype).reshape(len(kept), n_outcomes, values.shape[1])
+
+    gain = None
+    if coverage and getattr(criterion, "needs_gain", False):
+        outcome_of = [dict(zip(rows.tolist(), found[test], strict=True)) for test in kept]
+        gain = np.array([gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]).reshape(-1, n_outcomes)
+    own = summed(own_columns(criterion, node, objects, rows, impurity, coverage))
+    values = None if impurity is None else impurity.value, getattr(impurity, "scale", "mean")
+    return Tables(*map(summed, added(objects, rows, as_objects)), prices.tests[kept], own, np.arange(len(kept)), *values, gain), node
+
+
+def own_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any, coverage: Sequence[Any] = ()) -> np.ndarray:
+    """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
+    if mark_of(getattr(criterion, "column", None)) == "column":
+        seen = kernel_node(criterion, node, None if impurity is None else impurity.value)
+        label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
+        values = [criterion.column(float(objects.weight[i]), int(label[i]), seen) for i in rows]
+        found = np.array(values, float).reshape(len(rows), 1)
+        by_class = adds_by_class(kernel_of(criterion, impurity, tuple(coverage)))
+        return found * (label[rows][:, None] == np.arange(objects.n_classes)) if by_class else found
+    if hasattr(criterion, "columns"):
+        return np.asarray(asked_columns(criterion, node, objects, rows), float)
+    return np.zeros((len(rows), 0))
+
+
+def node_of(
+    objects: Encoded, rows: np.ndarray, *, impurity: Any = None, depth: int = 0, coverage: Sequence[Any] = (), count_objects: bool = False
+) -> Node:
+    """The node that holds ``rows``."""
+    weights, counts = (each.sum(axis=0) for each in added(objects, rows, count_objects))
+    mixed = np.nan if impurity is None else float(impurity.value(weights))
+    masses = float(objects.weight[rows].sum()), float(objects.weight.sum())
+    return Node(weights, counts, *masses, mixed, depth, coverage_of(coverage, objects, rows), int(objects.count[rows].sum()), len(rows))
+
 
 Sketch = None | tuple[int, dict[int, Any]]
 
@@ -56,8 +209,6 @@ def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: 
 
 def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -> Tree:
     """Turn a sketch into a tree with the weights of the training objects; raises ContractError if it is none."""
-    from arboretum.engine.search.assemble import Grown
-
     prices = prices_of(objects) if prices is None else prices
     impurity = toy_impurity(objects.task)
 
@@ -86,7 +237,4 @@ def mean_of(weights: np.ndarray, task: Task) -> float:
 
 def planted(root: Any, objects: Encoded) -> Tree:
     """The tree below a grown node whose moments are about 0."""
-    from arboretum.engine.search.assemble import to_tree
-    from arboretum.engine.search.statistics import Statistics
-
     return to_tree(root, objects, attrs.evolve(Statistics.of(objects), shift=0.0))

@@ -33,14 +33,9 @@ def cells(draw: st.DrawFn, kind: ColumnKind, categories: tuple[str, ...], n_rows
 
 @st.composite
 def tables(
-    draw: st.DrawFn,
-    task: Task | None = None,
-    min_rows: int = 1,
-    max_rows: int = 12,
-    max_columns: int = 4,
-    missing: bool = True,
+    draw: st.DrawFn, task: Task | None = None, min_rows: int = 1, max_rows: int = 12, max_columns: int = 4, missing: bool = True,
     weighted: bool | None = None,
-) -> Table:
+) -> Table:  # fmt: skip
     """A table with 1…``max_columns`` columns of any kind."""
     task = draw(st.sampled_from(Task)) if task is None else task
     n_rows = draw(st.integers(min_rows, max_rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import arboretum
 import attrs
@@ -94,7 +95,7 @@ def test_a_table_whose_validation_rows_show_one_class_is_judged_by_accuracy():
     table = toy_table(5, n_rows=100)
     division = fit(parts, table, 0).division
     one = attrs.evolve(division, valid=division.valid[table.target.codes[division.valid] == 0])
-    fitted = fit(parts, table, 0, division=one)
+    fitted = fit(attrs.evolve(parts, split=SimpleNamespace(divide=lambda table, seed: one)), table, 0)
     assert {selection.measure for selection in fitted.selections.values()} == {"accuracy"}
     said = [note for note in fitted.solution.notes if "the validation rows show one class, 'red'" in note]
     assert len(said) == 1, "said once, though both tuner and pruner say it"

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Encoded, Family, Limits, Node, Prices, Tables, Task, Tree
-from arboretum.testing.scoring import coverage_of, gain_of, own_columns
+from arboretum.testing.oracles import coverage_of, gain_of, own_columns
 
 Assignment = dict[int, int]
 """Object → outcome."""

@@ -17,6 +17,7 @@ from arboretum.api import (
     Equals,
     Family,
     Feature,
+    LeafRule,
     Limits,
     Node,
     OrdinalThreshold,
@@ -47,8 +48,8 @@ class Rules:
     def is_leaf(self, node: Node) -> bool:
         return False
 
-    def min_split_only(self) -> int:
-        return 0
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
 
 
 @attrs.frozen

@@ -27,7 +27,7 @@ from arboretum.api import (
 )
 from arboretum.engine.why import reasons
 from arboretum.kernels import column_kernel, criterion_kernel
-from arboretum.testing.scoring import coverage_of
+from arboretum.testing.oracles import coverage_of
 from arboretum.testing.tables import ToyExcluded
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance

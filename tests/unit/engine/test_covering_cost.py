@@ -11,7 +11,7 @@ from arboretum.engine.search.coverage_state import covering_cost_of
 from arboretum.engine.verify import check_tree, covering_cost, verify
 from arboretum.measure import better, complexities
 from arboretum.model.tree import MISSING_SPLITS
-from arboretum.testing.scoring import left_of
+from arboretum.testing.oracles import left_of
 from arboretum.testing.tables import ToyExcluded, ToyGini, ToyReduction, TreeParts, prices_of, toy_objects, toy_table
 
 

@@ -11,7 +11,7 @@ import attrs
 from arboretum.engine.search import bounded
 from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
-from arboretum.engine.search.reasons import objects_alone, reasons_of
+from arboretum.engine.search.reasons import reasons_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule, tightest
@@ -120,5 +120,6 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
 
 def leaf_rule_of(parts: Parts) -> LeafRule | None:
     """The combination of leaf rules that look at a node's objects alone; None when one of them is of another sort."""
-    found = [objects_alone(rule) for rule in parts.stopping]
-    return None if None in found else tightest(LeafRule, found)
+    if not all(hasattr(rule, "leaf_rule") for rule in parts.stopping):
+        return None
+    return tightest(LeafRule, [rule.leaf_rule() for rule in parts.stopping])

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from arboretum.interfaces.missing import BETTER_SIDE
-from arboretum.interfaces.stopping import LeafRule
 from arboretum.kernels.kernel_decorators import mark_of
 
 KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")
@@ -30,16 +29,8 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
         yield f"missing {name} is asked at each node"
     elif kind == "predicate":
         yield f"predicate {name} makes its tests at each node"
-    elif kind == "stopping" and objects_alone(part) is None:
+    elif kind == "stopping" and not hasattr(part, "leaf_rule"):
         yield f"stopping rule {name} has no leaf_rule()"
-
-
-def objects_alone(rule: Any) -> LeafRule | None:
-    """The leaf rule of a stopping component, where it looks at a node's objects alone."""
-    if hasattr(rule, "leaf_rule"):
-        return rule.leaf_rule()
-    rows = getattr(rule, "min_split_only", lambda: None)()
-    return None if rows is None else LeafRule(min_split=rows)
 
 
 def way_of(kind: str, part: Any) -> str:

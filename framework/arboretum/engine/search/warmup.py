@@ -13,7 +13,7 @@ from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.grow import grow
 from arboretum.engine.search.growth import Growth
 from arboretum.interfaces.method import Context, Problem
-from arboretum.interfaces.stopping import Limits
+from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels.jit import compile_clock
 from arboretum.model.encoded import Encoded, Node
 
@@ -31,8 +31,8 @@ class _Shallow:
     def is_leaf(self, node: Node) -> bool:
         return False
 
-    def min_split_only(self) -> int:
-        return 0
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
 
 
 def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> float:

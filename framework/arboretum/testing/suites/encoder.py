@@ -17,17 +17,9 @@ from arboretum.testing import strategies
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, TreeParts, outcomes, row_of, toy_table
 
-DRAWS = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[
-        HealthCheck.function_scoped_fixture,
-        HealthCheck.too_slow,
-        HealthCheck.differing_executors,  # a suite is there to be inherited by several classes
-    ],
-)
-"""The component is frozen, so that one instance may serve every draw."""
+_FINE = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.differing_executors)
+DRAWS = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=_FINE)
+"""The component is frozen, so that one instance may serve every draw; and a suite is there to be inherited by several classes."""
 
 
 def encoded(component: Component, table: Table, *, raw_thresholds: bool) -> Encoded | None:
@@ -43,8 +35,7 @@ def assert_rules_agree(objects: Encoded) -> None:
     """Every fixed test: outcome by code = outcome of the rule on the raw row, by NumPy and by plain Python."""
     table = objects.table
     rows = np.arange(table.n_rows)
-    offset = objects.test_offset
-    for test in range(int(offset[-1])):
+    for test in range(int(objects.test_offset[-1])):
         rule = objects.rule(test)
         expected = outcomes(objects, test, objects.object_of_row).tolist()
         assert rule.outcomes(table, rows).tolist() == expected, rule.describe()

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    MISSING_SPLITS, MISSING_STOPS, ColumnKind, Context, Encoded, Limits, Parts, Prices, Problem, RawFeature, Task, TestRule, grow,
+    MISSING_SPLITS, MISSING_STOPS, ColumnKind, Context, Encoded, Limits, Parts, Problem, RawFeature, Task, TestRule, grow,
 )  # fmt: skip
+from arboretum.engine.check import check_prices
 from arboretum.interfaces.missing import BETTER_SIDE
-from arboretum.testing.scoring import node_of
+from arboretum.testing.oracles import node_of
 from arboretum.testing.suites.base import (
     ComponentSuite, SeededSuite, grow_and_verify, kind_of_table, skip_if, verified, verify_solution,
 )  # fmt: skip
@@ -192,11 +193,8 @@ class CostSuite(SeededSuite):
 
     def test_every_test_has_one_finite_price_of_at_least_zero(self, component, objects):
         for seed in SEEDS:
-            prices = component.price_list(objects, seed)
-            assert isinstance(prices, Prices) and isinstance(prices.once_per_column, bool)
-            for found, n in ((prices.tests, int(objects.test_offset[-1])), (prices.raw, len(objects.raw_features))):
-                assert found.shape == (n,) and found.dtype == np.float64
-                assert np.isfinite(found).all() and (found >= 0).all()
+            prices = check_prices(component, component.price_list(objects, seed), objects)
+            assert isinstance(prices.once_per_column, bool) and prices.tests.dtype == prices.raw.dtype == np.float64
             arity = [f.arity for f in objects.features for _ in range(f.n_tests)] + [2] * len(objects.raw_features)
             for test, n in enumerate(arity):
                 own, dearest = prices.of(test), (*prices.tests, *prices.raw)[test]

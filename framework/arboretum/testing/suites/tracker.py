@@ -16,23 +16,14 @@ from arboretum.testing.suites.base import ComponentSuite, skip_if
 
 def sample_record(seed: int = 0, **changes: Any) -> Record:
     """A small record as a run makes it (without a tree: trackers get the tree as text)."""
-    record = Record(
-        config={
-            "choices": {"dataset": "iris", "method": "cart", "criterion": "reduction", "stopping": ["standard"]},
-            "criterion": {"lam": 10.0},
-            "stopping": {"standard": {"max_depth": 3, "min_leaf": 1}},
-            "seed": seed,
-        },
-        seed=seed,
-        versions={"python": "3.12.0", "arboretum": "0.1.0", "plugin arboretum_classic": "arboretum 0.1.0", "git": "a" * 40},
-        data={"name": "iris", "sha256": "c0ffee" * 10 + "abcd", "n_rows": 150, "n_objects": 105, "n_tests": 4, "n_classes": 3},
-        timings={"load": 0.01, "encode": 0.02, "compile": 0.0, "fit": 0.003, "verify": 0.004},
-        metrics={"train_error": 0.01, "valid_error": 0.02 + 0.01 * seed, "depth": 3.0, "n_leaves": 5.0},
-        solution=None,
-        verified=True,
-        tree=None,
-        fingerprint=f"fingerprint-{seed}",
-    )
+    choices = {"dataset": "iris", "method": "cart", "criterion": "reduction", "stopping": ["standard"]}
+    fields = {"criterion": {"lam": 10.0}, "stopping": {"standard": {"max_depth": 3, "min_leaf": 1}}}
+    versions = {"python": "3.12.0", "arboretum": "0.1.0", "plugin arboretum_classic": "arboretum 0.1.0", "git": "a" * 40}
+    data = {"name": "iris", "sha256": "c0ffee" * 10 + "abcd", "n_rows": 150, "n_objects": 105, "n_tests": 4, "n_classes": 3}
+    timings = {"load": 0.01, "encode": 0.02, "compile": 0.0, "fit": 0.003, "verify": 0.004}
+    metrics = {"train_error": 0.01, "valid_error": 0.02 + 0.01 * seed, "depth": 3.0, "n_leaves": 5.0}
+    config = {"choices": choices, **fields, "seed": seed}
+    record = Record(config, seed, versions, data, timings, metrics, None, verified=True, tree=None, fingerprint=f"fingerprint-{seed}")
     return attrs.evolve(record, **changes)
 
 
