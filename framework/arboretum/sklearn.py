@@ -190,10 +190,13 @@ class _BaseTree(BaseEstimator):
 
     def _row_weights(self, sample_weight: Any, target: Target, n_rows: int) -> np.ndarray | None:
         """float64[n_rows], or None where every row weighs 1."""
-        if sample_weight is None:
-            return None
-        rows = np.empty((n_rows, 0))  # scikit-learn looks at the shape only
-        return _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weights, rows = None, np.empty((n_rows, 0))  # scikit-learn looks at the shape only
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        if getattr(self, "class_weight", None) is None:
+            return weights
+        per_row = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target.codes])[target.codes]
+        return per_row if weights is None else weights * per_row
 
     # -- predict -------------------------------------------------------------------------------------------------
 
@@ -312,14 +315,6 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         if self.n_classes_ > 2 and not tags.classifier_tags.multi_class:
             raise ValueError(f"Only binary classification is supported by method {self.method!r}; y has {self.n_classes_} classes")
         return Target("y", Task.classification, codes.astype(np.int32), tuple(str(c) for c in self.classes_))
-
-    def _row_weights(self, sample_weight: Any, target: Target, n_rows: int) -> np.ndarray | None:
-        weights = super()._row_weights(sample_weight, target, n_rows)
-        if self.class_weight is None:
-            return weights
-        per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target.codes])
-        per_row = per_class[target.codes]
-        return per_row if weights is None else weights * per_row
 
     def predict(self, X: Any) -> np.ndarray:
         """[n_rows]: the class of each row, as given to ``fit``."""

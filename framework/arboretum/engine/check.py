@@ -25,6 +25,11 @@ def capabilities_of(component: Any) -> frozenset[Capability]:
     return as_capabilities(getattr(component, "capabilities", ()))
 
 
+def tasks_of(component: Any) -> list[Task]:
+    """The kinds of target that a component handles; classification where it says nothing of them."""
+    return [task for task in Task if Capability(task.value) in capabilities_of(component)] or [Task.classification]
+
+
 def label(component: Any) -> str:
     """How errors name a component: "criterion gain_ratio"."""
     return f"{component.kind} {component.name}"
@@ -118,13 +123,10 @@ def check_table(parts: Parts, table: Table) -> None:
     for part in (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective):
         if part is None:
             continue
-        declared = capabilities_of(part)
-        # nothing said about the target: classification is meant
-        tasks = {task for task in Task if Capability(task.value) in declared} or {Task.classification}
-        if table.task not in tasks:
+        if table.task not in (tasks := tasks_of(part)):
             asks = f"the target {table.target.name!r} of {table.name} asks for {table.task.value}"
             example = "" if part.kind != "impurity" else " (impurity=variance, or impurity=auto)"
-            does = f"{label(part)} does {' and '.join(sorted(task.value for task in tasks))}"
+            does = f"{label(part)} does {' and '.join(task.value for task in tasks)}"
             raise CapabilityError(f"{does}, but {asks}; choose another {part.kind}{example}")
         if table.n_classes > 2 and lacks(part, Capability.multiclass):
             has = f"{label(part)} handles two classes, but {table.name} has {table.n_classes}"

@@ -24,7 +24,7 @@ from arboretum.interfaces.component import Capability
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.encoded import Encoded
-from arboretum.model.record import Record, Selection, Solution, Status
+from arboretum.model.record import Record, Status
 from arboretum.model.table import Table, Task
 
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
@@ -87,22 +87,17 @@ class Prepared:
     load_seconds: float
 
 
-@attrs.frozen(eq=False)
-class Fit:
+@attrs.frozen(eq=False, kw_only=True)
+class Fit(select.Grown):
     """What growing returned, with everything it was grown from.
 
-    problem : its parts hold the values that tuner and pruner kept.   timings : seconds: encode, compile, fit.
-    selections : "tuner", "pruner" → what they chose, where they did.   seal : on the data as loaded, where it was asked for.
+    timings : seconds: encode, compile, fit.   seal : on the data as loaded, where it was asked for.
     """
 
-    solution: Solution
-    problem: Problem
     division: Division
     train: Table
     timings: Mapping[str, float]
-    notes: tuple[str, ...] = ()
-    selections: Mapping[str, Selection] = attrs.field(factory=dict)
-    seal: Seal = Seal()
+    seal: Seal
 
 
 def _silent(done: float, total: float | None, message: str) -> None:
@@ -191,7 +186,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         timings, metrics, fitted.solution if proves else None, verified=True, tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=(*table.notes.values(), *fitted.notes, *fitted.solution.notes, *notes_of(fitted.problem), *remarks),
+        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *notes_of(fitted.problem), *remarks),
         certificate=certificate, selections=fitted.selections, code=request.code, checked=checked,
     )  # fmt: skip
 
@@ -258,7 +253,7 @@ def fit(
     progress(0, None, f"growing with {parts.method.name}")
     with clock(timings, "fit", progress):
         grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
-    return Fit(grown.solution, grown.problem, division, objects.table, timings, objects.notes, grown.selections, seal)
+    return Fit(grown.solution, grown.problem, grown.selections, division=division, train=objects.table, timings=timings, seal=seal)
 
 
 def warm_up(component: Any, problem: Problem, context: Context) -> None:

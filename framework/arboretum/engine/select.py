@@ -22,7 +22,10 @@ comes later (the pruner chooses for itself)."""
 
 @attrs.frozen(eq=False)
 class Grown:
-    """A solution with the problem it solves: the parts with the values that were kept.   selections : who → what was chosen."""
+    """A solution with the problem it solves: the parts with the values that were kept.
+
+    selections : "tuner", "pruner" → what they chose, where they did.
+    """
 
     solution: Solution
     problem: Problem

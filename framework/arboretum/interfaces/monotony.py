@@ -96,6 +96,6 @@ class Monotony:
         return self
 
 
-def counterexample_to_monotony(complexity: Any, seed: int = 0, draws: int = 500) -> str | None:
+def counterexample_to_monotony(complexity: Any) -> str | None:
     """Look for arguments on which F is not monotone; None when none was found (a closed form always is monotone)."""
-    return None if form_of(complexity) is not None else Monotony(complexity).on_a_grid().at_random(draws, seed).found
+    return None if form_of(complexity) is not None else Monotony(complexity).on_a_grid().at_random(DRAWS).found

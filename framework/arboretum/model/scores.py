@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.errors import DataError, unknown
+
+
+def _numbers(values: Any) -> np.ndarray:
+    return np.array(values, dtype=np.float64)
 
 
 @attrs.frozen(eq=False)
@@ -25,11 +29,9 @@ class Scores:
     measure: str
     methods: Sequence[str] = attrs.field(converter=tuple)
     datasets: Sequence[str] = attrs.field(converter=tuple)
-    values: np.ndarray = attrs.field(converter=lambda value: np.array(value, dtype=np.float64))
+    values: np.ndarray = attrs.field(converter=_numbers)
     higher_is_better: bool = True
-    errors: np.ndarray | None = attrs.field(
-        default=None, converter=attrs.converters.optional(lambda value: np.array(value, dtype=np.float64))
-    )
+    errors: np.ndarray | None = attrs.field(default=None, converter=attrs.converters.optional(_numbers))
 
     def __attrs_post_init__(self) -> None:
         shape = (len(self.datasets), len(self.methods))
@@ -142,19 +144,17 @@ class Pairwise:
         order = np.argsort(self.ranks, kind="stable").tolist()
         place = {method: i for i, method in enumerate(order)}
         alike = {i: {j for j in order if j != i and not self.different[i, j]} for i in order}
-        found: list[tuple[int, ...]] = []
-        waiting = [(set[int](), set(order), set[int]())]
-        while waiting:  # Bron and Kerbosch with a pivot: maximal cliques of "not different"
-            clique, candidates, done = waiting.pop()
-            if not candidates and not done and len(clique) > 1:
-                found.append(tuple(sorted(clique, key=place.__getitem__)))
-            if not candidates:
-                continue
-            pivot = max(candidates | done, key=lambda i: len(alike[i] & candidates))
-            for i in sorted(candidates - alike[pivot]):
-                waiting.append((clique | {i}, candidates & alike[i], done & alike[i]))
+
+        def cliques(clique: set[int], candidates: set[int], done: set[int]) -> Iterator[set[int]]:  # Bron and Kerbosch with a pivot
+            if not candidates | done:
+                yield clique
+            pivot = max(candidates | done, key=lambda i: len(alike[i] & candidates), default=-1)
+            for i in sorted(candidates - alike.get(pivot, set())):
+                yield from cliques(clique | {i}, candidates & alike[i], done & alike[i])
                 candidates, done = candidates - {i}, done | {i}
-        return sorted(found, key=lambda group: [place[i] for i in group])
+
+        groups = [sorted(place[i] for i in clique) for clique in cliques(set(), set(order), set()) if len(clique) > 1]
+        return [tuple(order[at] for at in group) for group in sorted(groups)]
 
 
 @attrs.frozen(eq=False)

@@ -19,7 +19,7 @@ import arboretum
 from arboretum.errors import ContractError, DataError
 from arboretum.model import walk
 from arboretum.model.invariants import check_numbers, check_tree
-from arboretum.model.reading import brief, built, document, refuse_misfits
+from arboretum.model.reading import brief, built, document, plain, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
 from arboretum.model.walk import Places
@@ -372,12 +372,7 @@ class Tree:
             "schema": SCHEMA,
             "task": self.task.value,
             "classes": list(self.classes),
-            "columns": [
-                {"name": c.name, "kind": c.kind.value, "categories": list(c.categories)}
-                | ({"unit": c.unit} if c.unit else {})
-                | ({"missing": True} if c.missing else {})
-                for c in self.columns
-            ],
+            "columns": [{k: v for k, v in plain(attrs.asdict(c)).items() if v or k not in ("unit", "missing")} for c in self.columns],
             "rules": [rule.to_json() for rule in self.rules],
             **{name: _plain(getattr(self, name)) for name in _ARRAYS},
         }

@@ -201,16 +201,12 @@ class Arrivals:
         first[object_of_row[::-1]] = np.arange(len(object_of_row))[::-1]
         if not (first >= 0).all():
             raise ContractError(f"every object stands for a row: object {int(first.argmin())} does not")
-        node, row, share = places.all()
-        order = np.lexsort((node, row))
-        node, row, share = node[order], row[order], share[order]
-        size = np.bincount(row, minlength=len(object_of_row))
-        begin, stands = np.cumsum(size) - size, first[object_of_row[row]]  # the row that stands for the object of each entry's row
-        twin = np.minimum(begin[stands] + np.arange(len(row)) - begin[row], len(row) - 1)  # and its entry at the same node
-        alike = (size[row] == size[stands]) & (node == node[twin]) & (share == share[twin])
-        if not alike.all():
-            raise ContractError(f"rows merged into one object share their path: row {int(row[np.argmin(alike)])} does not")
-        chosen = np.flatnonzero(row == stands)
+        stands, (node, row, share) = first[object_of_row], places.all()
+        # one number for where a row rests: equal ones for different places would be a chance of 2⁻⁵⁰
+        place = np.bincount(row, share * np.random.default_rng(0).random(tree.n_nodes)[node], len(stands))
+        if not (alike := place == place[stands]).all():
+            raise ContractError(f"rows merged into one object share their path: row {int(np.argmin(alike))} does not")
+        chosen = np.flatnonzero(row == stands[row])
         node, who, share = node[chosen], object_of_row[row[chosen]], share[chosen]
         order = np.lexsort((who, node))
         start = np.searchsorted(node[order], np.arange(tree.n_nodes + 1))

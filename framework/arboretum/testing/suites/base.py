@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from arboretum.api import Capability, Context, Parts, Solution, Table, Task, Tree
+from arboretum.engine.check import capabilities_of, tasks_of
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.verify import verify
 from arboretum.errors import ContractError
-from arboretum.interfaces.component import as_capabilities
 from arboretum.plugin.registry import Owner, check_component
 from arboretum.testing.tables import TreeParts, problem_of
 
@@ -102,20 +102,9 @@ def skip_if(condition: Any, reason: str) -> None:
         pytest.skip(reason)
 
 
-def claims(component: Any, capability: Capability | str) -> bool:
-    """Whether a component says it can; one that says nothing handles classes, any number of them, and weights."""
-    wanted = Capability(capability)
-    declared = as_capabilities(component.capabilities)
-    if wanted is Capability.classification:
-        return wanted in declared or Capability.regression not in declared
-    if not declared:
-        return wanted in (Capability.multiclass, Capability.weights, Capability.multiway)
-    return wanted in declared
-
-
-def tasks_of(component: Any) -> list[Task]:
-    """The kinds of target that a component handles."""
-    return [task for task in Task if claims(component, task.value)]
+def claims(component: Any, capability: Capability) -> bool:
+    """Whether a component says it can; one that says nothing handles any number of classes, weights and multiway tests."""
+    return capability in (capabilities_of(component) or (Capability.multiclass, Capability.weights, Capability.multiway))
 
 
 def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:

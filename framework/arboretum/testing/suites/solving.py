@@ -82,15 +82,13 @@ SLACK = 1e-9
 """Relative; a solver and the oracle add the same few weights in another order."""
 
 
-def tiny_table(seed: int, n_rows: int = 8, n_columns: int = 3, n_classes: int = 2) -> Table:
-    """Binary columns, few rows, contradictions allowed: every tree over it can be listed."""
-    generator = np.random.default_rng([seed, n_rows, n_columns])
-    columns = tuple(
-        Column(f"x{i}", ColumnKind.categorical, generator.integers(0, 2, n_rows), ("no", "yes")) for i in range(n_columns)
-    )
-    codes = generator.integers(0, n_classes, n_rows).astype(np.int32)
-    codes[:n_classes] = np.arange(n_classes)
-    return Table(f"tiny{seed}", columns, Target("y", Task.classification, codes, ("a", "b", "c")[:n_classes]))
+def tiny_table(seed: int) -> Table:
+    """Three binary columns, eight rows, contradictions allowed: every tree over it can be listed."""
+    generator = np.random.default_rng([seed, 8, 3])
+    columns = tuple(Column(f"x{i}", ColumnKind.categorical, generator.integers(0, 2, 8), ("no", "yes")) for i in range(3))
+    codes = generator.integers(0, 2, 8).astype(np.int32)
+    codes[:2] = 0, 1
+    return Table(f"tiny{seed}", columns, Target("y", Task.classification, codes, ("a", "b")))
 
 
 class SolverSuite(ComponentSuite):
