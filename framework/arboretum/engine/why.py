@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, ContractError, DataError, blaming
-from arboretum.engine.search.choose import listed, prepare_columns, scored
+from arboretum.engine.search.choose import every_score, prepare_columns
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.growth import Growth, Open
@@ -91,23 +91,11 @@ def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -
 
 
 def _stopped_by(growth: Growth, item: Open) -> str:
-    rows = growth.space.rows[item.cell.low : item.cell.high]
-    limits, node = growth.limits, item.node
-    if growth.space.statistics.is_pure(rows, node.counts):
-        return "one class (or one value) is left"
-    if limits.max_depth is not None and item.cell.depth >= limits.max_depth:
-        return f"max_depth {limits.max_depth} is reached"
-    if node.count < 2 * limits.min_leaf:
-        return f"{node.count} rows are too few for two branches of min_leaf {limits.min_leaf}"
-    if node.mass < 2.0 * growth.space.min_weight:
-        share = node.mass / node.total_mass
-        return f"a share of {share:.3g} of the weight is too little for two branches of min_mass {limits.min_mass:g}"
-    for rule in growth.problem.parts.stopping:
-        if rule.is_leaf(node):
-            return f"the stopping rule {rule.name} makes it a leaf"
+    if rule := growth.stopped_by(item):
+        return rule
     growth.score(item)
     if item.candidate is None:
-        return "no admissible test is left" if limits.min_decrease is None else "no test's score is above min_decrease"
+        return "no admissible test is left" if growth.limits.min_decrease is None else "no test's score is above min_decrease"
     return "the budget of leaves was spent elsewhere, or it was pruned"
 
 
@@ -118,14 +106,9 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
         rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
         node = attrs.evolve(node, coverage=growth.space.coverage_state.mean(rows, growth.space.coverage_state.left(rows)))
     judged = []
-    for block in listed(growth.engines, cell, scorer, growth.space):
-        tables, scores = block.tables, scored(block, cell, node, scorer)
-        terms = scorer.terms(tables, node)
+    for block, scores in every_score(growth.engines, cell, node, scorer, growth.space):
+        tables, terms = block.tables, scorer.terms(block.tables, node)
         for i, score in enumerate(scores.tolist()):
             rule, told = block.engine.rule(cell, block.candidate(i, score)), {name: float(values[i]) for name, values in terms.items()}
             judged.append(Judged(rule, tables.weights[i], tables.counts[i], float(tables.price[i]), score, told, rule == chosen))
-    if judged and hasattr(scorer.criterion, "settle"):
-        terms = {name: np.array([one.terms[name] for one in judged]) for name in judged[0].terms}
-        settled = np.asarray(scorer.criterion.settle(np.array([one.score for one in judged]), terms, node))
-        judged = [attrs.evolve(one, score=score) for one, score in zip(judged, settled, strict=True)]
     return tuple(sorted(judged, key=lambda one: -one.score))

@@ -43,10 +43,8 @@ class Places:
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(node, row, share) of whole rows, with share 1, and of all shares."""
         row = np.flatnonzero(self.whole >= 0)
-        parts = (self.whole[row], row, np.ones(len(row)))
-        if not len(self.node):
-            return parts
-        return tuple(np.concatenate(pair) for pair in zip(parts, (self.node, self.row, self.share), strict=True))
+        parts = zip((self.whole[row], row, np.ones(len(row))), (self.node, self.row, self.share), strict=True)
+        return tuple(map(np.concatenate, parts))
 
     def averaged(self, per_node: np.ndarray) -> np.ndarray:
         """``per_node`` (float64[n_nodes, …]) at the node of each row; where a row is split, the average by its shares."""
@@ -220,8 +218,6 @@ class Arrivals:
     def at(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """(int64[k] objects in ascending order, float64[k] shares) that come by a node."""
         part = slice(self.start[node], self.start[self.tree.subtree_end[node]])
-        if not self.split:
-            return np.sort(self.who[part]), self.share[part]
         who, place = np.unique(self.who[part], return_inverse=True)
         return who, np.bincount(place, self.share[part], len(who))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -106,15 +106,20 @@ def check_steady(scorer: CompiledCriterion, method: str, first: np.ndarray, agai
         raise ContractError(msg)
 
 
+def every_score(
+    engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
+) -> Iterable[tuple[Block, np.ndarray]]:
+    """All candidates of a node with their scores, settled where the criterion has such a rule."""
+    found = ((block, scored(block, cell, node, scorer)) for block in listed(engines, cell, scorer, space))
+    return _settled(list(found), node, scorer) if hasattr(scorer.criterion, "settle") else found
+
+
 def _choose_listed(
     engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Candidate | None:
-    found = ((block, scored(block, cell, node, scorer)) for block in listed(engines, cell, scorer, space))
-    if hasattr(scorer.criterion, "settle"):
-        found = _settled(list(found), node, scorer)
     best: Candidate | None = None
     floor = scorer.tie_floor(node)
-    for block, scores in found:
+    for block, scores in every_score(engines, cell, node, scorer, space):
         if len(scores) == 0 or (highest := scores.max()) == -np.inf:
             continue
         # candidates of a block are in the order of the raw table: the first of the equals is the lowest

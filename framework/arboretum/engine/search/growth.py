@@ -129,7 +129,7 @@ class Growth:
         mass, impurity = float(statistics.mass(weights)), self.scorer.node_impurity(weights, statistics, rows)
         state = weights, counts, mass, self.total_mass, impurity, cell.depth, self.coverage_of(rows), round(count), len(rows)
         item = Open(Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, Node(*state))
-        cell.wanted = not self.is_leaf(item)
+        cell.wanted = not self.stopped_by(item)
         return item
 
     def coverage_of(self, rows: np.ndarray) -> float:
@@ -151,17 +151,22 @@ class Growth:
             value = weights[1] / weights[0]
         return float(value) + statistics.shift
 
-    def is_leaf(self, item: Open) -> bool:
-        """The rules that need no score."""
+    def stopped_by(self, item: Open) -> str:
+        """The rule that makes a node a leaf before any test is scored; "" where tests compete."""
         limits, node = self.limits, item.node
-        return (
-            self.space.statistics.is_pure(self.rows_of(item.cell), node.weights)
-            or (limits.max_depth is not None and node.depth >= limits.max_depth)
-            or item.grown.count < 2 * limits.min_leaf - ROUNDED
-            or node.mass < 2.0 * self.space.min_weight
-            or (limits.max_leaves is not None and limits.max_leaves < 2)
-            or any(rule.is_leaf(node) for rule in self.problem.parts.stopping)
-        )
+        if self.space.statistics.is_pure(self.rows_of(item.cell), node.weights):
+            return "one class (or one value) is left"
+        if limits.max_depth is not None and node.depth >= limits.max_depth:
+            return f"max_depth {limits.max_depth} is reached"
+        if item.grown.count < 2 * limits.min_leaf - ROUNDED:
+            return f"{node.count} rows are too few for two branches of min_leaf {limits.min_leaf}"
+        if node.mass < 2.0 * self.space.min_weight:
+            share = node.mass / node.total_mass
+            return f"a share of {share:.3g} of the weight is too little for two branches of min_mass {limits.min_mass:g}"
+        if limits.max_leaves is not None and limits.max_leaves < 2:
+            return f"max_leaves is {limits.max_leaves}"
+        found = next((rule for rule in self.problem.parts.stopping if rule.is_leaf(node)), None)
+        return "" if found is None else f"the stopping rule {component_name(found)} makes it a leaf"
 
     def score(self, item: Open) -> None:
         """Choose the node's test, if it may have one."""
