@@ -253,7 +253,7 @@ def test_an_impurity_of_values_is_refused_on_fixed_tests():
 @pytest.mark.parametrize(("criterion", "impurity"), [(Reduction(), Gini()), (GainRatio(), Variance())])
 def test_a_part_for_classes_is_refused_on_numbers(criterion, impurity):
     objects = coded([[0], [1], [1]], [0.0, 1.0, 2.0], [Family.equals], task=Task.regression)
-    with pytest.raises(CapabilityError, match="is for classification"):
+    with pytest.raises(CapabilityError, match="does classification, but the target"):
         grow(problem_of(objects, criterion, impurity), Context())
 
 

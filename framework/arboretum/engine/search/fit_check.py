@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from arboretum.engine.check import capabilities_of, check_table, lacks
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.kernel_check import check_kernels
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import CapabilityError
-from arboretum.interfaces.component import Capability, as_capabilities
-from arboretum.interfaces.method import Problem
+from arboretum.interfaces.component import Capability
+from arboretum.interfaces.method import Parts, Problem
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.table import ColumnKind
 
@@ -22,6 +23,9 @@ def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statist
 
     Raises ContractError when a kernel reads beyond an array, or compiled answers something else than as plain Python.
     """
+    # a criterion that declares nothing is taken at its word
+    stated = Parts(None, criterion=scorer.criterion if capabilities_of(scorer.criterion) else None, impurity=scorer.impurity)
+    check_table(stated, problem.objects.table)
     for fault in _faults(problem, scorer, statistics, allow_constant):
         raise CapabilityError(fault)
     check_kernels(scorer, problem.objects, statistics)
@@ -29,8 +33,7 @@ def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statist
 
 def two_outcomes_only(scorer: CompiledCriterion) -> bool:
     """Whether the criterion declares capabilities, and multiway tests are not among them."""
-    declared = _declared(scorer.criterion)
-    return bool(declared) and Capability.multiway not in declared
+    return lacks(scorer.criterion, Capability.multiway)
 
 
 def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics, allow_constant: bool) -> Iterator[str]:
@@ -39,8 +42,6 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
     criterion, impurity = f"criterion {component_name(scorer.criterion)!r}", f"impurity {component_name(scorer.impurity)!r}"
     if not objects.features and not objects.raw_features:
         yield "the encoder left no feature to test; choose another encoder"
-    for part in (scorer.criterion, scorer.impurity):
-        yield from _of_task(part, statistics)
     if hasattr(scorer.impurity, "of_values"):
         if objects.features:
             yield _needs_raw(impurity, objects)
@@ -114,20 +115,3 @@ def _needs_raw(impurity: str, objects: Encoded) -> str:
     out = ",".join(c if c.isidentifier() else f'"{c}"' for c in categorical)
     left = f" or leave them out ('dataset.ignore=[{out}]')" if len(categorical) <= 10 else ""
     return f"{msg}, and {listed} {'is' if len(categorical) == 1 else 'are'} categorical; choose impurity=variance{left}"
-
-
-def _of_task(part: Any, statistics: Statistics) -> Iterator[str]:
-    """Capabilities declared against the target."""
-    declared, what = _declared(part), f"{getattr(part, 'kind', 'part')} {component_name(part)!r}"
-    tasks = declared & {Capability.classification, Capability.regression}
-    task = Capability.regression if statistics.moments else Capability.classification
-    if not declared and statistics.moments and getattr(part, "kind", "") == "impurity":
-        yield f"{what} is for classes; the target is a number: choose impurity=variance"
-    elif tasks and task not in tasks:
-        yield f"{what} is for {min(tasks, key=lambda t: t.value).value}; the target asks for {task.value}"
-    elif not statistics.moments and statistics.n_classes > 2 and tasks and Capability.multiclass not in declared:
-        yield f"{what} handles two classes; the target has {statistics.n_classes}: choose dataset.positive=CLASS"
-
-
-def _declared(part: Any) -> frozenset[Capability]:
-    return as_capabilities(getattr(part, "capabilities", ()))
