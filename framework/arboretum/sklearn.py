@@ -27,14 +27,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from arboretum.engine import check
 from arboretum.engine.run import measure
 from arboretum.engine.run import fit as grow_tree
+from arboretum.engine.select import fields_in
 from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
-from arboretum.interfaces.component import KINDS, MANY, Capability
+from arboretum.interfaces.component import KINDS, Capability
 from arboretum.interfaces.method import Parts
 from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numbers, table_like
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
-from arboretum.plugin.build import fields_of
 
 
 _LIMITS = {
@@ -84,7 +84,9 @@ class _BaseTree(BaseEstimator):
         found = super().get_params(deep=False)
         if deep:
             try:
-                found.update(_fields_of(self._parts()))
+                for name, _, part, field in fields_in(self._parts(), KINDS):
+                    value = getattr(part, field.name)
+                    found[name.replace(".", "__")] = value.name if isinstance(value, Enum) else value
             except ArboretumError:  # a wrong parameter is reported by fit, not by looking at the estimator
                 pass
         return {**found, **self._fields}
@@ -353,18 +355,6 @@ class TreeRegressor(RegressorMixin, _BaseTree):
     def predict(self, X: Any) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""
         return self._answer(Tree.predict, X)
-
-
-def _fields_of(parts: Parts) -> dict[str, Any]:
-    """kind__field (stopping__rule__field where a kind takes several) → value, of all components."""
-    found = {}
-    for kind in KINDS:
-        held = getattr(parts, kind)
-        for part in held if kind in MANY else [held] if held is not None else []:
-            prefix = f"{kind}__{part.name}" if kind in MANY else kind
-            pairs = ((name, getattr(part, field.name)) for name, field in fields_of(type(part)).items())
-            found.update((f"{prefix}__{name}", value.name if isinstance(value, Enum) else value) for name, value in pairs)
-    return found
 
 
 def _meaning(limits: Mapping[str, Any], message: str) -> str:

@@ -30,6 +30,9 @@ from arboretum.model.table import Table, Task
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
 """Configuration keys that do not change a finished result, and so are no part of its fingerprint."""
 
+_silent = Context().progress
+"""Of a run nobody watches."""
+
 CERTIFICATE_MB = 4000
 """Megabytes that a certificate may take where ``budget.memory_mb`` says nothing: nobody who asks for a quick tree expects the
 proof beside it to fill the machine.  (Memory, not seconds: the same bound on every machine.)"""
@@ -98,10 +101,6 @@ class Fit(select.Grown):
     train: Table
     timings: Mapping[str, float]
     seal: Seal
-
-
-def _silent(done: float, total: float | None, message: str) -> None:
-    """The progress of a run nobody watches."""
 
 
 @blaming()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -89,7 +89,7 @@ def with_fields(parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...]
     groups : whose fields may be replaced.   Raises ConfigError naming the field, with the closest one the run has.
     """
     for key, value in values.items():
-        found = {f"{path}.{field}": (group, one, field) for group, path, one in _components(parts, groups) for field in _fields(one)}
+        found = {name: (group, one, field.alias) for name, group, one, field in fields_in(parts, groups)}
         if key not in found:
             raise _untunable(key, list(found), groups)
         group, component, field = found[key]
@@ -103,16 +103,14 @@ def with_fields(parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...]
     return parts
 
 
-def _components(parts: Parts, groups: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
-    """(group, what its fields' names begin with, component)."""
+def fields_in(parts: Parts, groups: Iterable[str]) -> Iterator[tuple[str, str, Any, Any]]:
+    """(name as on the command line, group, component, field) of all that can be set."""
     for group in groups:
         part = getattr(parts, group)
         for one in part if isinstance(part, tuple) else () if part is None else (part,):
-            yield group, f"{group}.{one.name}" if group in MANY else group, one
-
-
-def _fields(component: Any) -> list[str]:
-    return [f.alias for f in attrs.fields(type(component)) if f.init] if attrs.has(type(component)) else []
+            for field in attrs.fields(type(one)) if attrs.has(type(one)) else ():
+                if field.init:
+                    yield f"{group}.{one.name}.{field.alias}" if group in MANY else f"{group}.{field.alias}", group, one, field
 
 
 def _untunable(key: str, known: list[str], groups: tuple[str, ...]) -> ConfigError:

@@ -18,7 +18,7 @@ from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, Targe
 from arboretum.model.tree import ColumnSpec, Tree
 
 
-def table_like(tree: Tree, X: Any, name: str = "rows") -> Table:
+def table_like(tree: Tree, X: Any) -> Table:
     """Read ``X`` as a table with the tree's columns, ready for ``tree.predict``.
 
     X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of the tree), a list
@@ -41,7 +41,7 @@ def table_like(tree: Tree, X: Any, name: str = "rows") -> Table:
     columns = tuple(read_column(spec, given.get(spec.name, np.full(n_rows, np.nan))) for spec in tree.columns)
     if isinstance(X, Table):
         return attrs.evolve(X, columns=columns, target=_target(tree, X))
-    return Table(name, columns, _no_target(tree, n_rows))
+    return Table("rows", columns, _no_target(tree, n_rows))
 
 
 def _columns_of(tree: Tree, X: Any) -> tuple[int, Mapping[str, Any]]:
