@@ -19,7 +19,7 @@ import numpy as np
 from arboretum.errors import DataError, unknown
 from arboretum.model.dates import UNITS, spell_date
 from arboretum.model.reading import built
-from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, recoded
+from arboretum.model.table import MISSING_CODE, ColumnKind, Table, recoded
 
 NO_OUTCOME = -1
 """The value is missing, or was never seen: the tree decides what to do with the row."""
@@ -141,10 +141,6 @@ def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
         raise DataError(f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}")
 
 
-def _floats(values: Sequence[float]) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)
-
-
 def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
@@ -216,14 +212,12 @@ class Equals(TestRule):
     def outcomes(self, table, rows):
         column = table.column(self.column)
         values = column.values[rows]
+        missing = np.isnan(values) if column.kind is ColumnKind.continuous else values == MISSING_CODE
         if self.category is None:
-            missing = np.isnan(values) if column.kind is ColumnKind.continuous else values == MISSING_CODE
             return np.where(missing, 0, 1).astype(np.int32)
-        _refuse_continuous(column)
-        wanted = column.categories.index(self.category) if self.category in column.categories else None
-        result = np.ones(len(rows), np.int32) if wanted is None else (values != wanted).astype(np.int32)
+        result = np.where(category_codes(table, self.column, (self.category,), rows) == 0, 0, 1).astype(np.int32)
         if not self.missing_is_other:
-            result[values == MISSING_CODE] = NO_OUTCOME
+            result[missing] = NO_OUTCOME
         return result
 
     def outcome_of(self, row):
@@ -283,7 +277,7 @@ class Bins(TestRule):
 
     tag: ClassVar[str] = "bins"
     column: str
-    edges: tuple[float, ...] = attrs.field(converter=_floats, validator=[_finite, _rising])
+    edges: tuple[float, ...] = attrs.field(converter=lambda values: tuple(map(float, values)), validator=[_finite, _rising])
     missing_outcome: bool = False
     unit: str = attrs.field(default="", validator=_unit)
 
@@ -357,11 +351,6 @@ class Interval(TestRule):
         return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low, self.unit)}, {spell(self.high, self.unit)}]"
 
 
-def _refuse_continuous(column: Column) -> None:
-    if column.kind is ColumnKind.continuous:
-        raise DataError(f"column {column.name!r} is continuous here, but the tree asks for one of its categories; give it as text")
-
-
 def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
     """float32 or float64[len(rows)]: values of a continuous column, NaN = missing; raises DataError for another kind.
 
@@ -377,7 +366,8 @@ def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
 def category_codes(table: Table, name: str, categories: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
     """int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or not among them."""
     column = table.column(name)
-    _refuse_continuous(column)
+    if column.kind is ColumnKind.continuous:
+        raise DataError(f"column {name!r} is continuous here, but the tree asks for one of its categories; give it as text")
     if column.categories == categories:
         return np.maximum(column.values[rows], NO_OUTCOME)
     return recoded(column.values[rows], column.categories, categories, NO_OUTCOME)
