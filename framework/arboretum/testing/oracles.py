@@ -32,11 +32,6 @@ def is_kernel(criterion: Any) -> bool:
     return mark_of(criterion.score) == "criterion"
 
 
-def seeded(criterion: Any, seed: int) -> Any:
-    """The criterion with the run's seed, if it is one that draws."""
-    return criterion.with_seed(seed) if hasattr(criterion, "with_seed") else criterion
-
-
 def kernel_node(criterion: Any, node: Node, impurity_of: Callable | None) -> KernelNode:
     """The node as a scalar kernel sees it.   impurity_of : class weights → impurity, or None."""
     of = (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))

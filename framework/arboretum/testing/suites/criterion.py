@@ -14,7 +14,7 @@ from arboretum.api import Capability, Context, Encoded, Node, Parts, Tables, gro
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import mark_of
-from arboretum.testing.oracles import compiled_scores, contingency, is_kernel, node_of, own_columns, reference_of, scores, seeded
+from arboretum.testing.oracles import compiled_scores, contingency, is_kernel, node_of, own_columns, reference_of, scores
 from arboretum.testing.suites.base import ComponentSuite, claims, grow_and_verify, kind_of_table, skip_if, tasks_of
 from arboretum.testing.tables import SEEDS, prices_of, problem_of, toy_impurity, toy_objects, toy_table
 
@@ -55,7 +55,7 @@ class CriterionSuite(ComponentSuite):
     @pytest.fixture
     def ready(self, component) -> Any:
         """The component as a run uses it: with the run's seed."""
-        return seeded(component, 1)
+        return component.with_seed(1) if hasattr(component, "with_seed") else component
 
     @pytest.fixture
     def cases(self, ready, component, impurity, coverage) -> list[tuple[Tables, Node]]:
