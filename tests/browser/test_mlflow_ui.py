@@ -39,14 +39,13 @@ pytestmark = [
 ]
 
 RUNS = ("iris seed=1 cart", "iris seed=2 cart", "wine seed=1 cart", "wine seed=2 cart")
-ARBORETUM = [sys.executable, "-m", "arboretum.cli"]
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory) -> Path:
     """A folder in which a sweep of four runs was done, as a user does it."""
     folder = tmp_path_factory.mktemp("lab")
-    command = [*ARBORETUM, "run", "-m", "dataset=iris,wine", "method=cart", "seed=1,2"]
+    command = [sys.executable, "-m", "arboretum.cli", "run", "-m", "dataset=iris,wine", "method=cart", "seed=1,2"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -58,7 +57,8 @@ def address(lab) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = subprocess.Popen([*ARBORETUM, "ui", "--port", str(port)], cwd=lab, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "arboretum.cli", "ui", "--port", str(port)]
+    server = subprocess.Popen(command, cwd=lab, stdout=subprocess.PIPE, text=True)
     try:
         _wait_until_up(server, f"http://127.0.0.1:{port}")
         said = server.stdout.readline()

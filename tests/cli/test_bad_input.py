@@ -208,6 +208,7 @@ def test_a_run_folder_that_cannot_be_written_is_found_before_the_fit(toy, here):
     assert "hydra.sweep.dir=FOLDER" in result.error
 
 
+@pytest.mark.cold
 def test_a_full_disk_leaves_nothing_half_written(command, here):
     """A limit on the size of files stands for the disk: the probe, or the largest of the run's files, does not fit."""
     arguments = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "hydra.run.dir=full")

@@ -167,6 +167,7 @@ def test_durations_are_short_and_carry_over(seconds, text):
     assert duration(seconds) == text
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize(
     ("number", "status", "words"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
 )

@@ -254,6 +254,7 @@ def test_results_do_not_depend_on_the_number_of_workers(command):
     assert kept[0] == kept[1]
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupted_reproduction_keeps_what_is_finished_and_goes_on(command, workers):
     (command.cwd / "coins.py").write_text(COINS)
@@ -285,6 +286,7 @@ def test_a_script_without_a_guard_may_call_it(command):
     assert done.stdout.count("once") == 1 and "verdict: PASS" in done.stdout
 
 
+@pytest.mark.cold
 def test_a_worker_that_dies_is_reported_in_one_line(command):
     (command.cwd / "coins.py").write_text(COINS.replace('raise RuntimeError("a bug")', "import os; os._exit(9)"))
     found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2", "--sides", "14,2")
@@ -292,6 +294,7 @@ def test_a_worker_that_dies_is_reported_in_one_line(command):
     assert "a worker process ended before its piece was done" in found.error
 
 
+@pytest.mark.cold
 def test_workers_end_when_the_command_is_killed(command):
     source = COINS.replace("    def work(self", "    def warm_up(self, house):\n        import os\n        open(f'worker-{os.getpid()}', 'w').close()\n\n    def work(self")
     (command.cwd / "coins.py").write_text(source)

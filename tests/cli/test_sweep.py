@@ -109,6 +109,7 @@ def test_a_sweep_folder_moved_elsewhere_still_counts_as_finished(toy, here, monk
 
 
 @pytest.mark.slow
+@pytest.mark.cold
 @pytest.mark.parametrize(
     ("number", "status", "words"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM"), (signal.SIGHUP, 129, "ended by SIGHUP")],

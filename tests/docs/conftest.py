@@ -26,6 +26,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from warm.interpreter import another
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>.*)$")
@@ -112,7 +113,7 @@ class Lab:
         (inner / "outer.pth").write_text(f"import site; site.addsitedir({str(outer)!r})\n")
         command = home / "bin" / "arboretum"
         command.write_text(
-            f"#!{home / 'bin' / 'python'}\nimport sys\nfrom arboretum.cli.main import main\nsys.exit(main())\n"
+            f"#!{another(home / 'bin' / 'python')}\nimport sys\nfrom arboretum.cli.main import main\nsys.exit(main())\n"
         )
         command.chmod(0o755)
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("ARBORETUM_", "PYTEST_"))}

@@ -30,12 +30,12 @@ def _make(target: str, folder: Path, *arguments: str, **environment: str) -> sub
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory) -> tuple[str, Path]:
-    """What the demo printed and where it ran; set-up is taken as done, kernels are compiled anew."""
+    """What the demo printed and where it ran; set-up is taken as done, of the kernels what other tests compiled."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     folder = tmp_path_factory.mktemp("demo")
     stamp = f"{sys.prefix}/.installed"
-    done = _make("demo", folder, "-o", stamp, f"VENV={sys.prefix}", NUMBA_CACHE_DIR=str(folder / "kernels"))
+    done = _make("demo", folder, "-o", stamp, f"VENV={sys.prefix}")
     assert done.returncode == 0, done.stdout
     return done.stdout, folder
 

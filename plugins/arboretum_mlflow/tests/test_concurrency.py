@@ -32,9 +32,10 @@ for seed in range(int(sys.argv[2]), int(sys.argv[3])):
 
 def together(commands: list[list[str]]) -> None:
     """Run all at the same time; every one must succeed and print nothing."""
+    same = f"import sys; sys.executable = {sys.executable!r}\n"  # what they start, they start as this process does
     running = [
-        subprocess.Popen([sys.executable, "-c", *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for command in commands
+        subprocess.Popen([sys.executable, "-c", same + code, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for code, *words in commands
     ]
     said = [process.communicate(timeout=240)[0] for process in running]
     assert [process.returncode for process in running] == [0] * len(running), said

@@ -62,20 +62,23 @@ def wait_until_down(address: str) -> None:
     pytest.fail(f"a server still answers at {address}")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def assert_ends(process: subprocess.Popen, address: str, how: signal.Signals) -> None:
+    """The server ends with its command however that ends."""
+    os.kill(process.pid, how)
+    status = process.wait(ENDS_SECONDS)
+    wait_until_down(address)
+    assert status == (-9 if how == signal.SIGKILL else 0)
+    assert process.stdout.read() == "", "it ends without a traceback"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_the_server_ends_with_its_command_however_that_ends(fresh_store, how):
     with served(fresh_store) as (process, address):
-        os.kill(process.pid, how)
-        status = process.wait(ENDS_SECONDS)
-        wait_until_down(address)
-        assert status == (-9 if how == signal.SIGKILL else 0)
-        assert process.stdout.read() == "", "it ends without a traceback"
+        assert_ends(process, address, how)
 
 
-@pytest.mark.slow
-def test_a_server_takes_runs_as_a_file_does(fresh_store, tmp_path):
-    with served(fresh_store) as (_, address):
+def test_a_server_takes_runs_as_a_file_does_and_ends_by_sigterm(fresh_store, tmp_path):
+    with served(fresh_store) as (process, address):
         tracker = MLflowTracker(uri=address, experiment="by http", timeout=60.0)
         try:
             tracker.prepare()
@@ -91,6 +94,7 @@ def test_a_server_takes_runs_as_a_file_does(fresh_store, tmp_path):
                 tracker.serve(port=free_port())
         finally:
             tracker.close()
+        assert_ends(process, address, signal.SIGTERM)
 
 
 def test_a_port_that_is_taken_is_refused_before_anything_starts(fresh_store):

@@ -43,7 +43,6 @@ def runs_of(folder: Path) -> list[tuple[str, str, str | None]]:
         return base.execute(sql).fetchall()
 
 
-@pytest.mark.slow
 def test_three_sweeps_at_once_on_a_store_that_does_not_exist_lose_no_run(tmp_path):
     sweeps = [start(tmp_path, "run", "-m", "dataset=iris", f"seed={i},{i + 1}", f"hydra.sweep.dir=s{i}") for i in (1, 3, 5)]
     said = [sweep.communicate(timeout=280)[1] for sweep in sweeps]
@@ -55,7 +54,7 @@ def test_three_sweeps_at_once_on_a_store_that_does_not_exist_lose_no_run(tmp_pat
     assert len(found) == 9 and {status for _, status, _ in found} == {"FINISHED"}
 
 
-@pytest.mark.slow
+@pytest.mark.cold
 def test_a_sweep_that_was_killed_is_closed_by_the_next_command_with_what_it_did(tmp_path):
     sweep = start(tmp_path, "run", "-m", "dataset=iris", "seed=range(0,100)", "hydra.sweep.dir=s")
     deadline = time.monotonic() + 200

@@ -151,6 +151,7 @@ def test_a_deleted_experiment_is_named_with_the_command_that_restores_it(fresh_s
     assert "was deleted" in text and "mlflow experiments restore -x" in text
 
 
+@pytest.mark.cold
 def test_a_process_that_is_killed_is_reported_and_replaced(fresh_store, tmp_path):
     with ended(MLflowTracker(uri=fresh_store)) as tracker:
         tracker.prepare()
@@ -161,6 +162,7 @@ def test_a_process_that_is_killed_is_reported_and_replaced(fresh_store, tmp_path
         assert tracker.store(sample_run(tmp_path / "b"), sample_record(), {})
 
 
+@pytest.mark.cold
 def test_a_process_that_cannot_start_says_why(fresh_store, monkeypatch):
     tracker = MLflowTracker(uri=fresh_store)
     monkeypatch.setattr("arboretum_mlflow.client.child_environment", lambda: {"PYTHONHOME": "/nowhere"})
@@ -187,6 +189,7 @@ def test_ctrl_c_while_a_run_is_written_leaves_the_write_whole(fresh_store, tmp_p
     assert found == [("cart iris seed=0", "FINISHED"), ("interrupted", "KILLED")]
 
 
+@pytest.mark.cold
 def test_a_signal_to_the_whole_group_leaves_the_process_that_closes_the_sweep(fresh_store):
     tracker = MLflowTracker(uri=fresh_store)
     sweep = tracker.open_sweep("a sweep", {})
@@ -198,6 +201,7 @@ def test_a_signal_to_the_whole_group_leaves_the_process_that_closes_the_sweep(fr
         assert base.execute("SELECT status FROM runs").fetchall() == [("KILLED",)]
 
 
+@pytest.mark.cold
 def test_an_idle_courier_ends_its_process_with_itself(fresh_store):
     tracker = MLflowTracker(uri=fresh_store)
     courier = Client(tracker.location, "arboretum", 30.0)
