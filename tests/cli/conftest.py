@@ -174,7 +174,7 @@ class Command:
 
     def finish(self, process: subprocess.Popen) -> Result:
         """Wait for it."""
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)  # the first compiles its kernels
         return Result(process.returncode, out, err)
 
     def run(self, *argv: str, env: Mapping[str, str] | None = None, before: str = "") -> Result:

@@ -21,7 +21,7 @@ COUNTS = st.lists(st.integers(0, 12), min_size=3, max_size=3)
 
 
 @pytest.mark.parametrize(("criterion", "impurity"), PAIRS, ids=lambda part: part.name)
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=9 * settings().max_examples)
 @given(before=COUNTS, inside=COUNTS, after=COUNTS, data=st.data())
 def test_a_cut_inside_a_bin_scores_no_higher_than_a_corner(criterion, impurity, before, inside, after, data):
     assert criterion.bounded_by_corners(impurity)

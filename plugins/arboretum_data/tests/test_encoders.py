@@ -74,7 +74,7 @@ def read(objects) -> list[str]:
     return [objects.rule(t).describe() for t in range(int(objects.test_offset[-1]))]
 
 
-@settings(DRAWS, max_examples=300)
+@settings(DRAWS, max_examples=5 * settings().max_examples)
 @given(table=strategies.tables(max_rows=14), component=st.sampled_from(SETTINGS))
 def test_tests_on_raw_rows_agree_with_codes_for_every_setting(table, component):
     found = encoded(component, table, raw_thresholds=False)

@@ -36,7 +36,7 @@ def proven(codes: np.ndarray, label: np.ndarray) -> list[float]:
     return [solution.value for solution in found]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings().max_examples, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 7), st.integers(1, 5), st.integers(2, 5), st.integers(1, 4))
 def test_tiny_tables_have_the_minima_of_the_slow_recursion(seed, n, m, values, classes):
     codes, label = distinct(seed, n, m, values, classes)

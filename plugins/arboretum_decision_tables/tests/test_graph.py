@@ -135,7 +135,7 @@ def test_an_impurity_that_raises_inside_a_kernel_ends_the_search(find):
         find(space)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(problems(max_rows=8, max_features=3))
 def test_every_value_is_the_minimum_by_the_slow_recursion(problem):
     space = space_of(problem)
@@ -149,7 +149,7 @@ def test_every_value_is_the_minimum_by_the_slow_recursion(problem):
                 assert np.isclose(found[node], value, rtol=1e-12, atol=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(problems(max_rows=5, max_features=3))
 def test_the_slow_recursion_finds_what_brute_force_over_all_trees_finds(problem):
     space = space_of(problem)
@@ -160,7 +160,7 @@ def test_the_slow_recursion_finds_what_brute_force_over_all_trees_finds(problem)
         assert np.isclose(slow.minima(space, complexity)[whole], brute, rtol=1e-12, atol=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(problems(max_rows=5, max_features=3, whole=True), st.sampled_from([*WHOLE, Longest()]))
 def test_counted_are_the_trees_whose_subtrees_are_all_optimal_and_for_sums_all_optimal_trees(problem, complexity):
     space = space_of(problem)

@@ -63,7 +63,7 @@ def trees_of(problem):
     return [build_tree(problem.objects, sketch, problem.prices) for sketch in slow.all_trees(space)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings().max_examples, deadline=None)
 @given(problems(max_rows=7), st.lists(st.sampled_from([0.0, 0.3, 0.9, 0.999, 1.0]), min_size=len(FORMS), max_size=len(FORMS)))
 def test_nothing_is_implied_that_some_tree_undercuts(problem, shares):
     """Bounds that hold, each a part of its minimum, imply bounds that hold: of every complexity and every tree."""

@@ -98,7 +98,7 @@ def test_a_table_has_the_same_costs_in_a_run_of_its_own(study, dataset):
 
 
 @given(st.integers(0, 2**32), st.integers(2, 40), st.integers(1, 6), st.integers(2, 4), st.integers(2, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 def test_a_tree_of_every_minimum_is_found_and_measured(house_of_small, seed, n_rows, n_columns, n_values, n_classes):
     house, studies = house_of_small
     values = {"n_rows": n_rows, "n_columns": n_columns, "n_values": n_values, "n_classes": n_classes}

@@ -55,7 +55,7 @@ def check_tree(problem, complexity, found):
     assert ZeroError().value(tree, asked) == value_of(complexity, tree)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=5 * settings().max_examples, deadline=None)
 @given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.booleans())
 def test_the_minimum_is_that_of_the_slow_truth(problem, complexity, widths):
     space = space_of(problem)
@@ -122,7 +122,7 @@ def test_the_same_search_finds_the_same_tree_and_count():
     assert one.tree() == two.tree()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.integers(1, 4))
 def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
     from arboretum_decision_tables.kernels_bounds import cube_bound_of_all
@@ -149,7 +149,7 @@ def test_cubes_of_parity_give_its_depth():
         assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(least, rel=TOLERANCE)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.booleans())
 def test_whatever_helps_the_minimum_is_the_same(problem, complexity, ahead):
     space = space_of(problem)

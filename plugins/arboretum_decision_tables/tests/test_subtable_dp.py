@@ -107,7 +107,7 @@ def least(objects, prices, rule, rows):
 RULES_OF_OBJECTS = [LeafRule(min_objects=3), LeafRule(theta=0.15, min_objects=3), LeafRule(6, 0.1, min_objects=4), LeafRule(5)]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=2 * settings().max_examples, deadline=None)
 @given(problems(max_rows=7, rules=False), st.sampled_from(RULES_OF_OBJECTS), st.data())
 def test_a_leaf_rule_that_counts_merged_objects_is_obeyed_by_graph_and_search_alike(problem, rule, data):
     n = problem.objects.n_objects

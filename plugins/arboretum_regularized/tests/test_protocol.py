@@ -119,7 +119,7 @@ def test_numbers_of_the_study_are_those_of_an_ordinary_run(house, algorithm, pri
 
 
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 def test_the_area_of_leaves_is_the_share_of_ordered_pairs(seed, n_classes, n_rows):
     draw = np.random.default_rng(seed)
     scores = draw.dirichlet(np.ones(n_classes), 6).round(1)

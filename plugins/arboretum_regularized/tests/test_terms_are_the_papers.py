@@ -75,7 +75,7 @@ def test_every_object_starts_uncovered_and_is_covered_by_all_tests(x):
             assert component.covered(objects, np.array(x.together(i, x.tests))).tolist() == [1.0]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=4 * settings().max_examples)
 @given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Weighting))
 def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
     x, asked, part, test = case
@@ -93,7 +93,7 @@ def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
         assert found["Z"] == pytest.approx(float(whole / x.price[test]), abs=10 * CLOSE)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=4 * settings().max_examples)
 @given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Weighting))
 def test_a_kernel_and_its_twin_give_the_score_of_the_terms(case, family, lam, form):
     x, _, part, test = case

@@ -29,7 +29,7 @@ from instances import instances, problem
 
 CLOSE = 1e-9
 """Of scores up to 20: a term is right to 1e-11 (test_terms_are_the_papers), and λ is at most 10."""
-FEW = settings(deadline=None, max_examples=60)
+FEW = settings(deadline=None, max_examples=settings().max_examples)
 
 
 WITH_EXCLUDED = [("probability", "excluded"), ("pairs", "excluded"), ("probability", "pairs", "excluded")]
