@@ -9,19 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from arboretum.errors import (
-    ArboretumError,
-    BudgetError,
-    CapabilityError,
-    ConfigError,
-    ContractError,
-    DataError,
-    PluginError,
-    StoreError,
-    TrackerError,
-    VerificationError,
-    closest,
-    unknown,
-)
+    ArboretumError, BudgetError, CapabilityError, ConfigError, ContractError, DataError, PluginError, StoreError, TrackerError,
+    VerificationError, closest, unknown,
+)  # fmt: skip
 from arboretum.interfaces.component import Capability, param
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.hooks import hookimpl
