@@ -200,8 +200,9 @@ class Arrivals:
         if not (first >= 0).all():
             raise ContractError(f"every object stands for a row: object {int(first.argmin())} does not")
         stands, (node, row, share) = first[object_of_row], places.all()
-        # one number for where a row rests: equal ones for different places would be a chance of 2⁻⁵⁰
-        place = np.bincount(row, share * np.random.default_rng(0).random(tree.n_nodes)[node], len(stands))
+        # one number for where a row rests, for a split one from 0 to 1: equal ones for different shares would be a chance of 2⁻⁵⁰
+        mixed = np.bincount(places.row, places.share * np.random.default_rng(0).random(tree.n_nodes)[places.node], len(stands))
+        place = np.where(places.whole >= 0, places.whole, mixed)
         if not (alike := place == place[stands]).all():
             raise ContractError(f"rows merged into one object share their path: row {int(np.argmin(alike))} does not")
         chosen = np.flatnonzero(row == stands[row])
