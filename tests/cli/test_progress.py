@@ -9,7 +9,7 @@ import time
 import attrs
 import pytest
 
-from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, Pace, RunProgress, Standing, Watch, waiting
+from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, Pace, RunProgress, Watch, standing, waiting
 from arboretum.cli.terminal import duration
 from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note
 
@@ -103,21 +103,19 @@ def test_waiting_is_told_once_it_takes_a_while_and_taken_away():
 
 def test_a_sweep_says_how_many_how_long_and_what_is_best():
     notes = [note(0, 0.2), note(1, status=FAILED), note(2, 0.04), note(3, status=SKIPPED, value=0.5)]
-    assert Standing.of(notes).text(10, left=60.0) == (
-        "4 of 10, 60 s left, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
-    )
-    assert Standing.of(notes).text(10) == "4 of 10, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
-    assert Standing.of([note(0, 0.2, goal="valid_accuracy"), note(1, 0.9, goal="valid_accuracy")]).best[0].job == 1
-    assert Standing.of([note(0, float("nan")), note(1, 0.5)]).best[0].job == 1
-    assert Standing.of([]).best == ()
+    assert standing(notes, 10, left=60.0) == "4 of 10, 60 s left, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
+    assert standing(notes, 10) == "4 of 10, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
+    assert standing([note(0, 0.2, goal="valid_accuracy"), note(1, 0.9, goal="valid_accuracy")], 2).endswith("0.9 seed=1")
+    assert standing([note(0, float("nan")), note(1, 0.5)], 2).endswith("best valid_error 0.5 seed=1")
+    assert standing([], 2) == "0 of 2"
 
 
 def test_what_is_best_is_said_per_data_set():
     values = {"iris": (0.1, 0.04), "wine": (0.3, 0.2), "digits": (0.5, 0.6)}
     notes = [attrs.evolve(note(i, v), dataset=name) for name, found in values.items() for i, v in enumerate(found)]
-    assert Standing.of(notes).text(9) == "6 of 9, best valid_error: iris 0.04, wine 0.2, digits 0.5"
+    assert standing(notes, 9) == "6 of 9, best valid_error: iris 0.04, wine 0.2, digits 0.5"
     notes.append(attrs.evolve(note(9, 0.0), dataset="more"))
-    assert Standing.of(notes).text(9) == "7 of 9, best valid_error: iris 0.04, wine 0.2, digits 0.5, …"
+    assert standing(notes, 9) == "7 of 9, best valid_error: iris 0.04, wine 0.2, digits 0.5, …"
 
 
 def test_there_is_no_estimate_before_it_means_something():

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-import attrs
-
 from arboretum.cli.terminal import duration, fit, warn, width
-from arboretum.measure import better
+from arboretum.measure.evaluate import better
 from arboretum.runs.sweeps import FAILED, SKIPPED, Note
-from arboretum.runs.worker_pool import seconds_left
+from arboretum.runs.worker_pool import every, seconds_left
 
 QUIET_SECONDS = 2.0
 """A run that is done by then says nothing of its progress."""
@@ -58,24 +55,14 @@ class Line:
             self._stream.flush()
         self._shown = ""
 
-
-@contextmanager
-def looking(one: RunProgress | Watch, line: Line) -> Iterator[None]:
-    """Show now and then, from a thread, how something stands, until the block ends; then take the line away."""
-    done = threading.Event()
-
-    def look() -> None:
-        while not done.wait(LOOK_SECONDS):
-            one.look()
-
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join(2.0)
-        line.clear()
+    @contextmanager
+    def shows(self, one: RunProgress | Watch) -> Iterator[None]:
+        """Show now and then how something stands, until the block ends; then take the line away."""
+        try:
+            with every(LOOK_SECONDS, one.look):
+                yield
+        finally:
+            self.clear()
 
 
 @contextmanager
@@ -83,7 +70,7 @@ def waiting(text: str, line: Line | None = None) -> Iterator[None]:
     """Say what is waited for, once that takes QUIET_SECONDS."""
     progress = RunProgress(line := line or Line())
     progress(0, None, text)
-    with looking(progress, line):
+    with line.shows(progress):
         yield
 
 
@@ -124,37 +111,23 @@ def counts(done: int, total: int, left: float | None, failed: int, skipped: int,
     return ", ".join(words + ([f"{skipped} finished before"] if skipped else []))
 
 
-@attrs.frozen
-class Standing:
-    """How a sweep stands.   best : the best note of each data set, in the order of their first notes."""
+def counts_of(notes: Sequence[Note], total: int, left: float | None = None) -> str:
+    """The same of a sweep's notes."""
+    failed, skipped = (sum(note.status == status for note in notes) for status in (FAILED, SKIPPED))
+    return counts(len(notes), total, left, failed, skipped)
 
-    done: int
-    failed: int
-    skipped: int
-    best: tuple[Note, ...]
 
-    @staticmethod
-    def of(notes: Sequence[Note]) -> Standing:
-        """Count the notes and find the best per data set: errors on two data sets cannot be compared."""
-        best: dict[str, Note] = {}
-        for note in notes:
-            if note.goal and note.value is not None:
-                before = best.setdefault(note.dataset, note)
-                if better(note.goal, note.value, before.value):
-                    best[note.dataset] = note
-        failed = sum(note.status == FAILED for note in notes)
-        return Standing(len(notes), failed, sum(note.status == SKIPPED for note in notes), tuple(best.values()))
-
-    def text(self, total: int, left: float | None = None) -> str:
-        """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2".   left : seconds, None if not known."""
-        words = [counts(self.done, total, left, self.failed, self.skipped)]
-        if len(self.best) == 1:
-            best = self.best[0]
-            words.append(f"best {best.goal} {best.value:.4g} {best.label}")
-        elif self.best:
-            found = ", ".join(f"{note.dataset} {note.value:.4g}" for note in self.best[:SHOWN_BEST])
-            words.append(f"best {self.best[0].goal}: {found}" + (", …" if len(self.best) > SHOWN_BEST else ""))
-        return ", ".join(words)
+def standing(notes: Sequence[Note], total: int, left: float | None = None) -> str:
+    """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2"; errors on two data sets cannot be compared."""
+    found: dict[str, Note] = {}
+    for note in notes:
+        if note.goal and note.value is not None and better(note.goal, note.value, found.setdefault(note.dataset, note).value):
+            found[note.dataset] = note
+    words, best = counts_of(notes, total, left), list(found.values())
+    if len(best) == 1:
+        return f"{words}, best {best[0].goal} {best[0].value:.4g} {best[0].label}"
+    named = ", ".join(f"{note.dataset} {note.value:.4g}" for note in best[:SHOWN_BEST])
+    return f"{words}, best {best[0].goal}: {named}{', …' if len(best) > SHOWN_BEST else ''}" if best else words
 
 
 class Pace:
@@ -196,7 +169,5 @@ class Watch:
             self._warned = True
             self._line.clear()
             warn(f"{untracked}; the sweep goes on, its runs are kept for arboretum sync")
-        standing = Standing.of(notes)
-        worked = standing.done - standing.skipped  # those finished before tell nothing about how long the others take
-        left = self._pace.left(now, worked, max(total - standing.done, 0))
-        self._line.show(standing.text(total, left))
+        worked = sum(note.status != SKIPPED for note in notes)  # those finished before tell nothing about how long the others take
+        self._line.show(standing(notes, total, self._pace.left(now, worked, max(total - len(notes), 0))))

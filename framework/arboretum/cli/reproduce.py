@@ -29,7 +29,7 @@ from arboretum.plugin.registry import Entry, Registry, plugin_files
 from arboretum.report.charts import chart_png, chart_svg
 from arboretum.runs.folder import default_root, make_ready, write_files
 from arboretum.runs.tracking import VerdictFacts, track_verdict
-from arboretum.runs.worker_pool import OUT, Job, Standing, Yield, code_of, perform
+from arboretum.runs.worker_pool import OUT, Job, Work, code_of, perform
 
 DESCRIPTION = """\
 Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, KNOWN (explained: a
@@ -53,13 +53,15 @@ def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
         if shown:
             blocks.append(cell_table(table, shown))
     if judged.claims:
-        blocks.append("\n".join(["claims", *(_claim(claim) for claim in judged.claims)]))
+        lines = ["claims"]
+        for claim in judged.claims:
+            lines.append(paragraph(f"{claim.verdict.value:<5} {claim.sentence}", "  ", "        "))
+            lines += [paragraph(text, "        ") for text in (claim.evidence, f"known: {claim.reason}" * bool(claim.reason)) if text]
+        blocks.append("\n".join(lines))
     reasons = dict.fromkeys(f"{cell.table}, {cell.row} {cell.column}: {cell.reason}" for cell in judged.cells if cell.reason)
     if reasons:
         blocks.append("\n".join(["differences and their reasons", *(paragraph(reason, "  ") for reason in reasons)]))
-    if judged.notes:
-        blocks.append("\n".join(paragraph(note, "") for note in judged.notes))
-    blocks.append("\n".join(paragraph(line, "") for line in counts_and_verdict(judged)))
+    blocks += ["\n".join(map(paragraph, lines)) for lines in (judged.notes, counts_and_verdict(judged)) if lines]
     return "\n\n".join(blocks)
 
 
@@ -83,10 +85,9 @@ def judgement_note(facts: VerdictFacts) -> str:
 
 def cell_table(table: str, cells: Sequence[Cell]) -> str:
     """One table of the paper; a row's name stands once."""
-    rows, last = [], None
-    for cell in cells:
-        name = cell.row if cell.row != last else ""
-        last = cell.row
+    rows = []
+    for cell, before in zip(cells, (None, *cells)):
+        name = "" if before is not None and cell.row == before.row else cell.row
         numbers = (*(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}")
         rows.append((f"  {name}", cell.column, *numbers, cell.verdict.value, cell.aside))
     shown = len(HEADER) - (not any(cell.aside for cell in cells))
@@ -100,22 +101,16 @@ def counts_and_verdict(judged: Judgement) -> list[str]:
     lines = []
     if judged.cells:
         far = max(judged.cells, key=lambda cell: abs(cell.deviation))
-        lines.append(
-            f"{len(judged.cells)} cell{'s' * (len(judged.cells) > 1)}: {_counts(judged.cells)}; largest deviation "
-            f"{abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
-        )
+        deviation = f"{abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
+        lines.append(f"{_counts('cell', judged.cells)}; largest deviation {deviation}")
     if judged.claims:
-        lines.append(f"{len(judged.claims)} claim{'s' * (len(judged.claims) > 1)}: {_counts(judged.claims)}")
+        lines.append(_counts("claim", judged.claims))
     return [*lines, f"verdict: {judged.verdict.value}"]
 
 
-def _counts(judged: Sequence[Cell | Claim]) -> str:
-    return ", ".join(f"{n} {v.value}{MEANING.get(v, '')}" for v in Verdict if (n := sum(one.verdict is v for one in judged)))
-
-
-def _claim(claim: Claim) -> str:
-    lines = [paragraph(f"{claim.verdict.value:<5} {claim.sentence}", "  ", "        "), paragraph(claim.evidence, "        ")]
-    return "\n".join([*lines, *([paragraph(f"known: {claim.reason}", "        ")] if claim.reason else [])])
+def _counts(what: str, judged: Sequence[Cell | Claim]) -> str:
+    found = ", ".join(f"{n} {v.value}{MEANING.get(v, '')}" for v in Verdict if (n := sum(one.verdict is v for one in judged)))
+    return f"{len(judged)} {what}{'s' * (len(judged) > 1)}: {found}"
 
 
 def main(argv: list[str]) -> int:
@@ -207,29 +202,44 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     pieces = list(component.pieces(arguments.fraction))
     workers, line = arguments.workers or cpu_count(), Line()
 
-    def watch(now: Standing) -> None:
+    def watch(now: Work) -> None:
         if now.seconds >= QUIET_SECONDS:
-            line.show(counts(now.reused + now.done, now.total, now.left, now.failed, now.reused, " pieces"))
+            line.show(counts(now.reused + now.ended, now.total, now.left, len(now.failures), now.reused, " pieces"))
 
     work = perform(job, pieces, folder / "pieces", workers=workers, fresh=arguments.fresh, watch=watch)
     line.clear()
     if work.interrupted:
-        terminal.tell(
-            f"arboretum: interrupted; {len(work.done)} of {len(pieces)} pieces are finished and kept in {folder}; "
-            f"the same command goes on from there{' (without --fresh)' if arguments.fresh else ''}"
-        )
+        kept = f"{len(work.found)} of {len(pieces)} pieces are finished and kept in {folder}"
+        again = " (without --fresh)" if arguments.fresh else ""
+        terminal.tell(f"arboretum: interrupted; {kept}; the same command goes on from there{again}")
         return INTERRUPTED
-    judged = component.judge([(dict(done.key), done.value) for done in work.done])
+    judged = component.judge(work.results)
     pictures = {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()}
-    summary = _summary(entry, component, session, job, arguments.fraction, work, workers)
-    facts = VerdictFacts({**summary, "tracker": None if tracker is None else tracker.name}, judged, pictures)
+    failures = [failure for _, failure in sorted(work.failures.items())]
+    summary = {
+        "name": entry.name,
+        "paper": reference(entry.paper),
+        "fields": component_values(component),
+        "seed": job.seed,
+        "fraction": arguments.fraction,
+        "pieces": work.total,
+        "reused": work.reused,
+        "failures": [{"piece": dict(key), "error": text} for key, text in failures],
+        "seconds": round(work.seconds, 2),
+        "processor_seconds": round(work.busy, 2),
+        "workers": workers,
+        "machine": platform.machine(),
+        "code": job.code,
+        "versions": dict(session.versions),
+        "tracker": None if tracker is None else tracker.name,
+    }
+    facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
     write_files(folder, facts.files(), OUT)
     for name, picture in judged.pictures.items():  # what is given as SVG stays SVG
         if not isinstance(picture, str):
             chart_png(picture, folder / f"{name}.png")
-    _tell_failures(work.failures)
-    terminal.say(_foot(work, workers, folder))
+    _present(work, failures, workers, folder)
     if tracker is not None and not trouble and (judged.cells or judged.claims):
         trouble = session.ask(tracker, lambda: _track(tracker, facts, folder))
     if trouble:
@@ -252,41 +262,17 @@ def command_of(facts: Mapping[str, Any], folder: Path, registry: Registry) -> st
     return shlex.join([*words, "--out", str(folder)])
 
 
-def _summary(entry: Entry, component: Any, session: Session, job: Job, fraction: float, work: Yield, workers: int) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "paper": reference(entry.paper),
-        "fields": component_values(component),
-        "seed": job.seed,
-        "fraction": fraction,
-        "pieces": work.standing.total,
-        "reused": work.standing.reused,
-        "failures": [{"piece": dict(key), "error": text} for key, text in work.failures],
-        "seconds": round(work.standing.seconds, 2),
-        "processor_seconds": round(work.busy, 2),
-        "workers": workers,
-        "machine": platform.machine(),
-        "code": job.code,
-        "versions": dict(session.versions),
-    }
-
-
-def _tell_failures(failures: Sequence[tuple[Mapping[str, Any], str]]) -> None:
-    """One line per reason; the pieces that failed for it by the first of them and their number."""
+def _present(work: Work, failures: Sequence[tuple[Mapping[str, Any], str]], workers: int, folder: Path) -> None:
+    """One line per reason of a failure, with the first piece that failed for it; then what was done."""
     pieces: dict[str, list[Mapping[str, Any]]] = {}
     for key, text in failures:
         pieces.setdefault(text, []).append(key)
     for text, (first, *others) in pieces.items():
         more = f" and {len(others)} more" if others else ""
         terminal.tell(f"arboretum: error: piece {json.dumps(first)}{more}: {text}")
-
-
-def _foot(work: Yield, workers: int, folder: Path) -> str:
-    standing = work.standing
-    fresh = standing.total - standing.reused
-    words = f"{fresh} of {standing.total} pieces in {duration(work.standing.seconds)}, {workers} worker{'s' * (workers > 1)}"
-    before = f", {standing.reused} finished before" if standing.reused else ""
-    return f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}"
+    words = f"{work.total - work.reused} of {work.total} pieces in {duration(work.seconds)}, {workers} worker{'s' * (workers > 1)}"
+    before = f", {work.reused} finished before" if work.reused else ""
+    terminal.say(f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}")
 
 
 def _track(tracker: Any, facts: VerdictFacts, folder: Path) -> None:

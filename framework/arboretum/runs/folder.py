@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -24,13 +25,10 @@ RECORD, TREE, PICTURE, TEXT = "record.json", "tree.json", "tree.svg", "tree.txt"
 ERROR = "error.txt"
 TRACKED = "tracked.json"
 """Which tracker has the run, under which id; absent while no tracker has it."""
-
 RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"
 """How the folder of a run, of a sweep is chosen."""
-
 LEAVES_IN_TEXT = 5_000
 """What a text file shows of a tree, at most: nobody reads a hundred thousand lines."""
-
 PROBE_BYTES = 65_536
 """What a disk must still take before a run starts; a record with its tree is seldom larger."""
 
@@ -40,24 +38,22 @@ def artifacts(record: Record) -> dict[str, str]:
 
     Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …
     """
-    tree = record.tree
+    tree, trees = record.tree, {}
+    if tree is not None:
+        text = tree.to_text(max_leaves=LEAVES_IN_TEXT)
+        if tree.n_leaves > LEAVES_IN_TEXT:
+            shown = f"Of {tree.n_leaves} leaves the heaviest branches are shown, {LEAVES_IN_TEXT} leaves"
+            text += f"\n{shown}; {TREE} holds the whole tree.\n"
+        trees = {TREE: tree.to_json(), TEXT: text, PICTURE: tree.to_svg(title=record.title or None)}
     others = () if record.solution is None else record.solution.others
-    trees = {} if tree is None else {TREE: tree.to_json(), TEXT: _text(tree), PICTURE: tree.to_svg(title=record.title or None)}
     trees |= {f"tree-{number}.json": other.to_json() for number, other in enumerate(others, 2)}
-    checksums = {name: _checksum(text) for name, text in trees.items() if name.endswith(".json")}
+    checksums = {name: checksum(text) for name, text in trees.items() if name.endswith(".json")}
     return {**trees, RECORD: attrs.evolve(record, checksums=checksums).to_json()}
 
 
-def _checksum(text: str) -> str:
+def checksum(text: str) -> str:
+    """SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _text(tree: Tree) -> str:
-    """The tree as text; of a large one what most rows reach, and where the rest is."""
-    text = tree.to_text(max_leaves=LEAVES_IN_TEXT)
-    if tree.n_leaves <= LEAVES_IN_TEXT:
-        return text
-    return f"{text}\nOf {tree.n_leaves} leaves the heaviest branches are shown, {LEAVES_IN_TEXT} leaves; {TREE} holds the whole tree.\n"
 
 
 @contextmanager
@@ -138,20 +134,17 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
 
 def _compared(record: Record, tree: str) -> Record:
     """The record, not verified any more where the tree beside it is another one; a note where that cannot be told."""
-    checksum = record.checksums.get(TREE)
-    if checksum == _checksum(tree) or not record.verified:
+    known = record.checksums.get(TREE)
+    if known == checksum(tree) or not record.verified:
         return record
     note = f"{TREE} is not the tree that was verified: its checksum differs from the record's"
-    if checksum is None:
+    if known is None:
         note = f"this record keeps no checksum of {TREE}: whether the tree shown is the one that was verified cannot be told"
-    return attrs.evolve(record, verified=checksum is None, notes=(*record.notes, note))
+    return attrs.evolve(record, verified=known is None, notes=(*record.notes, note))
 
 
 def _tree(text: str, record: Record) -> Tree:
-    """The tree; a test that a plugin defines can be read once the plugin is imported.
-
-    Only what is installed is imported here: the files that a record names are not.
-    """
+    """The tree; a test of an installed plugin can be read once that is imported (files that a record names are not)."""
     try:
         return Tree.from_json(text)
     except DataError:
@@ -164,8 +157,8 @@ def _tree(text: str, record: Record) -> Tree:
         files = record.config.get("plugins")
         if not files or "type of test" not in str(error):
             raise
-        msg = f"{error}; the run used the plugin file {files[0]!r}: look at it, then say --plugin {shlex.quote(files[0])}"
-        raise DataError(f"{msg} (in Python: load(RUN, plugins=[FILE]))") from None
+        way = f"look at it, then say --plugin {shlex.quote(files[0])} (in Python: load(RUN, plugins=[FILE]))"
+        raise DataError(f"{error}; the run used the plugin file {files[0]!r}: {way}") from None
 
 
 def read_run(folder: Path) -> Record:
@@ -186,18 +179,15 @@ def identity_of(folder: Path) -> tuple[str, str]:
     """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder; empty texts where there is none."""
     data = read_json(folder / RECORD)
     try:
-        checksum = (data.get("checksums") or {}).get(TREE)
-        whole = not checksum or checksum == _checksum((folder / TREE).read_text(encoding="utf-8"))
+        known = (data.get("checksums") or {}).get(TREE)
+        whole = not known or known == checksum((folder / TREE).read_text(encoding="utf-8"))
         return (data["fingerprint"], names_of(data.get("config") or {})) if whole and data["verified"] is True else ("", "")
     except (OSError, ValueError, KeyError, AttributeError):
         return "", ""
 
 
 def names_of(config: Mapping[str, Any]) -> str:
-    """The options that a run was asked for by, as text.
-
-    They are no part of the fingerprint: a preset and its parts written out are the same work, under two names.
-    """
+    """The options that a run was asked for by, as text; no part of the fingerprint, as a preset and its parts are the same work."""
     choices = {kind: option for kind, option in (config.get("choices") or {}).items() if kind != "tracker"}
     return json.dumps(choices, sort_keys=True, default=str)
 
@@ -208,23 +198,17 @@ def is_taken(folder: Path, fingerprint: str = "") -> bool:
 
 
 def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) -> Path:
-    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run.
+    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run (the same again loses nothing).
 
-    refuse : raise StoreError where the folder itself holds one: it would be lost.  The same run again loses nothing.
+    refuse : raise StoreError where the folder itself holds one: it would be lost.
     """
-    number, found = 1, folder
-    while is_taken(found, fingerprint):
-        if refuse:
-            msg = f"run folder {str(folder)!r} holds another finished run (arboretum show {folder}); it is kept: "
-            raise StoreError(msg + "choose another with hydra.run.dir=FOLDER, or move that one away")
-        number += 1
-        found = folder.with_name(f"{folder.name}-{number}")
-    return found
-
-
-def mark_tracked(folder: Path, tracker: Mapping[str, Any], run_id: str, sweep_id: str = "") -> None:
-    """Note which tracker has the run, and below which parent (has a study, and which judgement).  Raises StoreError."""
-    write_files(folder, {TRACKED: json.dumps({"tracker": tracker, "id": run_id, "sweep": sweep_id}, indent=2)})
+    if not is_taken(folder, fingerprint):
+        return folder
+    if refuse:
+        msg = f"run folder {str(folder)!r} holds another finished run (arboretum show {folder}); it is kept: "
+        raise StoreError(f"{msg}choose another with {RUN_DIR}, or move that one away")
+    others = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
+    return next(other for other in others if not is_taken(other, fingerprint))
 
 
 def is_tracked(folder: Path, tracker: Mapping[str, Any], sweep_id: str = "") -> bool:

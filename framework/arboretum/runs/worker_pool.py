@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,13 @@ from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
-from arboretum.runs.folder import read_json, write_files
+from arboretum.runs.folder import checksum, read_json, write_files
 
 SCHEMA = "arboretum.piece/1"
 OUT = "--out FOLDER"
 """How a study's folder is chosen."""
 LOOK_SECONDS = 0.5
-"""Between two looks at the clock while no piece ends."""
+"""Between two looks at how the work stands, and at whether the command still lives."""
 LEAST_SECONDS = 2.0
 """Of work, before what is left is estimated from it."""
 DIED = (
@@ -43,10 +43,10 @@ DIED = (
 
 @attrs.frozen
 class Job:
-    """What the pieces of one study share.
+    """What the pieces of one study share; hashable, and sent to workers as it is.
 
     name : of the reproduction.   fields : its fields, as JSON.   plugins : one-file plugins.   code : hash of all code that
-    may take part.   Hashable, and sent to workers as it is.
+    may take part.
     """
 
     name: str
@@ -55,31 +55,27 @@ class Job:
     plugins: tuple[str, ...] = ()
     code: str = ""
 
-    def fingerprint(self, key: Mapping[str, Any]) -> str:
-        """Content hash of a piece, the seed and the code version: equal fingerprints mean equal results.
+    def _file(self, folder: Path, key: Mapping[str, Any]) -> tuple[str, Path]:
+        """Content hash of a piece, the seed and the code version (equal ones mean equal results), and the file of that name.
 
         Fields are left out: they choose pieces, and a piece's key says all that matters.
         """
-        text = json.dumps([SCHEMA, self.name, key, self.seed, self.code], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def _file(self, folder: Path, fingerprint: str) -> Path:
-        return folder / fingerprint[:2] / f"{fingerprint}.json"
+        fingerprint = checksum(json.dumps([SCHEMA, self.name, key, self.seed, self.code], sort_keys=True))
+        return fingerprint, folder / fingerprint[:2] / f"{fingerprint}.json"
 
     def find(self, folder: Path, key: Mapping[str, Any]) -> Done | None:
         """The piece that was kept; None where it is not finished, or its file is not what was written."""
-        fingerprint = self.fingerprint(key)
-        data = read_json(self._file(folder, fingerprint))
+        fingerprint, file = self._file(folder, key)
+        data = read_json(file)
         result, seconds = data.get("result"), data.get("seconds")
-        whole = isinstance(result, str) and data.get("sha256") == _digest(result) and isinstance(seconds, int | float)
+        whole = isinstance(result, str) and data.get("sha256") == checksum(result) and isinstance(seconds, int | float)
         return Done(key, result, float(seconds)) if whole and data.get("fingerprint") == fingerprint else None
 
     def keep(self, folder: Path, done: Done) -> None:
         """Keep a finished piece, whole or not at all.  Raises StoreError."""
-        fingerprint = self.fingerprint(done.key)
+        fingerprint, path = self._file(folder, done.key)
         known = {"schema": SCHEMA, "reproduction": self.name, "piece": done.key, "seed": self.seed, "fingerprint": fingerprint}
-        data = {**known, "seconds": done.seconds, "sha256": _digest(done.result), "result": done.result}
-        path = self._file(folder, fingerprint)
+        data = {**known, "seconds": done.seconds, "sha256": checksum(done.result), "result": done.result}
         write_files(path.parent, {path.name: json.dumps(data, indent=1)}, OUT)
 
 
@@ -91,61 +87,65 @@ class Done:
     result: str
     seconds: float
 
-    @property
-    def value(self) -> Any:
-        return json.loads(self.result)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
 
 def seconds_left(seconds: float, done: float, rest: float) -> float | None:
     """What the rest takes at the pace of what is done; None where too little is done to tell."""
     return seconds / done * rest if done > 0 and seconds >= LEAST_SECONDS else None
 
 
-@attrs.define
-class Standing:
-    """How the work stands.
+@contextmanager
+def every(seconds: float, action: Callable[[], Any]) -> Iterator[None]:
+    """Do something again and again in a thread, until the block ends."""
+    done = threading.Event()
 
-    cost, total_cost : of what was to be done in this call, as the pieces state it.   seconds : since the call.
-    begun : seconds after the call when the first piece that has ended was begun; before, processes were started and kernels
-    compiled, which tells nothing of the pieces to come.
+    def repeat() -> None:
+        while not done.wait(seconds):
+            action()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(2.0)
+
+
+@attrs.define
+class Work:
+    """How the pieces of a study stand, and what came of them.
+
+    reused : finished before.   ended : in this call.   cost, total_cost : of what was to be done in this call, as the pieces state
+    it.   seconds : since the call.   begun : seconds after the call when the first piece that has ended was begun; before, processes
+    were started and kernels compiled, which tells nothing of the pieces to come.
+    found, failures : place among the pieces → what came of it, or (key, one line).   interrupted : by Ctrl-C; what is finished is kept.
     """
 
     total: int
     reused: int = 0
-    done: int = 0
-    failed: int = 0
+    ended: int = 0
     cost: float = 0.0
     total_cost: float = 0.0
     seconds: float = 0.0
     begun: float | None = None
+    found: dict[int, Done] = attrs.field(factory=dict)
+    failures: dict[int, tuple[Mapping[str, Any], str]] = attrs.field(factory=dict)
+    interrupted: bool = False
 
     @property
     def left(self) -> float | None:
         """Seconds that are probably left; None before pieces were done for ``LEAST_SECONDS``."""
         return None if self.begun is None else seconds_left(self.seconds - self.begun, self.cost, self.total_cost - self.cost)
 
-
-@attrs.frozen
-class Yield:
-    """What came of the pieces.
-
-    done : in the order of the pieces, those that failed left out.   failures : (key, one line).   interrupted : by Ctrl-C; what
-    is finished is kept.
-    """
-
-    done: Sequence[Done]
-    failures: Sequence[tuple[Mapping[str, Any], str]]
-    standing: Standing
-    interrupted: bool
+    @property
+    def results(self) -> list[tuple[dict[str, Any], Any]]:
+        """Key and value of the finished pieces, in the order of the pieces."""
+        return [(dict(done.key), json.loads(done.result)) for _, done in sorted(self.found.items())]
 
     @property
     def busy(self) -> float:
         """Processor time spent in pieces, over all workers, whenever they were done."""
-        return sum(done.seconds for done in self.done)
+        return sum(done.seconds for done in self.found.values())
 
 
 def perform(
@@ -155,43 +155,43 @@ def perform(
     *,
     workers: int = 1,
     fresh: bool = False,
-    watch: Callable[[Standing], None] = lambda standing: None,
-) -> Yield:
+    watch: Callable[[Work], None] = lambda work: None,
+) -> Work:
     """Do what is not done yet.
 
     folder : where pieces are kept.   workers : processes; 1 works in this one.   fresh : do everything again.
-    watch : told after every piece, and twice a second.   A piece that raises is a failure and stops no other.
+    watch : told twice a second.   A piece that raises is a failure and stops no other.
     Raises StoreError when results cannot be kept, or a worker dies.
     """
-    start, failures, interrupted = time.perf_counter(), {}, False
-    found = [None if fresh else job.find(folder, piece.key) for piece in pieces]
-    waiting = {i: json.dumps(pieces[i].key) for i, done in enumerate(found) if done is None}
-    standing = Standing(len(pieces), reused=len(pieces) - len(waiting), total_cost=sum(pieces[i].cost for i in waiting))
+    start = time.perf_counter()
+    found = {} if fresh else {i: done for i, piece in enumerate(pieces) if (done := job.find(folder, piece.key)) is not None}
+    waiting = {i: json.dumps(piece.key) for i, piece in enumerate(pieces) if i not in found}
+    work = Work(len(pieces), len(found), total_cost=sum(pieces[i].cost for i in waiting), found=found)
+
+    def look() -> None:
+        work.seconds = time.perf_counter() - start
+        watch(work)
+
     try:
-        with closing(_outcomes(job, waiting, min(workers, len(waiting)))) as outcomes:
+        with every(LOOK_SECONDS, look), closing(_outcomes(job, waiting, min(workers, len(waiting)))) as outcomes:
             for i, (result, seconds, error) in outcomes:
-                standing.seconds = time.perf_counter() - start
-                if i is not None:
-                    if error:
-                        failures[i] = error
-                        standing.failed += 1
-                    else:
-                        found[i] = Done(pieces[i].key, result, seconds)
-                        job.keep(folder, found[i])
-                    if standing.begun is None:
-                        standing.begun = max(standing.seconds - seconds, 0.0)
-                    standing.done += 1
-                    standing.cost += pieces[i].cost
-                watch(standing)
+                if error:
+                    work.failures[i] = pieces[i].key, error
+                else:
+                    work.found[i] = Done(pieces[i].key, result, seconds)
+                    job.keep(folder, work.found[i])
+                if work.begun is None:
+                    work.begun = max(time.perf_counter() - start - seconds, 0.0)
+                work.ended += 1
+                work.cost += pieces[i].cost
     except KeyboardInterrupt:
-        interrupted = True
-    standing.seconds = time.perf_counter() - start
-    done = [each for each in found if each is not None]
-    return Yield(done, [(pieces[i].key, text) for i, text in sorted(failures.items())], standing, interrupted)
+        work.interrupted = True
+    work.seconds = time.perf_counter() - start
+    return work
 
 
-def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple[int | None, tuple[str, float, str]]]:
-    """What becomes of each piece, as :func:`attempt` says it, in their order; (None, …) now and then while none ends.
+def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple[int, tuple[str, float, str]]]:
+    """What becomes of each piece, as :func:`attempt` says it.
 
     On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike those of
     :mod:`multiprocessing` they do not import the user's main script again, and a killed one is noticed.
@@ -199,16 +199,12 @@ def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple
     if workers <= 1:
         yield from ((i, attempt(job, key)) for i, key in keys.items())
         return
-    from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor, wait
+    from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor, as_completed
 
     pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
     try:
         futures = {pool.submit(attempt, job, key): i for i, key in keys.items()}
-        left = set(futures)
-        while left:
-            done, left = wait(left, LOOK_SECONDS, return_when="FIRST_COMPLETED")
-            yield from ((futures[future], future.result()) for future in sorted(done, key=futures.get))
-            yield None, ("", 0.0, "")
+        yield from ((futures[future], future.result()) for future in as_completed(futures))
     except BrokenProcessPool as error:
         raise StoreError(DIED) from error
     finally:
@@ -248,21 +244,16 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
             component, house = bench(job)
             start = time.process_time()
             value = component.work(json.loads(key), job.seed, house)
-        return _plain(value, component.name), time.process_time() - start, ""
+        try:
+            return json.dumps(value, allow_nan=False), time.process_time() - start, ""
+        except (TypeError, ValueError) as error:
+            raise ContractError(f"reproduction {component.name}: work returned what is no plain JSON value ({error})") from error
     except Exception as error:
         ours = isinstance(error, ArboretumError)
         if os.environ.get("ARBORETUM_DEBUG") == "1" and (error.__cause__ is not None or not ours):
             raise
         text = " ".join(str(error).split()) if ours else f"unexpected {said(error)}{place(error)}"
         return "", time.process_time() - start, text
-
-
-def _plain(value: Any, name: str) -> str:
-    """The result as JSON.  Raises ContractError when it is none."""
-    try:
-        return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ContractError(f"reproduction {name}: work returned what is no plain JSON value ({error})") from error
 
 
 def code_of(registry: Registry) -> str:
