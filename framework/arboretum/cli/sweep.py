@@ -21,12 +21,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified, worst
-from arboretum.cli.progress import QUIET_SECONDS, Line, Watch, counts, looking, waiting
+from arboretum.cli.progress import QUIET_SECONDS, Line, Watch, counts_of, waiting
 from arboretum.cli.sync import Parent, tidy
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Loader
 from arboretum.config.execute import Session, session
-from arboretum.config.launch import NAME, STUDY, multirun, search_of
+from arboretum.config.launch import NAME, REPEATED, STUDY, multirun, search_of
 from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, VerificationError
@@ -40,10 +40,9 @@ from arboretum.runs.sweeps import owner, read_sweep, records_of, write_sweep
 class Job:
     """Callable with a configuration; a sweep's launcher may also hand it what was resolved.
 
-    files : one-file plugins, for workers that have no registry yet.   index : folder of the index of finished runs.
-    notes : where jobs leave word.   sweep : the sweep's folder.   constant : keys that all jobs have alike.
-    varied : those with which the runs' names begin.   sweep_id : the tracker's id of the sweep.
-    goals : of a search, whose jobs return the values of these.
+    files : one-file plugins, for workers that have no registry yet.   index, notes, sweep : folders of the index of finished runs, of
+    what jobs leave word of, of the sweep.   constant : keys that all jobs have alike.   varied : those with which the runs' names
+    begin.   sweep_id : the tracker's id of the sweep.   goals : of a search, whose jobs return the values of these.
     """
 
     files: tuple[str, ...]
@@ -85,20 +84,16 @@ class Job:
         except Exception as error:
             label = label or (resolved.label if resolved else f"job {number}")
             return self._failed(resolved, Note(number, FAILED, label, str(free_folder(folder)), error=error_text(error)), error)
-        goal, warnings, metrics = resolved.settings.goal, outcome.warnings, outcome.record.metrics
-        values: list[float] | None = None
+        goal, warnings, metrics, values = resolved.settings.goal, outcome.warnings, outcome.record.metrics, None
         try:
             goal = goal_of(goal, metrics)
             values = [metrics.get(goal_of(one, metrics), math.nan) for one in self.goals]
         except ConfigError as error:
             warnings = (*warnings, str(error))
-        value = metrics.get(goal)
-        status, label = SKIPPED if outcome.skipped else DONE, label or resolved.label
-        dataset, untracked = data_set_of(outcome.record), outcome.tracker_error
-        notes.write(Note(number, status, label, str(outcome.folder), dataset, goal, value, "", untracked, warnings))
-        if self.goals:
-            return values
-        return worst(goal) if value is None else value
+        value, status, dataset = metrics.get(goal), SKIPPED if outcome.skipped else DONE, data_set_of(outcome.record)
+        note = Note(number, status, label or resolved.label, str(outcome.folder), dataset, goal, value)
+        notes.write(attrs.evolve(note, tracker_error=outcome.tracker_error, warnings=warnings))
+        return values if self.goals else worst(goal) if value is None else value
 
     def _failed(self, resolved: Resolved | None, note: Note, error: Exception) -> float | None:
         """Leave word of a job that failed, and tell the tracker; returns what the job returns."""
@@ -109,9 +104,7 @@ class Job:
             trouble = self._session.fail(resolved, folder, self.sweep_id, note.error, self.varied)
         warnings = tuple(filter(None, [explain_failure(folder, error)]))
         Notes(self.notes).write(attrs.evolve(note, tracker_error=trouble, warnings=warnings))
-        if self.goals:
-            return None
-        return worst(resolved.settings.goal) if resolved else math.inf
+        return None if self.goals else worst(resolved.settings.goal if resolved else "")
 
 
 def unforeseen(error: Exception) -> bool:
@@ -136,8 +129,6 @@ SHOWN_FAILURES = 20
 DIED = "a worker process ended before its run was done (killed, or out of memory: fewer workers may help)"
 MULTIRUN = "multirun.yaml"
 """What Hydra notes of a sweep in its folder."""
-LAST = ("seed", "split.fold")
-"""Keys that end the varied part of a run's name."""
 
 
 def sweep(app: Application, loader: Loader, base: Any) -> int:
@@ -148,25 +139,17 @@ def sweep(app: Application, loader: Loader, base: Any) -> int:
     _refuse_repeats(overrides)
     _refuse_mixture(folder, base, app.arguments.overrides)
     line, start = Line(), time.monotonic()
-    post = Post(app, folder, base, _varied_keys(overrides, base), line)
+    post = Post(app, folder, base, overrides, line)
     make_ready(folder, SWEEP_DIR)
     post.open()
     notes = Notes.open(folder)
-    job = Job(
-        app.files,
-        default_root(),
-        notes.folder.absolute(),
-        folder.absolute(),
-        constant=frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override()),
-        varied=post.sweep.varied,
-        goals=post.goals,
-        sweep_id=post.parent.sweep.id if post.parent else "",
-        own=app.session,
-        progress=lambda done, total, message: line.show(message, now=True) if "compil" in message else None,
-    )
+    constant = frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override())
+    folders = default_root(), notes.folder.absolute(), folder.absolute()
+    job = Job(app.files, *folders, constant, post.sweep.varied, post.goals, post.parent.sweep.id if post.parent else "", app.session)
+    job.progress = lambda done, total, message: line.show(message, now=True) if "compil" in message else None
     ended = broken = None
     try:
-        with looking(Watch(line, notes.read, lambda: loader.n_checked), line):
+        with line.shows(Watch(line, notes.read, lambda: loader.n_jobs)):
             multirun(loader, job, base)
     except KeyboardInterrupt as error:
         ended = error
@@ -183,12 +166,14 @@ def sweep(app: Application, loader: Loader, base: Any) -> int:
         done = post.hand_in(done)
     trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
     if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
-        _remove_leftovers(folder)
+        if not any(folder.glob(f"*/{RECORD}")) and not (folder / STUDY).exists():
+            for path in (folder / MULTIRUN, folder / SWEEP, folder):  # a folder with something else in it stays
+                remove(path)
         raise broken
     if records:
         terminal.say("\n".join([compared.text(terminal.width() if terminal.is_terminal() else None), *uncertified(records)]))
-    _present(done, loader.n_checked, time.monotonic() - start, folder, trouble)
-    kept = f"{sum(note.status != FAILED for note in done)} of {loader.n_checked} runs are finished and kept in {folder} "
+    _present(done, loader.n_jobs, time.monotonic() - start, folder, trouble)
+    kept = f"{sum(note.status != FAILED for note in done)} of {loader.n_jobs} runs are finished and kept in {folder} "
     kept += "(the same command with skip_finished=true does the others)"
     if ended is not None:
         terminal.tell(f"arboretum: {word_of(ended)}; {kept}")
@@ -205,7 +190,7 @@ def sweep(app: Application, loader: Loader, base: Any) -> int:
 class Post:
     """What a sweep has to do with its tracker, which may be in trouble at any time and never loses a run."""
 
-    def __init__(self, app: Application, folder: Path, base: Any, varied: Sequence[str], line: Line) -> None:
+    def __init__(self, app: Application, folder: Path, base: Any, overrides: Sequence[Override], line: Line) -> None:
         self.app, self.folder, self.line = app, folder, line
         self.component = component_from(base, "tracker", app.registry)
         self.config = {key: value for key, value in OmegaConf.to_container(base, resolve=False).items() if key != "hydra"}
@@ -215,7 +200,10 @@ class Post:
             raise StoreError(f"{msg} with hydra.sweep.dir=FOLDER")
         self.goals = search.goals if search else ()
         goal, *traded = self.goals or (str(base.goal),)
-        varied = tuple(dict.fromkeys((*varied, *(before.varied if before else ()))))
+        keys = [one.get_key_element().lstrip("+") for one in overrides if one.is_sweep_override()]
+        keys = [key for key in (*keys, *(base.hydra.sweeper.get("params") or {})) if not key.startswith("hydra")]
+        keys.sort(key=lambda key: key in REPEATED)  # names end with them
+        varied = tuple(dict.fromkeys((*keys, *(before.varied if before else ()))))
         self.sweep = Sweep(tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded))
         self.parent: Parent | None = None
         self.trouble = ""
@@ -251,32 +239,23 @@ class Post:
             for run in sorted(self.folder.glob(f"*/{RECORD}")):
                 self.parent.send(run.parent, self.app.registry)
 
-        self.trouble = self._ask("handing in runs to", send, anew=True)
-        return [note if note.status == FAILED else attrs.evolve(note, tracker_error=self._lacks(note)) for note in notes]
+        def lacking(note: Note) -> str:
+            has = self.parent is not None and is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id)
+            return "" if has else self.trouble
 
-    def _lacks(self, note: Note) -> str:
-        """Why the tracker does not have a finished run, or ""."""
-        has = self.parent is not None and is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id)
-        return "" if has else self.trouble
+        self.trouble = self._ask("handing in runs to", send, anew=True)
+        return [note if note.status == FAILED else attrs.evolve(note, tracker_error=lacking(note)) for note in notes]
 
     def close(self, status: str, compared: Comparison) -> str:
         """End the parent; returns what went wrong so far, or ""."""
         if self.parent is not None:
             trouble = self._ask("closing the sweep in", lambda: self.parent.close(status, compared))
-            self.trouble = self.trouble or trouble
-            return self.trouble
+            return self.trouble or trouble
         try:
             write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
         except StoreError as error:
             terminal.warn(str(error))
         return self.trouble
-
-
-def _varied_keys(overrides: Sequence[Override], base: Any) -> list[str]:
-    """What differs from job to job, in the order in which it was said, seed and fold last."""
-    keys = [override.get_key_element() for override in overrides if override.is_sweep_override()]
-    keys = [*keys, *(base.hydra.sweeper.get("params") or {})]
-    return sorted((key.lstrip("+") for key in keys if not key.startswith("hydra")), key=lambda key: key in LAST)
 
 
 def _refuse_repeats(overrides: Sequence[Override]) -> None:
@@ -310,17 +289,9 @@ def _refuse_mixture(folder: Path, base: Any, overrides: Sequence[str]) -> None:
     raise StoreError(msg + "with hydra.sweep.dir=FOLDER, add to that sweep with skip_finished=true, or move it away")
 
 
-def _remove_leftovers(folder: Path) -> None:
-    """A sweep that was refused leaves no folder behind, unless something else is in it."""
-    if not any(folder.glob(f"*/{RECORD}")) and not (folder / STUDY).exists():
-        for path in (folder / MULTIRUN, folder / SWEEP, folder):
-            remove(path)
-
-
 def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
-    failures, skipped = [note for note in notes if note.status == FAILED], sum(note.status == SKIPPED for note in notes)
-    count = counts(len(notes), total, None, len(failures), skipped)
-    terminal.say(f"{count}; {terminal.duration(seconds)}; kept in {folder}")
+    failures = [note for note in notes if note.status == FAILED]
+    terminal.say(f"{counts_of(notes, total)}; {terminal.duration(seconds)}; kept in {folder}")
     for note in failures[:SHOWN_FAILURES]:
         terminal.tell(f"arboretum: failed: {note.label}: {note.error}")
     if len(failures) > SHOWN_FAILURES:

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison, Setting
+from arboretum.cli.comparison import DEFAULT, Comparison, Setting
 from arboretum.cli.reproduce import command_of
 from arboretum.cli.show import OVERRIDES_HELP, PLUGIN_HELP, tracker_from
 from arboretum.cli.terminal import Parser
@@ -27,7 +27,7 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Registry, plugin_files
 from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import TRACKED, read_run, run_folders
-from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, write_sweep
+from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, records_of, write_sweep
 from arboretum.runs.tracking import guarded, track_folder, unsent
 
 DESCRIPTION = """\
@@ -65,8 +65,7 @@ class Parent:
         before, found = read_sweep(folder), ""
         if before is not None and before.is_of(fields) and hasattr(tracker, "reopen_sweep"):
             found = guarded(tracker, lambda: tracker.reopen_sweep(before.id, sweep.name, described))
-        if not found:
-            found = guarded(tracker, lambda: tracker.open_sweep(sweep.name, described))
+        found = found or guarded(tracker, lambda: tracker.open_sweep(sweep.name, described))
         sweep = attrs.evolve(sweep, tracker=fields, id=found, owner=described["owner"])
         write_sweep(folder, sweep)
         return Parent(folder, sweep, tracker)
@@ -80,7 +79,7 @@ class Parent:
 
         compared : the folder's runs, where they have been read.
         """
-        compared = compared or Comparison.of_folder(self.folder, self.sweep)
+        compared = compared or Comparison.of(records_of(self.folder), self.sweep.goal or DEFAULT, self.sweep.traded)
         if compared.settings and hasattr(self.tracker, "annotate"):
             text = f"```\n{compared.text(most=SHOWN_SETTINGS)}```"
             chart = compared.chart(self.sweep.name)
@@ -115,7 +114,7 @@ def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
     first = [name for name in (*(setting.goal for setting in best), *CHIEF) if name in shared]  # lists show them in this order
     found = {name: math.fsum(metrics[name] for metrics in means) / len(means) for name in dict.fromkeys((*first, *shared))}
     for setting, metrics in zip(best, means, strict=True) if len(best) > 1 else ():
-        chief = [name for name in dict.fromkeys((setting.goal, *CHIEF)) if name in metrics]
+        chief = [name for name in (setting.goal, *CHIEF) if name in metrics]
         found |= {f"{name}.{setting.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
     return found
 
@@ -127,7 +126,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--all", action="store_true", help="also runs that another tracker has already")
     arguments = parser.parse_intermixed_args(argv)
     overrides = [word for word in arguments.words if "=" in word]
-    roots = _roots([word for word in arguments.words if "=" not in word])
+    named = [Path(word).expanduser() for word in arguments.words if "=" not in word]
+    roots = named or [path for path in map(Path, DEFAULT_FOLDERS) if path.is_dir()]
+    if lost := [root for root in roots if not root.is_dir()]:
+        raise StoreError(f"there is no folder {str(lost[0])!r}")
+    if not roots:
+        raise StoreError(f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say sync FOLDER")
     registry = load_registry(plugin_files(arguments.plugin))
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in roots for folder in run_folders(root)]
@@ -184,16 +188,6 @@ def _parent(home: Path, tracker: Any, parents: dict[Any, Parent]) -> Parent:
         at_work = sweep.is_running and sweep.is_of(tracker_fields(tracker))  # its own command closes it
         parents[home, tracker] = Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
     return parents[home, tracker]
-
-
-def _roots(named: list[str]) -> list[Path]:
-    roots = [Path(name).expanduser() for name in named] or [p for p in map(Path, DEFAULT_FOLDERS) if p.is_dir()]
-    for root in roots:
-        if not root.is_dir():
-            raise StoreError(f"there is no folder {str(root)!r}")
-    if not roots:
-        raise StoreError(f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say sync FOLDER")
-    return roots
 
 
 def ui_main(argv: list[str]) -> int:

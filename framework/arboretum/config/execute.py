@@ -32,9 +32,8 @@ VAIN_SECONDS = 1.0
 
 @attrs.frozen(eq=False)
 class Outcome:
-    """What became of a run that did not fail.
+    """What became of a run that did not fail.   folder : where it is kept, or None.   skipped : it was finished before.
 
-    folder : where it is kept, or None.   skipped : it was finished before, and is not repeated.
     tracker_error : why the tracker does not have it ("" when it has, or there is none).   warnings : one line each.
     """
 
@@ -69,29 +68,18 @@ class Session:
             self._prepared[component] = component
         return self._prepared[component]
 
-    def ask(self, component: Any, action: Callable[[], Any], *, anew: bool = False) -> str:
-        """Let a tracker act; what went wrong, or "".   anew : also one that made a run wait in vain.
+    def ask(self, component: Any, action: Callable[[], Any], *, anew: bool = False, beside: bool = False) -> str:
+        """Let a tracker act, once it is done with the action before; what went wrong, or "".
 
-        Such a one is not asked again otherwise: a sweep waits once, and ``arboretum sync`` sends the rest.
+        anew : also one that made a run wait in vain, which is else left alone.   beside : while the next run is computed, as storing
+        may take longer than a fit; what went wrong the last time is returned then.
         """
-        self._settle()
+        trouble, self._handing = self._handing.result() if self._handing else "", None
         if anew:
             self._given_up.pop(component, None)
-        return self._ask(component, action)
-
-    def ask_beside(self, component: Any, action: Callable[[], Any]) -> str:
-        """Let a tracker act while the next run is computed; what went wrong the last time, or "".
-
-        Storing a run takes longer than a small one's fit.  At most one action is under way, and :meth:`ask` waits for it.
-        """
-        trouble = self._settle()
+        if not beside:
+            return self._ask(component, action)
         self._handing = self._beside.submit(self._ask, component, action)
-        return trouble
-
-    def _settle(self) -> str:
-        """Wait for the action under way, as long as the tracker may take; what went wrong with the last one, or ""."""
-        trouble = self._handing.result() if self._handing else ""
-        self._handing = None
         return trouble
 
     def _ask(self, component: Any, action: Callable[[], Any]) -> str:
@@ -113,16 +101,12 @@ class Session:
         return versions(self.registry.owners)
 
     def code(self, parts: Parts, more: Iterable[Any] = ()) -> dict[str, str]:
-        """Content hash of the framework and of each plugin whose components take part (trackers do not), by name.
-
-        more : components besides the parts (those that certify).
-        """
+        """Content hash of the framework and of each plugin whose components (``more`` ones, too, but no tracker) take part, by name."""
         from arboretum.engine.code import FRAMEWORK, code_hash, framework_folder
 
         owners = {(entry.kind, entry.cls): entry.owner for entry in self.registry.entries()}
         used = {(c.kind, type(c)) for c in (*components_of(parts), *more) if c.kind != "tracker"}
-        chosen = {owners[key] for key in used if key in owners and owners[key].path}
-        chosen.add(Owner(FRAMEWORK, path=str(framework_folder())))
+        chosen = {owners[key] for key in used if key in owners and owners[key].path} | {Owner(FRAMEWORK, path=str(framework_folder()))}
         for owner in chosen:
             if owner.path not in self._codes:  # of a one-file plugin counts what was executed, whatever the file holds now
                 self._codes[owner.path] = owner.version if owner.distribution == ONE_FILE else code_hash([owner.path])
@@ -141,14 +125,13 @@ class Session:
         beside: bool = False,
         progress: Progress | None = None,
     ) -> Outcome:
-        """Do one run.
+        """Do one run.  Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
 
-        folder : where to keep it; proved writable before any work.   index : of finished runs, asked when the settings say
-        so, and told.   sweep_id : the tracker's id of the multirun.   sweep : the multirun's folder.
-        varied : the keys that the multirun varies, with which names begin.   beside : whether the tracker may store this run
-        while the caller does the next one; its ``tracker_error`` is then that of the run before, and the caller looks once more.
-        A folder that holds another finished run is refused; in a multirun, "NAME-2" beside it is taken instead.
-        Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
+        folder : where to keep it; proved writable before any work.  One that holds another finished run is refused; in a multirun,
+        "NAME-2" beside it is taken instead.   index : of finished runs, asked when the settings say so, and told.
+        sweep_id : the tracker's id of the multirun.   sweep : the multirun's folder.   varied : the keys that it varies, with which
+        names begin.   beside : whether the tracker may store this run while the caller does the next one; its ``tracker_error`` is then
+        that of the run before, and the caller looks once more.
         """
         from arboretum.engine import run as engine
 
@@ -183,7 +166,7 @@ class Session:
             tracker, name = self._prepared[tracker], run_name(resolved.config, self.registry, varied)
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
             send = functools.partial(track, tracker, info, record, files, tracker_fields(tracker))
-            trouble = (self.ask_beside if beside else self.ask)(tracker, send)
+            trouble = self.ask(tracker, send, beside=beside)
         return Outcome(record, folder, tracker_error=trouble, warnings=tuple(filter(None, warnings)))
 
     def _request(self, resolved: Resolved) -> Any:
@@ -208,8 +191,7 @@ class Session:
 
     def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str, varied: tuple[str, ...] = ()) -> str:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""
-        tracker = self._prepared.get(resolved.parts.tracker)
-        if tracker is None:
+        if (tracker := self._prepared.get(resolved.parts.tracker)) is None:
             return ""
         info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, folder, sweep_id)
         return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
@@ -236,11 +218,8 @@ class Session:
                 os.utime(folder / RECORD, (when, when))  # it was computed then
         tracker = resolved.parts.tracker
         if tracker is not None and not is_tracked(kept, fields := tracker_fields(tracker), sweep_id):
-
-            def send() -> None:
-                track_folder(self.prepare_tracker(tracker), kept, fields, self.registry, sweep_id, varied, source)
-
-            trouble = self.ask(tracker, send)
+            told = fields, self.registry, sweep_id, varied, source
+            trouble = self.ask(tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, *told))
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 
 

@@ -31,11 +31,8 @@ from arboretum.interfaces.component import param
 from arboretum.measure.evaluate import HIGHER, direction
 from arboretum.runs.sweeps import UNSAID, flatten
 
-PLAIN: dict[str, Any] = {
-    "launcher._target_": "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
-    "sweep.subdir": "${hydra.job.num}",
-    "job.chdir": None,
-}
+BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+PLAIN: dict[str, Any] = {"launcher._target_": BASIC, "sweep.subdir": "${hydra.job.num}", "job.chdir": None}
 """Hydra's settings under which its launcher does nothing that ours does not, as they stand unless somebody sets them; what
 else it could do (callbacks, log files, notes of its own) no configuration may ask for."""
 
@@ -77,10 +74,9 @@ class Here:
         folder, returns = Path(str(self.config.hydra.sweep.dir)).absolute(), []
         for number, overrides in enumerate(job_overrides, initial_job_idx):
             own = [text for text in overrides if not text.startswith("hydra.")]
-            done = JobReturn(overrides=own, status=JobStatus.COMPLETED)
+            returns.append(JobReturn(overrides=own, status=JobStatus.COMPLETED))
             resolved = functools.partial(self.loader.resolved, self.config, overrides)
-            done.return_value = self.job.do(resolved, number, own, folder / str(number))
-            returns.append(done)
+            returns[-1].return_value = self.job.do(resolved, number, own, folder / str(number))
         return returns
 
 
@@ -114,10 +110,9 @@ def search_of(config: DictConfig) -> Search | None:
 
 @attrs.frozen
 class Tried:
-    """One key of the search.
+    """One key of the search.   values : of a discrete one, as overrides say them.   kind : Optuna's distribution.
 
-    values : of a discrete one, as overrides say them.   kind : Optuna's distribution.   ends : values that are composed before
-    anything is run: all choices, or the ends of a range and a value that is not round.
+    ends : values that are composed before anything is run: all choices, or the ends of a range and a value that is not round.
     """
 
     key: str
@@ -172,17 +167,16 @@ class Space:
             raise ConfigError(f"{swept['dataset'].input_line}: errors on two data sets cannot be compared; search on one at a time")
         tried = tuple(Tried.of(override, kinds) for override in swept.values() if override not in repeated)
         if not tried:
-            msg = f"hydra/sweeper={NAME} has nothing to search; give a key several values: "
-            raise ConfigError(msg + "'stopping.standard.max_depth=range(1,10)', 'criterion.lam=tag(log, interval(0.1,100))'")
+            examples = "'stopping.standard.max_depth=range(1,10)', 'criterion.lam=tag(log, interval(0.1,100))'"
+            raise ConfigError(f"hydra/sweeper={NAME} has nothing to search; give a key several values: {examples}")
         products = itertools.product(*([f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] for o in repeated))
         fixed = (f"{key}={o.get_value_element_as_str()}" for key, o in last.items() if key not in swept)
         return Space(tuple(fixed), tried, tuple(products))
 
     def grid(self) -> list[dict[str, Any]]:
         """Every setting, in order.  Raises ConfigError for an interval."""
-        for one in self.tried:
-            if not one.values:
-                raise ConfigError(f"{one.said}: a grid needs values; say range(…) or choice(…), or take another hydra.sweeper.sampler")
+        if lost := [one.said for one in self.tried if not one.values]:
+            raise ConfigError(f"{lost[0]}: a grid needs values; say range(…) or choice(…), or take another hydra.sweeper.sampler")
         keys = [one.key for one in self.tried]
         return [dict(zip(keys, values)) for values in itertools.product(*(one.values for one in self.tried))]
 
@@ -211,7 +205,11 @@ class Searcher:
 
     def sweep(self, arguments: list[str]) -> None:
         """Search.  Raises ConfigError: Optuna is not installed, a key cannot be searched so, the study is of another search."""
-        optuna = _optuna()
+        try:
+            import optuna
+        except ModuleNotFoundError:
+            raise ConfigError(f"hydra/sweeper={NAME} needs Optuna; install it with pip install 'arboretum[optuna]'") from None
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
         said = [f"{key}={value}" for key, value in (self.search.params or {}).items()]
         overrides = OverridesParser.create(config_loader=self.loader).parse_overrides([*said, *arguments])
         self.space = Space.of(overrides, optuna.distributions)
@@ -230,12 +228,12 @@ class Searcher:
         whole = [trial for trial in trials if trial.params.keys() == kinds.keys()]
         left = [trial for trial in whole if not trial.state.is_finished()]
         wanted = min(self.search.n_trials, len(grid) if grid else self.search.n_trials)
-        self.loader.planned = (len(left) + max(wanted - len(whole), 0)) * len(self.space.repeats)
+        self.loader.counting, self.loader.n_jobs = False, (len(left) + max(wanted - len(whole), 0)) * len(self.space.repeats)
         for trial in trials:
-            if not trial.state.is_finished() and trial not in left:  # killed while it was proposed
+            if trial in left:  # killed while it was run
+                self._run(optuna, [trial])
+            elif not trial.state.is_finished():  # killed while it was proposed
                 self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-        for trial in left:  # killed while it was run
-            self._run(optuna, [trial])
         for start in range(len(whole), wanted, self.search.n_jobs):
             batch = []
             for number in range(start, min(start + self.search.n_jobs, wanted)):
@@ -251,9 +249,10 @@ class Searcher:
         jobs = [job for trial in trials for job in self.space.jobs(trial.params)]
         returned = [job.return_value for job in self.launcher.launch(jobs, initial_job_idx=trials[0].number * n)]
         for i, trial in enumerate(trials):
-            values = _means(returned[i * n : (i + 1) * n])
-            state = optuna.trial.TrialState.FAIL if values is None else None
-            self.study.tell(trial.number, values, state=state)
+            mine = returned[i * n : (i + 1) * n]
+            whole = all(values is not None and all(map(math.isfinite, values)) for values in mine)
+            means = [math.fsum(values) / n for values in zip(*mine, strict=True)] if whole else None
+            self.study.tell(trial.number, means, state=None if whole else optuna.trial.TrialState.FAIL)
 
     def _study(self, optuna: Any, file: Path) -> Any:
         """The study in the folder, made if it is not there.  Raises ConfigError when it is of another search."""
@@ -279,19 +278,3 @@ class Searcher:
         if self.search.sampler == "nsga2":
             return optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
         return (optuna.samplers.TPESampler if self.search.sampler == "tpe" else optuna.samplers.RandomSampler)(seed=seed)
-
-
-def _means(returned: Sequence[Any]) -> list[float] | None:
-    """Means per goal over a trial's jobs; None where one failed or has no finite value."""
-    if any(values is None or not all(map(math.isfinite, values)) for values in returned):
-        return None
-    return [math.fsum(values) / len(returned) for values in zip(*returned, strict=True)]
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ModuleNotFoundError:
-        raise ConfigError(f"hydra/sweeper={NAME} needs Optuna; install it with pip install 'arboretum[optuna]'") from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    return optuna

@@ -91,10 +91,7 @@ def read_sweep(folder: Path) -> Sweep | None:
 
 
 def records_of(folder: Path) -> list[Record]:
-    """The finished runs of a sweep's folder, without their trees: of those asked for alike (before a change of the code), the newest.
-
-    What cannot be read is left out.
-    """
+    """The finished runs of a sweep's folder, as far as they can be read, without trees: of those asked for alike, the newest."""
     found: dict[str, Record] = {}
     for path in sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime):
         try:
@@ -118,9 +115,10 @@ def is_dead(named: str) -> bool:
         return False
     try:
         os.kill(int(pid), 0)
-    except OSError as error:  # another one: somebody else's process
-        if isinstance(error, ProcessLookupError):
-            return True
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass  # somebody else's process
     return _started(int(pid)) != started
 
 
@@ -137,9 +135,8 @@ def _started(pid: int) -> str:
 class Note:
     """How one job ended.
 
-    job : its number.   status : finished, skipped (finished before) or failed.   label : "method=cart dataset=iris seed=1".
-    folder : where the run is kept.   dataset : its name, "" where the job failed.   goal : the metric looked at, "" where there is
-    none.   value : its value, or None.
+    job : its number.   status : DONE, SKIPPED or FAILED.   label : "method=cart dataset=iris seed=1".   folder : where the run is kept.
+    dataset : its name, "" where the job failed.   goal : the metric looked at, "" where there is none.   value : its value, or None.
     """
 
     job: int
@@ -174,21 +171,16 @@ class Notes:
 
     def read(self) -> list[Note]:
         """All notes so far, by job; each file is read once."""
-        names = [p.name for p in self.folder.glob("*.json") if not p.name.startswith(".")] if self.folder.is_dir() else []
-        for name in names:
-            if name not in self._read:
-                data = json.loads((self.folder / name).read_text(encoding="utf-8"))
-                self._read[name] = Note(**{**data, "warnings": tuple(data["warnings"])})
+        for path in self.folder.glob("[!.]*.json"):
+            if path.name not in self._read:
+                data = json.loads(path.read_text(encoding="utf-8"))
+                self._read[path.name] = Note(**{**data, "warnings": tuple(data["warnings"])})
         return sorted(self._read.values(), key=lambda note: note.job)
 
     def close(self) -> None:
         """Read what is left and take the folder away."""
         self.read()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-UNNAMED = frozenset({"method", "dataset", "tracker"})
-"""Groups of which a run's name says the option, or nothing."""
 
 
 def run_name(config: Mapping[str, Any], registry: Registry, varied: Sequence[str] = ()) -> str:
@@ -225,10 +217,8 @@ def _unusual(config: Mapping[str, Any], registry: Registry) -> Iterator[tuple[st
         usual = expand(registry, {"method": choices.get("method", NONE)})
     except ArboretumError:  # a method of a plugin that is gone
         usual = {}
-    for kind in (kind for kind in KINDS if kind not in UNNAMED):
-        chosen = choices.get(kind, NONE)
-        if usual and _spelled(chosen) != _spelled(usual[kind]):
-            yield kind, chosen
+    named = {kind: choices.get(kind, NONE) for kind in KINDS if usual and kind not in ("method", "dataset", "tracker")}
+    yield from ((kind, chosen) for kind, chosen in named.items() if _spelled(chosen) != _spelled(usual[kind]))
     for kind in (kind for kind in KINDS if kind not in ("dataset", "tracker")):
         group = config.get(kind) or {}
         for name, fields in group.items() if kind in MANY else [(group.get("name", NONE), group)]:

@@ -5,7 +5,6 @@ Of a reproduction it gets one run per chapter under one parent.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
 from arboretum.plugin.registry import Registry
-from arboretum.runs.folder import RECORD, TRACKED, is_tracked, mark_tracked, read_files, read_json, read_run, record_from
+from arboretum.runs.folder import RECORD, TRACKED, checksum, is_tracked, read_files, read_json, read_run, record_from, write_files
 from arboretum.runs.sweeps import owner, run_name
 
 Result = TypeVar("Result")
@@ -48,8 +47,9 @@ def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str],
 
 
 def _note(tracker: Any, folder: Path, fields: Mapping[str, Any], run_id: str, within: str) -> None:
+    """Note which tracker has what lies in a folder, and below which parent (has a study, and which judgement)."""
     try:
-        mark_tracked(folder, fields, run_id, within)
+        write_files(folder, {TRACKED: json.dumps({"tracker": fields, "id": run_id, "sweep": within}, indent=2)})
     except StoreError as error:
         raise TrackerError(f"tracker {tracker.name} has it as {run_id}, but {error}") from error
 
@@ -70,8 +70,7 @@ def track_folder(
     """
     if is_tracked(folder, fields, sweep_id):
         return ""
-    files = read_files(folder)
-    record = record_from(files, str(folder))
+    record = record_from(files := read_files(folder), str(folder))
     name = run_name(record.config, registry, varied)
     info = RunInfo(name, record.config, folder, sweep_id, record.fingerprint, copy_of)
     return track(tracker, info, record, files, fields)
@@ -84,8 +83,7 @@ def load_run(run: str | Path, tracker: Any = None) -> Record:
     Raises StoreError (neither) and TrackerError (the store does not answer, or has no such run).
     """
     path = Path(run).expanduser()
-    if path.name == RECORD and path.is_file():
-        path = path.parent
+    path = path.parent if path.name == RECORD and path.is_file() else path
     if path.exists() or tracker is None or "/" in str(run):
         if not path.is_dir():
             raise StoreError(f"there is no run folder {str(run)!r}")
@@ -132,9 +130,7 @@ class VerdictFacts:
         }
 
 
-def track_verdict(
-    tracker: Any, facts: VerdictFacts, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = ""
-) -> str:
+def track_verdict(tracker: Any, facts: VerdictFacts, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = "") -> str:
     """Give it to the tracker and return the parent's id; "" when that tracker has this very judgement from this folder.
 
     fields : the tracker's name and values.   note : Markdown for the parent's page.   text : what was printed; kept on the
@@ -171,16 +167,15 @@ def _track_chapter(tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: 
     config = {**choices, "seed": summary["seed"], "fraction": summary["fraction"], **chapter.settings}
     files = {**chapter.files, **{f"{name}.svg": facts.pictures[name] for name in chapter.pictures}}
     fingerprint = _hash([summary["code"], config, chapter.name, dict(chapter.metrics), files])
-    nothing = {"data": {}, "timings": {}, "solution": None, "tree": None}
     known = {"metrics": chapter.metrics, "verified": True, "fingerprint": fingerprint, "notes": tuple(facts.judgement.notes)}
-    record = Record(config, summary["seed"], summary["versions"], **nothing, **known)
+    record = Record(config, summary["seed"], summary["versions"], data={}, timings={}, solution=None, tree=None, **known)
     # one fingerprint and one folder make one run: chapters of one folder differ in their names, and so in the fingerprint
     info = RunInfo(chapter.name, config, folder, parent, fingerprint)
     guarded(tracker, lambda: tracker.store(info, record, {**files, RECORD: record.to_json()}))
 
 
 def _hash(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+    return checksum(json.dumps(content, sort_keys=True, default=str))
 
 
 def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:

@@ -16,7 +16,7 @@ def test_the_next_run_does_not_wait_for_the_store_but_the_next_request_does():
         assert stored.wait(60)
         done.append("stored")
 
-    assert session.ask_beside("tracker", store) == ""
+    assert session.ask("tracker", store, beside=True) == ""
     done.append("computed")  # comes back before the store has it
     stored.set()
     assert session.ask("tracker", lambda: done.append("asked")) == ""
@@ -29,6 +29,6 @@ def test_what_went_wrong_beside_a_run_is_told_with_the_next_one():
     def fail() -> None:
         raise TrackerError("store is locked")
 
-    assert session.ask_beside("tracker", fail) == ""
-    assert session.ask_beside("tracker", lambda: None) == "store is locked"
-    assert session.ask_beside("tracker", lambda: None) == ""
+    assert session.ask("tracker", fail, beside=True) == ""
+    assert session.ask("tracker", lambda: None, beside=True) == "store is locked"
+    assert session.ask("tracker", lambda: None, beside=True) == ""
