@@ -110,17 +110,13 @@ def primary(start: Start) -> dict[str, Any]:
         defaults.append(REPEATED)
     defaults += [{f"override /{kind}": options[kind]} for kind in start.recorded if kind != "method"]
     defaults += [{"override hydra/job_logging": "none"}, {"override hydra/hydra_logging": "none"}]
-    unique = secrets.token_hex(2)  # two processes that start in the same second get two folders
+    when = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{secrets.token_hex(2)}"  # two processes that start in the same second get two folders
+    hydra = {"run": {"dir": f"outputs/{when}"}, "sweep": {"dir": f"multirun/{when}"}, "job": {"name": PRIMARY}}
     return {
         "defaults": defaults,
         **plain(attrs.asdict(Settings())),
         **{kind: {} if kind in MANY else {"name": NONE} for kind in KINDS},
-        "hydra": {
-            "run": {"dir": f"outputs/${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{unique}"},
-            "sweep": {"dir": f"multirun/${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{unique}"},
-            "output_subdir": None,  # record.json holds the whole configuration
-            "job": {"name": PRIMARY},
-        },
+        "hydra": {**hydra, "output_subdir": None},  # record.json holds the whole configuration
     }
 
 
@@ -153,11 +149,10 @@ But an option that nobody chose, because it was the recorded method's own or the
 
 
 def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> Start:
-    """The starting point of a repetition.
+    """The starting point of a repetition.  Raises ConfigError when the record names no components.
 
     overrides : the command line's; a group chosen there forgets the recorded option and its values, and another method
     forgets the recorded recipe (everything but GIVEN, and the method's own choices there).
-    Raises ConfigError when the record names no components.
     """
     config = record.config
     broken = any(not isinstance(config[kind], Mapping | None) for kind in KINDS if kind in config)
@@ -177,9 +172,8 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     said = {text.partition("=")[0].lstrip("+") for text in overrides}
     values: dict[str, Any] = {key: restored(config[key], key, said) for key in SETTINGS if key in config and key not in forgotten}
     for kind in options:
-        fields = config.get(kind)
-        if fields is not None or kind in MANY:
-            own = {key: value for key, value in (fields or {}).items() if key != "name" or kind in MANY}
+        if (fields := config.get(kind, {} if kind in MANY else None)) is not None:
+            own = {key: value for key, value in fields.items() if key != "name" or kind in MANY}
             values[kind] = {key: restored(value, f"{kind}.{key}", said) for key, value in own.items()}
     return Start(choices, values, enforced)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import pickle
 import re
@@ -31,9 +32,6 @@ from arboretum.plugin.assemble import expand
 from arboretum.plugin.build import coerce, field_types, fields_of
 from arboretum.plugin.registry import NONE, Registry
 
-_KEY = re.compile(r"Could not (?:override|append to|delete from) '?(?:config\. ')?(?P<key>[^'\s]+)'")
-_MERGING = re.compile(r"Error merging override \+{0,2}(?P<key>[^=\s]+)=(?P<value>.*)", re.DOTALL)
-_SPECIFY = re.compile(r"You must specify '(?P<group>[^']+)'")
 _VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
 """An override that sets a value; the others choose options, or remove something, and may change what is composed."""
 
@@ -58,31 +56,27 @@ def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[
 
 def _translation(error: Exception, overrides: Sequence[str], registry: Registry) -> str:
     if isinstance(error, OverrideParseException):
-        return _syntax(error)
+        lines = [line for line in str(error.message).split("\n") if line and not line.startswith(("Error parsing", "See "))]
+        what = (lines or [""])[0]
+        if "Exception" in what:  # the parser's own words for a character it does not know
+            what = "some of its characters have a meaning of their own"
+        hint = "quote text with special characters inside the shell's quotes: 'KEY=\"a, b\"'"
+        return f"cannot read {error.override!r} ({what}); expected KEY=VALUE; {hint}"
     if isinstance(error, MissingConfigException):
         return _missing(error, registry)
     text, cause = str(error), error.__cause__
-    if found := _SPECIFY.search(text):
-        return _unspecified(found["group"], registry)
+    if found := re.search(r"You must specify '([^']+)'", text):
+        return _unspecified(found[1], registry)
     if "Ambiguous value" in text or "requires --multirun" in text:
         given = re.search(r"'([^=']+=[^']*)'", text)
         return f"{given[1] if given else 'KEY=A,B'} names several values; add -m to run each, or write a list as [A,B]"
-    if found := _MERGING.search(text):
-        return _misfit(found["key"], found["value"], cause, overrides, registry)
-    if found := _KEY.search(text):
-        return _unknown_key(found["key"], overrides, registry)
+    if found := re.search(r"Error merging override \+{0,2}([^=\s]+)=(.*)", text, re.DOTALL):
+        return _misfit(*found.groups(), cause, overrides, registry)
+    if found := re.search(r"Could not (?:override|append to|delete from) '?(?:config\. ')?([^'\s]+)'", text):
+        return _unknown_key(found[1], overrides, registry)
     if "Config group override must be" in text:
         return "a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage"
     return " ".join(text.split()) or " ".join(str(cause or "").split()) or type(error).__name__
-
-
-def _syntax(error: OverrideParseException) -> str:
-    reason = str(error.message).split("\n")
-    what = next((line for line in reason if line and not line.startswith(("Error parsing", "See "))), "")
-    if "Exception" in what:  # the parser's own words for a character it does not know
-        what = "some of its characters have a meaning of their own"
-    hint = "quote text with special characters inside the shell's quotes: 'KEY=\"a, b\"'"
-    return f"cannot read {error.override!r} ({what}); expected KEY=VALUE; {hint}"
 
 
 def _missing(error: MissingConfigException, registry: Registry) -> str:
@@ -125,8 +119,8 @@ def _unspecified(group: str, registry: Registry) -> str:
 
 def _expanded(overrides: Sequence[str], registry: Registry) -> dict[str, Any]:
     """Group → option (or options), as far as the command line and its preset say."""
-    said = chosen_options(overrides).items()
-    return expand(registry, {group: tuple(names) if group in MANY else (names or [NONE])[0] for group, names in said})
+    said = chosen_options(overrides)
+    return expand(registry, {group: tuple(names) if group in MANY else (names or [NONE])[0] for group, names in said.items()})
 
 
 def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
@@ -136,8 +130,7 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
     if group.partition("/")[0] == "hydra":
         return f"unknown Hydra setting {key!r}; arboretum run --cfg hydra dataset=NAME lists them"
     if group not in KINDS:
-        owners = [] if rest else _owners_of(group, overrides, registry)
-        if owners:
+        if owners := [] if rest else _owners_of(group, overrides, registry):
             more = f" (or {', '.join(f'{one}.{group}' for one in owners[1:4])})" if owners[1:] else ""
             return f"unknown key {group!r}: a parameter lives under its component; say {owners[0]}.{group}=VALUE{more}"
         near = closest(group, [*KINDS, *SETTINGS])
@@ -165,10 +158,8 @@ def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registr
     if rule in options and len(rest) > 1:
         return _unknown_parameter(group, rule, rest[1], registry)
     if rule in registry.names(group):
-        wanted = ",".join((*options, rule))
-        return f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{wanted}]"
-    owners = [o for o in options if rule in fields_of(registry.get(group, o).cls)]
-    if owners:
+        return f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{','.join((*options, rule))}]"
+    if owners := [option for option in options if rule in fields_of(registry.get(group, option).cls)]:
         return f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE"
     return unknown(f"{group} rule", rule, options or registry.names(group))
 
@@ -199,10 +190,10 @@ class Loader(ConfigLoaderImpl):
         self.start = start
         self._ready: dict[tuple[str, ...], Resolved] = {}
         self._shapes: dict[tuple[str, ...], Callable[[], DictConfig]] = {}
-        self._n_checked = 0
         self._said: Sequence[str] = ()  # on the command line; a file's sweeper may make overrides of its own
-        self.planned: int | None = None
-        """Jobs to come, as a sweeper states them that composes one after another."""
+        self.n_jobs = 0
+        """Found right so far, or to come, where a sweeper states it that composes one after another."""
+        self.counting = True
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
         return {**self.__dict__, "registry": None, "_ready": {}, "_shapes": {}}
@@ -224,11 +215,6 @@ class Loader(ConfigLoaderImpl):
             conceal(config)
         return config
 
-    @property
-    def n_checked(self) -> int:
-        """Number of a sweep's configurations found right so far, or of those to come."""
-        return self._n_checked if self.planned is None else self.planned
-
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """One job's configuration: resolved at the first call, which is the check; a second call is the launcher's."""
         config, key = self._job(master_config, sweep_overrides), tuple(sweep_overrides)
@@ -236,7 +222,7 @@ class Loader(ConfigLoaderImpl):
             resolved = resolve(config, self.registry)
             if len(self._ready) < KEPT:
                 self._ready[key] = resolved
-            self._n_checked += 1
+            self.n_jobs += self.counting
         return config
 
     def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
@@ -269,15 +255,17 @@ class Loader(ConfigLoaderImpl):
         given : overrides that ``composed`` adds itself.
         """
         choices = [text for text in overrides if not _VALUE.match(text)]
-        key = (*given, *choices)
-        if key not in self._shapes:
+        if (key := (*given, *choices)) not in self._shapes:
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
-            self._shapes[key] = _copies(composed(choices))
+            made = composed(choices)
+            try:  # copies by pickle take a third of the time
+                self._shapes[key] = functools.partial(pickle.loads, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
+            except (pickle.PicklingError, AttributeError, TypeError):  # a launcher's own class that Hydra's scan imported twice
+                self._shapes[key] = functools.partial(copy.deepcopy, made)
         config = self._shapes[key]()
-        parser = OverridesParser.create(config_loader=self)
         with translated(overrides, self.registry):
-            parsed = parser.parse_overrides(overrides)
+            parsed = OverridesParser.create(config_loader=self).parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config([o for o in parsed if _VALUE.match(o.input_line)], config)
         words = config.hydra.job.config.override_dirname
@@ -288,15 +276,6 @@ class Loader(ConfigLoaderImpl):
         return config
 
 
-def _copies(config: DictConfig) -> Callable[[], DictConfig]:
-    """Makes copies of a configuration; by pickle, which takes a third of the time, where its classes allow it."""
-    try:
-        pickled = pickle.dumps(config, pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, AttributeError, TypeError):  # a launcher's own class that Hydra's scan imported twice
-        return lambda: copy.deepcopy(config)
-    return lambda: pickle.loads(pickled)
-
-
 def search_path(config_dir: str | None = None) -> ConfigSearchPath:
     """Where Hydra looks: its own configuration, the folder of choices if one is given, the registry's nodes."""
     path = create_config_search_path(None)
@@ -305,8 +284,7 @@ def search_path(config_dir: str | None = None) -> ConfigSearchPath:
         if not os.path.isdir(folder):
             raise ConfigError(f"configuration folder {config_dir!r} does not exist")
         if os.path.exists(os.path.join(folder, f"{PRIMARY}.yaml")):  # it would stand for ours, and import what it searches
-            msg = f"configuration folder {config_dir!r} holds {PRIMARY}.yaml, the name of the primary configuration; rename it"
-            raise ConfigError(msg)
+            raise ConfigError(f"configuration folder {config_dir!r} holds {PRIMARY}.yaml, the name of the primary configuration; rename it")
         path.prepend(provider="command-line", path=f"file://{folder}", anchor=SearchPathQuery(provider="schema"))
     return path
 

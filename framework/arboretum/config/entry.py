@@ -32,24 +32,20 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     Raises ArboretumError, also for what goes wrong inside a plugin (the exception itself is its ``__cause__``);
     TrackerError when all is done and kept but for a tracker that was asked for.
     """
-    try:
-        return _run(overrides, plugins)
-    except (ArboretumError, MemoryError):
-        raise
-    except Exception as error:
-        raise ArboretumError(f"unexpected {said(error)}{place(error)}") from error
-
-
-def _run(overrides: Sequence[str], plugins: Sequence[str | Path]) -> Record:
     from arboretum.config.resolve import resolve
 
     if isinstance(overrides, str):
         raise ConfigError(f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})')
-    session, loader = _composer(*_surroundings([str(file) for file in (*plugins, *named_plugins(overrides))]))
-    config = loader.load_run(list(overrides))
-    asked = any(text.startswith("hydra.run.dir=") for text in overrides)
-    folder = Path(config.hydra.run.dir) if asked else None
-    outcome = session.again().execute(resolve(config, session.registry), folder)
+    try:
+        session, loader = _composer(*_surroundings([str(file) for file in (*plugins, *named_plugins(overrides))]))
+        config = loader.load_run(list(overrides))
+        asked = any(text.startswith("hydra.run.dir=") for text in overrides)
+        folder = Path(config.hydra.run.dir) if asked else None
+        outcome = session.again().execute(resolve(config, session.registry), folder)
+    except (ArboretumError, MemoryError):
+        raise
+    except Exception as error:
+        raise ArboretumError(f"unexpected {said(error)}{place(error)}") from error
     if outcome.tracker_error:
         raise TrackerError(outcome.tracker_error)
     return outcome.record

@@ -60,55 +60,55 @@ def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
 
     said : overrides of the command line, which alone may give what :data:`COMMANDS` lists.
     """
+    for path, value, why in _faults(config, said):
+        raise ConfigError(f"{path}={value!r} is refused: {why}")
+
+
+def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, Any, str]]:
+    """Key, value, and why it is refused."""
     raw = OmegaConf.to_container(config, resolve=False)
     for path, value in _targets(raw, ""):
         if str(value) not in TARGETS.get(path, ()):
             what = "a configuration selects registered components and names no code"
-            raise _refused(f"{path}._target_".lstrip("."), value, f"{what}; write a plugin (arboretum new NAME) and select it by name")
+            yield f"{path}._target_".lstrip("."), value, f"{what}; write a plugin (arboretum new NAME) and select it by name"
     for path in INSTANTIATED:
-        _refuse_hidden(config.hydra, path.removeprefix("hydra."), path)
+        yield from _hidden(config.hydra, path.removeprefix("hydra."), path)
     hydra = raw["hydra"]
     for name in ("job_logging", "hydra_logging"):
         node = hydra[name]
         if node is not None and not (isinstance(node, dict) and node.keys() <= QUIET and node.get("root") is None):
-            raise _refused(f"hydra.{name}", node, f"log handlers write files; leave it at hydra/{name}=none")
+            yield f"hydra.{name}", node, f"log handlers write files; leave it at hydra/{name}=none"
     if hydra["output_subdir"] is not None:
-        raise _refused("hydra.output_subdir", hydra["output_subdir"], "record.json holds the configuration; leave it at null")
+        yield "hydra.output_subdir", hydra["output_subdir"], "record.json holds the configuration; leave it at null"
     for path in COMMANDS:
         _, group, name = path.split(".")
         value = hydra[group].get(name) if isinstance(hydra[group], dict) else None
         if value and not any(text.lstrip("+").startswith((f"{path}.", f"{path}=")) for text in said):
-            raise _refused(path, value, f"it decides which programs run; if you want it, say {path}=… on the command line")
+            yield path, value, f"it decides which programs run; if you want it, say {path}=… on the command line"
 
 
-def _refused(path: str, value: Any, why: str) -> ConfigError:
-    return ConfigError(f"{path}={value!r} is refused: {why}")
-
-
-def _refuse_hidden(parent: Any, key: Any, path: str) -> None:
-    """Raise ConfigError for an interpolation at or below a key that is no plain value: it may hide a ``_target_``."""
+def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, Any, str]]:
+    """Interpolations at or below a key that are no plain values: they may hide a ``_target_``."""
     if OmegaConf.is_interpolation(parent, key):
         try:
             value = parent[key]
         except OmegaConfBaseException:
             value = parent
         if not isinstance(value, str | int | float | None):
-            raise _refused(path, OmegaConf.to_container(parent, resolve=False)[key], "it must be written out")
+            yield path, OmegaConf.to_container(parent, resolve=False)[key], "it must be written out"
     elif not OmegaConf.is_missing(parent, key) and OmegaConf.is_config(inner := parent[key]):
         for below in inner if OmegaConf.is_dict(inner) else range(len(inner)):
-            _refuse_hidden(inner, below, f"{path}.{below}")
+            yield from _hidden(inner, below, f"{path}.{below}")
 
 
 def _targets(node: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Where a ``_target_`` stands, and what it says."""
+    steps = {f"[{i}]": item for i, item in enumerate(node)} if isinstance(node, list) else {}
     if isinstance(node, dict):
-        if "_target_" in node:
-            yield path, node["_target_"]
-        for key, item in node.items():
-            yield from _targets(item, f"{path}.{key}".lstrip("."))
-    elif isinstance(node, list):
-        for index, item in enumerate(node):
-            yield from _targets(item, f"{path}[{index}]")
+        steps = {f".{key}": item for key, item in node.items()}
+        yield from ((path, node[key]) for key in node if key == "_target_")
+    for step, item in steps.items():
+        yield from _targets(item, f"{path}{step}".lstrip("."))
 
 
 def normalise(overrides: Sequence[str]) -> list[str]:
@@ -116,7 +116,14 @@ def normalise(overrides: Sequence[str]) -> list[str]:
 
     Raises ConfigError for a list of options in a group that takes one.
     """
-    return [_normalised(quote_home(text)) for text in overrides]
+    found = []
+    for text in map(quote_home, overrides):
+        group, _, value = text.lstrip("+~").partition("=")
+        value = value.strip() if group in KINDS else ""
+        if value.startswith("[") and group not in MANY and "],[" not in value:
+            raise ConfigError(f"{group} takes one option, not a list; got {value} (several values to try: -m {group}={value[1:-1]})")
+        found.append(f"{group}={NONE}" if value == "null" else text)
+    return found
 
 
 def quote_home(text: str) -> str:
@@ -131,18 +138,6 @@ def chosen_options(overrides: Sequence[str]) -> dict[str, list[str]]:
     """Group → the options that overrides choose for it: several in a list or a sweep, none where they take it away."""
     found = (match for text in overrides if (match := _GROUP.match(text)) and match["group"] in KINDS)
     return {m["group"]: [n for item in (m["value"] or "").strip(" []").split(",") if (n := item.strip(" '\""))] for m in found}
-
-
-def _normalised(text: str) -> str:
-    found = _GROUP.match(text)
-    if found is None or found["group"] not in KINDS or found["value"] is None:
-        return text
-    group, value = found["group"], found["value"].strip()
-    if value == "null":
-        return f"{group}={NONE}"
-    if value.startswith("[") and group not in MANY and "],[" not in value:
-        raise ConfigError(f"{group} takes one option, not a list; got {value} (several values to try: -m {group}={value[1:-1]})")
-    return text
 
 
 def holds_secret(text: str) -> bool:

@@ -29,9 +29,7 @@ class Limits:
     kind = "budget"
 
     seconds: float | None = param(None, "wall clock for growing or solving", gt=0.0, unit="s")
-    memory_mb: int | None = param(
-        None, "what growing or solving allocates, at most; a smaller budget than needed is refused", gt=0, unit="MB"
-    )
+    memory_mb: int | None = param(None, "what growing or solving allocates, at most; a smaller budget than needed is refused", gt=0, unit="MB")
 
 
 @attrs.frozen
@@ -51,7 +49,6 @@ class Settings:
 
 
 SETTINGS: tuple[str, ...] = tuple(field.name for field in attrs.fields(Settings))
-"""Names of the top-level keys that are no group."""
 
 
 def read(cls: type, values: Any, prefix: str = "") -> Any:
@@ -72,10 +69,7 @@ def read(cls: type, values: Any, prefix: str = "") -> Any:
 
 @attrs.frozen(eq=False)
 class Resolved:
-    """What one run is made of.
-
-    config : plain values of everything, canonical (two spellings of one configuration give one ``config``).
-    """
+    """What one run is made of.   config : plain values of everything; two spellings of one configuration give one."""
 
     settings: Settings
     parts: Parts
@@ -139,12 +133,14 @@ def components_of(parts: Parts) -> Iterator[Any]:
 def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> None:
     """Raise ConfigError for a shared value that no component of the run takes: a sweep over it would change nothing."""
     taken = {name for component in components_of(parts) for name in followers(type(component)).values()}
-    followed = {name for entry in registry.entries() for name in followers(entry.cls).values()}
-    for name in followed - taken:
-        if getattr(settings, name, None) is not None:
-            takers = [f"{entry.kind}={entry.name}" for entry in registry.entries() if name in followers(entry.cls).values()]
-            msg = f"{name}={getattr(settings, name)} changes nothing: no component of this run follows it; leave it out, or choose"
-            raise ConfigError(f"{msg} one that does ({', '.join(takers)})")
+    takers: dict[str, list[str]] = {}
+    for entry in registry.entries():
+        for name in set(followers(entry.cls).values()) - taken:
+            takers.setdefault(name, []).append(f"{entry.kind}={entry.name}")
+    for name, found in takers.items():
+        if (value := getattr(settings, name, None)) is not None:
+            msg = f"{name}={value} changes nothing: no component of this run follows it; leave it out, or choose"
+            raise ConfigError(f"{msg} one that does ({', '.join(found)})")
 
 
 def _settings(values: dict[str, Any], registry: Registry) -> Settings:
@@ -171,25 +167,20 @@ def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: 
             where = f"the option {option!r}" if option not in (None, NONE) else f"{kind}=none"
             raise ConfigError(f"{kind}.{key} has nothing to belong to: {where} names no component; choose {kind}=NAME")
         return None
-    entry = registry.get(kind, str(name))
-    return build(entry, _own(entry, fields))
+    return _built(registry.get(kind, str(name)), fields)
 
 
 def _several(kind: str, group: dict[str, Any], registry: Registry) -> tuple[Any, ...]:
-    built = []
     for name, fields in group.items():
         if not isinstance(fields, dict):
             example = f"{kind}.RULE.{name}={fields}"
-            msg = f"{kind}.{name}: a field lives under its component's name ({example}); {kind} here: {', '.join(group)}"
-            raise ConfigError(msg)
-        entry = registry.get(kind, name)
-        built.append(build(entry, _own(entry, fields)))
-    return tuple(built)
+            raise ConfigError(f"{kind}.{name}: a field lives under its component's name ({example}); {kind} here: {', '.join(group)}")
+    return tuple(_built(registry.get(kind, name), fields) for name, fields in group.items())
 
 
-def _own(entry: Entry, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields to set: one that follows an unset shared value keeps its component's default."""
-    return {key: value for key, value in fields.items() if value is not None or key not in followers(entry.cls)}
+def _built(entry: Entry, fields: dict[str, Any]) -> Any:
+    """The component; a field that follows an unset shared value keeps its default."""
+    return build(entry, {key: value for key, value in fields.items() if value is not None or key not in followers(entry.cls)})
 
 
 def canonical(settings: Settings, parts: Parts, chosen: Mapping[str, Any]) -> dict[str, Any]:
