@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
 import attrs
 
 from arboretum.errors import DataError
-from arboretum.model.charts import BarChart, Chart, DotChart, Grid, LineChart, Panels, Point, PointChart, RankDiagram
-from arboretum.report.palette import mix, series_colour
+from arboretum.model.charts import BarChart, Chart, DotChart, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
+from arboretum.report.palette import mix, place_between, series_colour
 from arboretum.report.scene import FAINT, INK, text_width
 from arboretum.report.sheet import GAP, TEXT, TICK, TITLE, Block, Sheet, axis_words, hint, mark, sample, scale, styled, wrapped
 
@@ -43,15 +43,13 @@ def _panels(chart: Panels) -> Any:
     common = bool(legends[0]) and all(legend == legends[0] for legend in legends)
     sheet = Sheet(chart.title, small=True, legends=not common)
     blocks = [_DRAWN[type(part)](part, sheet) for part in chart.charts]
-    columns = max(1, min(chart.columns, len(blocks)))
-    ends = [block.extent() for block in blocks]
-    widths = [max(end.width for end in ends[c::columns]) for c in range(columns)]
-    y = 0.0
-    for start in range(0, len(blocks), columns):
-        row = ends[start : start + columns]
-        for c, (block, end) in enumerate(zip(blocks[start : start + columns], row, strict=True)):
-            block.move(sum(widths[:c]) + GAP * c - end.x0, y - end.y1)
-        y -= max(end.height for end in row) + GAP
+    columns, ends = max(1, min(chart.columns, len(blocks))), [block.extent() for block in blocks]
+    widths, y = [max(end.width for end in ends[c::columns]) for c in range(columns)], 0.0
+    for at, (block, end) in enumerate(zip(blocks, ends, strict=True)):
+        c = at % columns
+        block.move(sum(widths[:c]) + GAP * c - end.x0, y - end.y1)
+        if c == columns - 1:
+            y -= max(end.height for end in ends[at - c : at + 1]) + GAP
     everything = Block([plot for block in blocks for plot in block.plots])
     room = everything.extent().x1
     if common:
@@ -66,15 +64,12 @@ def _handles(chart: Any) -> list[Any]:
     """What the legend of a chart shows."""
     if isinstance(chart, BarChart):
         return [sample(name, place, "bar") for place, name in enumerate(chart.series)]
-    if not isinstance(chart, LineChart):
-        return []
-    looks = ["dashed" if line.dashed and not line.marked else "line" if line.joined else "dot" for line in chart.lines]
-    return [sample(line.label, _colour(chart, i), looks[i]) for i, line in enumerate(chart.lines) if not line.quiet]
+    shown = [(line, number) for line, number in _coloured(chart) if not line.quiet] if isinstance(chart, LineChart) else []
+    return [sample(one.label, number, "dashed" if one.dashed and not one.marked else "line" if one.joined else "dot") for one, number in shown]
 
 
-def _colour(chart: LineChart, place: int) -> int:
-    colour = chart.lines[place].colour
-    return place if colour is None else colour
+def _coloured(chart: LineChart) -> list[tuple[Line, int]]:
+    return [(line, place if line.colour is None else line.colour) for place, line in enumerate(chart.lines)]
 
 
 def _plot(chart: LineChart | PointChart, sheet: Sheet, xs: Iterable[float], ys: Iterable[float]) -> tuple[Block, Any]:
@@ -88,8 +83,7 @@ def _plot(chart: LineChart | PointChart, sheet: Sheet, xs: Iterable[float], ys: 
 def _lines(chart: LineChart, sheet: Sheet) -> Block:
     xs, ys = ([value for line in chart.lines for value in getattr(line, which)] for which in "xy")
     block, axes = _plot(chart, sheet, xs, ys)
-    for place, line in enumerate(chart.lines):
-        number = _colour(chart, place)
+    for line, number in _coloured(chart):
         if line.joined:
             axes.plot(line.x, line.y, "--" if line.dashed else "-", color=series_colour(number), lw=1.3)
         for x, y, error in itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan):
@@ -114,9 +108,15 @@ def _points(chart: PointChart, sheet: Sheet) -> Block:
         _error(axes, p.x, p.y, p.x_error, FAINT, sideways=True)
         mark(axes, p.x, p.y, p.colour, f"{p.label}: {chart.x.label} {p.x:.6g}, {chart.y.label} {p.y:.6g}", 7.5)
     axes.autoscale_view()  # now, since labels are placed by pixels
-    front = [chart.points[i] for i in chart.front]
-    stairs = _staircase(chart, axes, front)
-    placed = place_labels(axes, points, [p in front for p in points], stairs)
+    front, line = [chart.points[i] for i in chart.front], None
+    if front:  # the line around all that is dominated: from edge to edge of the plot, through the front
+        up = chart.x.higher_is_better
+        worst_x, worst_y = axes.get_xlim()[not up], axes.get_ylim()[not chart.y.higher_is_better]
+        x, y = [p.x for p in front], [p.y for p in front]
+        x, y = ([worst_x, *x, x[-1]], [y[0], *y, worst_y]) if up else ([x[0], *x, worst_x], [worst_y, *y, y[-1]])
+        axes.autoscale(False)
+        (line,) = axes.step(x, y, "--", where="pre" if up else "post", color=FAINT, lw=1.0, gid="front", zorder=2)
+    placed = _place_labels(axes, {p: p in front for p in points}, line)
     left_out = [p.label for p in chart.points if p not in points]
     dashed = ["Dashed: the front; no method is as good as one on it in both, and better in one."] if front else []
     chart = attrs.evolve(chart, notes=[*dashed, *([f"No result: {', '.join(left_out)}."] if left_out else []), *chart.notes])
@@ -124,25 +124,14 @@ def _points(chart: PointChart, sheet: Sheet) -> Block:
     return everywhere.head(block, chart, () if placed else [sample(p.label, p.colour, "dot") for p in points], axis_words(chart.y))
 
 
-def _staircase(chart: PointChart, axes: Any, front: Sequence[Point]) -> Any:
-    """The line around all that is dominated: from edge to edge of the plot, through the front; None without a front."""
-    if not front:
-        return None
-    up = chart.x.higher_is_better
-    worst_x, worst_y = axes.get_xlim()[not up], axes.get_ylim()[not chart.y.higher_is_better]
-    x, y = [p.x for p in front], [p.y for p in front]
-    x, y = ([worst_x, *x, x[-1]], [y[0], *y, worst_y]) if up else ([x[0], *x, worst_x], [worst_y, *y, y[-1]])
-    axes.autoscale(False)
-    return axes.step(x, y, "--", where="pre" if up else "post", color=FAINT, lw=1.0, gid="front", zorder=2)[0]
-
-
 _AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
+_SIDE, _LEVEL = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
 
 
-def place_labels(axes: Any, points: Sequence[Point], bold: Sequence[bool], line: Any = None) -> bool:
+def _place_labels(axes: Any, points: Mapping[Point, bool], line: Any) -> bool:
     """A label beside every mark, over no other mark, label or line; further away, with a leader, where it is crowded.
 
-    line : a line to keep off, or None.   False, and no labels at all, where one finds no place.
+    points : each with whether its label is bold.   line : to keep off, or None.   False, and no labels at all, where one finds no place.
     """
     from matplotlib.patheffects import withStroke
     from matplotlib.transforms import Bbox
@@ -150,9 +139,8 @@ def place_labels(axes: Any, points: Sequence[Point], bold: Sequence[bool], line:
     renderer, frame = axes.figure.canvas.get_renderer(), axes.get_window_extent()
     taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in (axes.transData.transform((p.x, p.y)) for p in points)]
     path = None if line is None else line.get_transform().transform_path(line.get_path())
-    placed: list[Any] = []
-    far: list[bool] = []
-    for point, strong in zip(points, bold, strict=True):
+    placed, leaders = [], []
+    for point, strong in points.items():
         label = axes.annotate(
             point.label, (point.x, point.y), (0, 0), "data", "offset points", fontsize=TICK, weight="bold" if strong else "normal",
             zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
@@ -169,15 +157,10 @@ def place_labels(axes: Any, points: Sequence[Point], bold: Sequence[bool], line:
                 one.remove()
             return False
         taken.append(box)
-        far.append(distance > 0)
-    for point, label, leader in zip(points, placed, far, strict=True):
-        if leader:
-            line = {"arrowstyle": "-", "lw": 0.6, "color": FAINT}
-            axes.annotate("", (point.x, point.y), label.get_position(), "data", "offset points", line, annotation_clip=False)
+        leaders += [((point.x, point.y), label.get_position())] if distance else []
+    for ends in leaders:
+        axes.annotate("", *ends, "data", "offset points", {"arrowstyle": "-", "lw": 0.6, "color": FAINT}, annotation_clip=False)
     return True
-
-
-_SIDE, _LEVEL = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
 
 
 def _dots(chart: DotChart, sheet: Sheet) -> Block:
@@ -256,7 +239,9 @@ def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
     p = DataFrame(0.0, range(k), range(k))
     for group in chart.groups:
         p.loc[list(group), list(group)] = 1.0
-    crossed = any(_crosses(chart, group) for group in chart.groups)
+    spans = [(set(group), min(chart.ranks[m] for m in group), max(chart.ranks[m] for m in group)) for group in chart.groups]
+    # a bar that runs over a method of another group: then members are dotted
+    crossed = any(low <= rank <= high and m not in group for group, low, high in spans for m, rank in enumerate(chart.ranks))
     drawn = critical_difference_diagram(
         dict(enumerate(chart.ranks)), p, ax=axes, label_fmt_left="{label}", label_fmt_right="{label}", text_h_margin=0.02 * k,
         elbow_props={"color": STEM, "lw": 0.9}, marker_props={"s": 18},
@@ -289,12 +274,6 @@ def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
     return sheet.head(Block([axes]), chart, (), words)
 
 
-def _crosses(chart: RankDiagram, group: Sequence[int]) -> bool:
-    """Whether the group's bar runs over a method that is not of the group; then members are dotted."""
-    first, last = (edge(chart.ranks[m] for m in group) for edge in (min, max))
-    return any(first <= rank <= last and m not in group for m, rank in enumerate(chart.ranks))
-
-
 STEPS = ("#f6f9fc", "#cfe0f1", "#7fb0d8", "#2f73ad", "#123f72")
 """From least to most; each step is darker also in grey."""
 UNKNOWN = "#ececec"
@@ -305,7 +284,7 @@ BREAK = 0.3
 
 
 def _heat_map(grid: Grid, sheet: Sheet) -> Block:
-    """A field per number, labels around, the legend below."""
+    """A field per number, labels around, the legend below: all colours from least to most, and what they mean."""
     words = [text for lines in (grid.texts, grid.small, [grid.columns], [grid.column_notes]) for line in lines for text in line]
     field = max([60.0, *(text_width(text, TEXT, bold=True) + 12 for text in words)])
     tops = [i + BREAK * sum(1 for at in grid.breaks if 0 < at <= i) for i in range(len(grid.rows))]
@@ -325,14 +304,21 @@ def _heat_map(grid: Grid, sheet: Sheet) -> Block:
             _field(axes, grid, i, j, top)
     block = Block([axes])
     if grid.legend:
-        _shades_legend(block, grid.legend)
+        ends = block.extent()
+        block.words(wrapped(grid.legend, max(ends.width - 100, 220.0), TICK), ends.x0 + 98, ends.y0 - 7, fontsize=TICK, va="top")
+        for k in range(24):
+            look = {"fontsize": 4, "bbox": {"fc": shade(k / 23), "lw": 0, "boxstyle": "square,pad=0.55"}}
+            block.words(" ", ends.x0 + 3.7 * k, ends.y0 - 14, **look)
     return sheet.head(block, grid)
 
 
 def _field(axes: Any, grid: Grid, i: int, j: int, top: float) -> None:
     from matplotlib.patches import Rectangle
 
-    share = _share(grid, i, j)
+    value, share = grid.values[i][j], None
+    if math.isfinite(value):
+        column = [row[j] for row in grid.values if math.isfinite(row[j])]
+        share = place_between(value, *(grid.scales[j] if grid.scales else (min(column), max(column))))
     dark = share is not None and share > DARK
     ink, small = ("#ffffff", "#ffffff") if dark else (INK, FAINT if share is None or share < LIGHT else INK)
     framed = (i, j) in grid.framed
@@ -346,14 +332,6 @@ def _field(axes: Any, grid: Grid, i: int, j: int, top: float) -> None:
         axes.text(j + 0.5, top + 0.73, grid.small[i][j], color=small, fontsize=7, ha="center", va="center")
 
 
-def _share(grid: Grid, i: int, j: int) -> float | None:
-    """Where a value stands between the column's lightest (0) and darkest (1) colour; None for no value."""
-    column = [row[j] for row in grid.values if math.isfinite(row[j])]
-    value = grid.values[i][j]
-    if not math.isfinite(value):
-        return None
-    low, high = grid.scales[j] if grid.scales else (min(column), max(column))
-    return 0.5 if high <= low else min(max((value - low) / (high - low), 0.0), 1.0)
 
 
 def shade(share: float) -> str:
@@ -361,14 +339,6 @@ def shade(share: float) -> str:
     place = share * (len(STEPS) - 1)
     k = min(int(place), len(STEPS) - 2)
     return mix(STEPS[k], STEPS[k + 1], place - k)
-
-
-def _shades_legend(block: Block, text: str) -> None:
-    """All colours from least to most under the fields, their meaning below."""
-    ends = block.extent()
-    block.words(wrapped(text, max(ends.width - 100, 220.0), TICK), ends.x0 + 98, ends.y0 - 7, fontsize=TICK, va="top")
-    for k in range(24):
-        block.words(" ", ends.x0 + 3.7 * k, ends.y0 - 14, fontsize=4, bbox={"fc": shade(k / 23), "lw": 0, "boxstyle": "square,pad=0.55"})
 
 
 _DRAWN = {RankDiagram: _ranks, BarChart: _bars, PointChart: _points, LineChart: _lines, DotChart: _dots, Grid: _heat_map}

@@ -21,11 +21,10 @@ class Item:
     """One shown node.
 
     node : its number (of several merged leaves: the first).   edge : how the branch to it reads, "" at the root.
-    weights : float64[n_classes] or moments.   count : training rows.
-    children : the shown branches; empty at a leaf and where the rest is folded.
-    folded : leaves that lie below and are not shown; 0 at a leaf.
-    merged : number of leaves shown as this one.   stays : the rows that stop at the parent (no branch for them).
-    note : what else its test does with rows that have no value; "" where a branch says it ("> 3 or missing").
+    weights : float64[n_classes] or moments.   count : training rows.   children : the shown branches; none at a leaf and where the
+    rest is folded.   folded : leaves that lie below and are not shown.   merged : number of leaves shown as this one.   stays : the
+    rows that stop at the parent (no branch for them).   note : what else its test does with rows that have no value; "" where a
+    branch says it ("> 3 or missing").
     """
 
     node: int
@@ -58,8 +57,8 @@ def outline(
     empty : also show the branch of rows without an outcome where no training row took it.
     labels : an edge reads as in a sentence ("age ≤ 3"), not as a mark beside its node's question ("yes", "= red").
     """
-    depth, below = tree.depth_of, leaves_below(tree)
-    opened, parent = _opened(tree, depth, below, max_depth, max_leaves), tree.parent
+    below = leaves_below(tree)
+    opened, parent = _opened(tree, below, max_depth, max_leaves), tree.parent
     built: dict[int, Item] = {}
     for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
         if node and not opened[parent[node]]:
@@ -74,23 +73,20 @@ def leaves_below(tree: Tree) -> np.ndarray:
     return before[tree.subtree_end] - before[:-1]
 
 
-def _opened(tree: Tree, depth, below, max_depth: int | None, max_leaves: int | None) -> np.ndarray:
+def _opened(tree: Tree, below: np.ndarray, max_depth: int | None, max_leaves: int | None) -> np.ndarray:
     """bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown leaves fit."""
-    opened, mass = np.zeros(tree.n_nodes, bool), tree.mass
+    opened, mass, depth = np.zeros(tree.n_nodes, bool), tree.mass, tree.depth_of
     shown, queue = 1, [(-mass[0], 0)]
     while queue:
         _, node = heapq.heappop(queue)
-        children = tree.children(node)
-        children = children[children >= 0]
-        if tree.is_leaf[node] or (max_depth is not None and depth[node] >= max_depth):
-            continue
+        children = [child for child in tree.children(node).tolist() if child >= 0]
         after = shown + len(children) - 1
-        if max_leaves is not None and below[0] > max_leaves and after > max(max_leaves, len(children)):
+        full = max_leaves is not None and below[0] > max_leaves and after > max(max_leaves, len(children))
+        if full or tree.is_leaf[node] or (max_depth is not None and depth[node] >= max_depth):
             continue
-        shown = after
-        opened[node] = True
+        shown, opened[node] = after, True
         for child in children:
-            heapq.heappush(queue, (-mass[child], int(child)))
+            heapq.heappush(queue, (-mass[child], child))
     return opened
 
 
@@ -111,7 +107,7 @@ def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: 
         group.append((mark, built.pop(int(child)), outcome == lost and "missing" not in mark))
     children = [_joined(*zip(*group, strict=True)) for group in groups.values()]
     rest = weights - sum(child.weights for child in children)
-    stays = tree.mass[node] - sum(_mass(tree, child.weights) for child in children)
+    stays = tree.mass[node] - sum(mass_of(tree, child.weights) for child in children)
     without = _rows(count - sum(child.count for child in children))
     lacks = (tree.children(node) < 0).any()
     if stays > 1e-9 * tree.mass[node] or (empty and lacks):
@@ -130,8 +126,7 @@ def missing_outcome(tree: Tree, node: int) -> int:
     worth a word: MISSING_STOPS, unless the test itself has an outcome for such rows.
     """
     rule = tree.rule(node)
-    own = NO_OUTCOME if rule.fuzzy else rule.outcome_of(dict.fromkeys(rule.columns))
-    if own != NO_OUTCOME:
+    if not rule.fuzzy and (own := rule.outcome_of(dict.fromkeys(rule.columns))) != NO_OUTCOME:
         return own
     seen = any(column.missing for column in tree.columns if column.name in rule.columns)
     return int(tree.missing_child[node]) if seen else MISSING_STOPS
@@ -143,7 +138,8 @@ def _rows(count: float) -> float:
     return int(tenths) if tenths.is_integer() else tenths
 
 
-def _mass(tree: Tree, weights: np.ndarray) -> float:
+def mass_of(tree: Tree, weights: np.ndarray) -> float:
+    """Mass of class weights, or of moments."""
     return float(weights.sum() if tree.task is Task.classification else weights[0])
 
 
@@ -174,17 +170,13 @@ def question(rule: TestRule) -> str:
 
 def prediction(tree: Tree, item: Item) -> str:
     """What is predicted there: the class, or the number."""
-    if tree.task is Task.regression:
-        return spell_short(tree.value[item.node])
-    return tree.classes[tree.label[item.node]]
+    return spell_short(tree.value[item.node]) if tree.task is Task.regression else tree.classes[tree.label[item.node]]
 
 
 def share(tree: Tree, item: Item) -> float:
     """Weight share of the predicted class (NaN for regression, and where no row is)."""
-    mass = _mass(tree, item.weights)
-    if tree.task is Task.regression or mass <= 0:
-        return float("nan")
-    return float(item.weights[tree.label[item.node]] / mass)
+    shown = tree.task is Task.classification and item.weights.sum() > 0
+    return float(item.weights[tree.label[item.node]] / item.weights.sum()) if shown else float("nan")
 
 
 def deviation(tree: Tree, item: Item) -> float:
@@ -195,10 +187,8 @@ def deviation(tree: Tree, item: Item) -> float:
 
 def spell_short(value: float) -> str:
     """A number in four significant digits, whole numbers in full."""
-    value = float(value)
-    if abs(value - round(value)) < 1e-9 and abs(value) < 1e15:
-        return str(round(value))
-    return spell(float(f"{value:.4g}"))
+    whole = abs(value - round(value)) < 1e-9 and abs(value) < 1e15
+    return str(round(value)) if whole else spell(float(f"{value:.4g}"))
 
 
 def headline(tree: Tree) -> str:

@@ -19,11 +19,9 @@ LOW, HIGH = "#dbe9f6", "#14508c"
 
 def ranked_classes(tree: Tree) -> list[int]:
     """Class indices that get a colour of their own: all of few, the heaviest of many; in class order."""
-    n = len(tree.classes)
-    if n <= len(CLASS_COLOURS):
-        return list(range(n))
-    heaviest = np.argsort(-tree.weights[0], kind="stable")[: len(CLASS_COLOURS) - 1]
-    return sorted(heaviest.tolist())
+    if len(tree.classes) <= len(CLASS_COLOURS):
+        return list(range(len(tree.classes)))
+    return sorted(np.argsort(-tree.weights[0], kind="stable")[: len(CLASS_COLOURS) - 1].tolist())
 
 
 def class_colours(tree: Tree, colours: Sequence[Any] = CLASS_COLOURS, other: Any = OTHER) -> list[Any]:
@@ -44,21 +42,16 @@ def value_range(tree: Tree) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def value_place(tree: Tree, node: int) -> float:
-    """Where a node's number lies between the smallest (0) and the largest (1) of the leaves."""
-    low, high = value_range(tree)
-    return 0.5 if high <= low else min(max((float(tree.value[node]) - low) / (high - low), 0.0), 1.0)
+def place_between(value: float, low: float, high: float) -> float:
+    """Where a number lies between the lowest (0) and the highest (1)."""
+    return 0.5 if high <= low else min(max((value - low) / (high - low), 0.0), 1.0)
 
 
 def node_colour(tree: Tree, node: int) -> str:
     """The colour of what a node predicts; of a number its place on a light-to-dark scale."""
     if tree.task is Task.regression:
-        return mix(LOW, HIGH, value_place(tree, node))
+        return mix(LOW, HIGH, place_between(float(tree.value[node]), *value_range(tree)))
     return class_colours(tree)[tree.label[node]]
-
-
-FORMS = ("o", "s", "D", "^")
-"""Marks (as matplotlib spells them) that go with the colours of a study's methods, for readers who see few of these."""
 
 
 def series_colour(number: int) -> str:
@@ -68,5 +61,5 @@ def series_colour(number: int) -> str:
 
 
 def series_form(number: int) -> str:
-    """The form of its mark."""
-    return FORMS[number % len(FORMS)]
+    """The form of its mark (as matplotlib spells it), for readers who see few of these colours."""
+    return "osD^"[number % 4]

@@ -6,6 +6,7 @@ As a scene, which is written as SVG or painted as PNG, and in the DOT language, 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypeVar
@@ -15,8 +16,8 @@ import numpy as np
 
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
-from arboretum.report.outline import Item, deviation, headline, outline, prediction, question, share, spell_short
-from arboretum.report.palette import HIGH, LOW, OTHER, class_colours, mix, node_colour, ranked_classes, value_place, value_range
+from arboretum.report.outline import Item, deviation, headline, mass_of, outline, prediction, question, share, spell_short
+from arboretum.report.palette import HIGH, LOW, OTHER, class_colours, mix, node_colour, place_between, ranked_classes, value_range
 from arboretum.report.scene import FAINT, INK, LINE, Box, Curve, Label, Scene, fit_text, text_width
 from arboretum.report.text import percentage
 
@@ -55,12 +56,7 @@ def tree_png(tree: Tree, path: str | PathLike[str] | None = None, *, scale: floa
 
 
 def tree_scene(
-    tree: Tree,
-    *,
-    title: str | None = None,
-    max_depth: int | None = None,
-    max_leaves: int | None = LEAF_BUDGET,
-    sideways: bool | None = None,
+    tree: Tree, *, title: str | None = None, max_depth: int | None = None, max_leaves: int | None = LEAF_BUDGET, sideways: bool | None = None
 ) -> Scene:
     """Draw the tree: tests, rows, class shares as bars, branches as thick as their rows, a legend.
 
@@ -70,16 +66,14 @@ def tree_scene(
     root = outline(tree, max_depth, max_leaves)
     shown = [item for item in root.walk() if not item.children]
     sideways = len(shown) > SIDEWAYS_ABOVE if sideways is None else sideways
-    places = _sideways(tree, root) if sideways else _downwards(tree, root)
+    places = _places(tree, root, sideways)
     right = max(box.x + box.width for box in places.values()) + MARGIN
     header, top = _header(tree, root, title, max(right, 420.0))
     places = {key: attrs.evolve(place, y=place.y + top) for key, place in places.items()}
-    shapes: list[Box | Label | Curve] = list(header)
-    shapes += _branches(tree, root, places, sideways)
-    for item in root.walk():
-        shapes += _node(tree, item, places[item])
+    nodes = [shape for item in root.walk() for shape in _node(tree, item, places[item])]
     bottom = max(place.y + BOX_HEIGHT for place in places.values()) + MARGIN
     wide = max(label.x + text_width(label.text, label.size, label.bold) for label in header if isinstance(label, Label)) + MARGIN
+    shapes = [*header, *_branches(tree, root, places, sideways), *nodes]
     return Scene(round(max(right, wide)), round(bottom), shapes, title or headline(tree))
 
 
@@ -111,50 +105,33 @@ def _lines(tree: Tree, item: Item) -> tuple[str, str]:
     return upper, lower
 
 
-def _width(tree: Tree, item: Item) -> float:
-    upper, lower = _lines(tree, item)
-    wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
-    compared = text_width(_compared(tree, item, upper), 12, bold=True)
-    return min(max(wanted, BOX_WIDTH[0]), WIDEST_BOX if compared > BOX_WIDTH[1] / 2 else BOX_WIDTH[1])
-
-
 def _compared(tree: Tree, item: Item, text: str) -> str:
     """What a question compares its one column with (" ≤ 2.45"); "" at a leaf and for tests of several columns."""
-    if not item.children or len(tree.rule(item.node).columns) != 1:
-        return ""
-    rest = text.removeprefix(tree.rule(item.node).columns[0])
-    return rest if rest != text else ""
+    columns = tree.rule(item.node).columns if item.children else ()
+    return text.removeprefix(columns[0]) if len(columns) == 1 and text.startswith(columns[0]) else ""
 
 
-def _downwards(tree: Tree, root: Item) -> dict[Item, _Place]:
-    """Growing down: each level one row of boxes; a box is at least as wide as the mark on its branch."""
-    width, level = {item: _width(tree, item) for item in root.walk()}, _levels(tree, root)
-    breadth = {item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4) for item, wide in width.items()}
-    centre = tidy(root, lambda item: item.children, breadth.__getitem__, SIBLING_GAP)
-    return {
-        item: _Place(MARGIN + at - width[item] / 2, level[item] * (BOX_HEIGHT + LEVEL_GAP), width[item])
-        for item, at in centre.items()
-    }
-
-
-def _sideways(tree: Tree, root: Item) -> dict[Item, _Place]:
-    """Growing to the right: each level one column, as wide as its widest box."""
-    level = _levels(tree, root)
-    width = {item: _width(tree, item) for item in level}
+def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
+    """Growing down each level is a row of boxes, to the right a column, as wide as its widest box."""
+    width, levels = {}, [[] for _ in range(int(tree.depth_of.max()) + 2)]
+    for item in root.walk():
+        upper, lower = _lines(tree, item)
+        wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
+        compared = text_width(_compared(tree, item, upper), 12, bold=True)
+        width[item] = min(max(wanted, BOX_WIDTH[0]), WIDEST_BOX if compared > BOX_WIDTH[1] / 2 else BOX_WIDTH[1])
+        levels[int(tree.depth_of[item.node]) + item.stays].append(item)
+    if not sideways:  # a box takes at least the width of the mark on its branch
+        breadth = {item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4) for item, wide in width.items()}
+        centre = tidy(root, lambda item: item.children, breadth.__getitem__, SIBLING_GAP)
+        rows = ((item, depth * (BOX_HEIGHT + LEVEL_GAP)) for depth, here in enumerate(levels) for item in here)
+        return {item: _Place(MARGIN + centre[item] - width[item] / 2, y, width[item]) for item, y in rows}
     centre = tidy(root, lambda item: item.children, lambda item: BOX_HEIGHT, 8.0)
-    left, x = {}, MARGIN
-    for depth in range(max(level.values()) + 1):
-        here = [item for item in level if level[item] == depth]
-        if depth:
-            x += 44.0 + min(max(text_width(item.edge, 10.5) for item in here), MARK_WIDTH)
-        left[depth] = x
+    places, x = {}, MARGIN
+    for here in filter(None, levels):
+        x += 44.0 + min(max(text_width(item.edge, 10.5) for item in here), MARK_WIDTH) if places else 0.0
+        places |= {item: _Place(x, centre[item] - BOX_HEIGHT / 2, width[item]) for item in here}
         x += max(width[item] for item in here)
-    return {item: _Place(left[level[item]], at - BOX_HEIGHT / 2, width[item]) for item, at in centre.items()}
-
-
-def _levels(tree: Tree, root: Item) -> dict[Item, int]:
-    depth = tree.depth_of
-    return {item: int(depth[item.node]) + item.stays for item in root.walk()}
+    return places
 
 
 def tidy(root: T, children: Callable[[T], Sequence[T]], breadth: Callable[[T], float], gap: float) -> dict[T, float]:
@@ -196,18 +173,13 @@ def _branches(tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool
     """Curves first, then their marks, so that no curve crosses a word."""
     curves, marks = [], []
     rows = max(float(tree.mass[0]), 1e-300)
-    for item in root.walk():
-        parent = places[item]
-        for child in item.children:
-            place = places[child]
-            mass = float(child.weights.sum() if tree.task is Task.classification else child.weights[0])
-            thickness = 1.0 + 7.0 * mass / rows
-            if sideways:
-                ends = (parent.x + parent.width, parent.y + BOX_HEIGHT / 2, place.x, place.y + BOX_HEIGHT / 2)
-            else:
-                ends = (parent.x + parent.width / 2, parent.y + BOX_HEIGHT, place.x + place.width / 2, place.y)
-            curves.append(Curve(*ends, round(thickness, 2), level=sideways))
-            marks.append(_mark(child.edge, curves[-1], len(item.children)))
+    for item, child in ((item, child) for item in root.walk() for child in item.children):
+        parent, place = places[item], places[child]
+        ends = (parent.x + parent.width / 2, parent.y + BOX_HEIGHT, place.x + place.width / 2, place.y)
+        if sideways:
+            ends = (parent.x + parent.width, parent.y + BOX_HEIGHT / 2, place.x, place.y + BOX_HEIGHT / 2)
+        curves.append(Curve(*ends, round(1.0 + 7.0 * mass_of(tree, child.weights) / rows, 2), level=sideways))
+        marks.append(_mark(child.edge, curves[-1], len(item.children)))
     return [*curves, *marks]
 
 
@@ -229,89 +201,63 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = _lines(tree, item)
     colour = node_colour(tree, item.node)
     ground = mix(colour, "#ffffff", 0.62 if tree.task is Task.regression else 0.82)
-    inside = place.width - 2 * PADDING
-    upper = _fit_upper(tree, item, upper, inside)
-    frame = Box(
-        place.x,
-        place.y,
-        place.width,
-        BOX_HEIGHT,
-        "#ffffff" if item.children else ground,
-        stroke=LINE if item.children else colour,
-        radius=7,
-        dashed=bool(item.folded) or item.stays,
-        hint=_hint(tree, item),
-    )
-    x, middle, ink = place.x + PADDING, place.x + place.width / 2, FAINT if item.children else INK
+    inside, rest = place.width - 2 * PADDING, _compared(tree, item, upper)
+    left = inside - text_width(rest, 12, bold=True)
+    if not rest or text_width(upper, 12, bold=True) <= inside + 0.01 or left < COLUMN_ROOM - 0.01:
+        rest, left = "", inside
+    upper = fit_text(upper.removesuffix(rest), left, 12, bold=True) + rest  # never cut what a column is compared with
+    fill, stroke, ink = ("#ffffff", LINE, FAINT) if item.children else (ground, colour, INK)
+    look = {"stroke": stroke, "radius": 7, "dashed": bool(item.folded) or item.stays, "hint": _hint(tree, item)}
+    middle = place.x + place.width / 2
     return [
-        frame,
+        Box(place.x, place.y, place.width, BOX_HEIGHT, fill, **look),
         Label(middle, place.y + 18, upper, 12, bold=True, anchor="middle"),
-        *_bar(tree, item, x, place.y + 25, inside),
+        *_bar(tree, item, place.x + PADDING, place.y + 25, inside),
         Label(middle, place.y + 45, fit_text(lower, inside, 10.5), 10.5, fill=ink, anchor="middle"),
     ]
-
-
-def _fit_upper(tree: Tree, item: Item, text: str, room: float) -> str:
-    """The upper line in ``room`` pixels; of a question the column's name is cut, never what it is compared with."""
-    rest = _compared(tree, item, text)
-    left = room - text_width(rest, 12, bold=True)
-    if not rest or text_width(text, 12, bold=True) <= room + 0.01 or left < COLUMN_ROOM - 0.01:
-        return fit_text(text, room, 12, bold=True)
-    return fit_text(text.removesuffix(rest), left, 12, bold=True) + rest
 
 
 def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
     """Class shares side by side; for numbers the place of the mean between the smallest and the largest prediction."""
     if tree.task is Task.regression:
-        place = x + value_place(tree, item.node) * (width - 4)
+        place = x + place_between(float(tree.value[item.node]), *value_range(tree)) * (width - 4)
         return [Box(x, y + 2, width, 3, mix(LOW, HIGH, 0.25), radius=1.5), Box(place, y - 1, 4, 9, HIGH, radius=1.5)]
     mass = item.weights.sum()
     if mass <= 0:
         return [Box(x, y, width, 7, "#e6e8eb")]
     colours, bars, start = class_colours(tree), [], x
-    for c in np.flatnonzero(item.weights > 0):
-        part = width * item.weights[c] / mass
-        if bars and bars[-1].fill == colours[c]:
-            bars[-1] = attrs.evolve(bars[-1], width=bars[-1].width + part)
-        else:
-            bars.append(Box(start, y, part, 7, colours[c]))
+    for colour, classes in itertools.groupby(np.flatnonzero(item.weights > 0), lambda c: colours[c]):
+        part = sum(width * item.weights[c] / mass for c in classes)
+        bars.append(Box(start, y, part, 7, colour))
         start += part
     return bars
 
 
 def _hint(tree: Tree, item: Item) -> str:
     """The whole story of a node, nothing cut."""
-    lines = [question(tree.rule(item.node)) if item.children else prediction(tree, item)]
-    if item.edge:
-        lines.insert(0, f"branch: {item.edge}")
-    if item.note:
-        lines.append(item.note)
+    asks = question(tree.rule(item.node)) if item.children else prediction(tree, item)
     if tree.task is Task.regression:
-        lines.append(f"mean {spell_short(tree.value[item.node])}, deviation {spell_short(deviation(tree, item))}")
+        facts = [f"mean {spell_short(tree.value[item.node])}, deviation {spell_short(deviation(tree, item))}"]
     else:
         heavy = [c for c in np.argsort(-item.weights, kind="stable")[:12] if item.weights[c] > 0]
-        lines += [f"{tree.classes[c]}: {spell_short(item.weights[c])}" for c in heavy]
-    lines.append(f"{item.count} rows, node {item.node}")
-    if not np.isnan(tree.impurity[item.node]):
-        lines.append(f"impurity {spell_short(tree.impurity[item.node])}")
-    return "\n".join(lines)
+        facts = [f"{tree.classes[c]}: {spell_short(item.weights[c])}" for c in heavy]
+    impurity = tree.impurity[item.node]
+    known = "" if np.isnan(impurity) else f"impurity {spell_short(impurity)}"
+    edge = item.edge and f"branch: {item.edge}"
+    return "\n".join(filter(None, (edge, asks, item.note, *facts, f"{item.count} rows, node {item.node}", known)))
 
 
 def _header(tree: Tree, root: Item, title: str | None, width: float) -> tuple[list[Box | Label], float]:
     """Title, what is shown, legend; returns the shapes and the height they take."""
     name = fit_text(title or "Decision tree", max(width - 2 * MARGIN, 300), 17, bold=True)
-    shapes: list[Box | Label] = [Label(MARGIN, MARGIN + 12, name, 17, bold=True)]
-    folded = sum(item.folded for item in root.walk())
+    folded = [item.folded for item in root.walk() if item.folded]
     merged = sum(item.merged for item in root.walk() if item.merged > 1)
     summary = headline(tree)
-    if folded:
-        places = sum(1 for item in root.walk() if item.folded)
-        summary += f"; {folded} of the leaves are folded into {places} dashed boxes"
-    if merged:
-        summary += f"; sibling leaves of one prediction are drawn as one ({merged} leaves)"
-    shapes.append(Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT))
+    summary += f"; {sum(folded)} of the leaves are folded into {len(folded)} dashed boxes" if folded else ""
+    summary += f"; sibling leaves of one prediction are drawn as one ({merged} leaves)" if merged else ""
     legend, bottom = _legend(tree, MARGIN + 46, width)
-    return shapes + legend, bottom + 22
+    words = [Label(MARGIN, MARGIN + 12, name, 17, bold=True), Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT)]
+    return [*words, *legend], bottom + 22
 
 
 def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
@@ -322,12 +268,10 @@ def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], floa
         return [*steps, Label(MARGIN + 170, y + 9, f"{low} … {high} predicted", 11)], y + 12
     colours, ranked = class_colours(tree), ranked_classes(tree)
     entries = [(colours[c], f"{fit_text(tree.classes[c], 220, 11)} {spell_short(tree.weights[0, c])}") for c in ranked]
-    others = len(tree.classes) - len(ranked)
-    if others:
+    if others := len(tree.classes) - len(ranked):
         rest = tree.weights[0].sum() - tree.weights[0, ranked].sum()
         entries.append((OTHER, f"{others} other classes {spell_short(rest)}"))
-    shapes: list[Box | Label] = []
-    x = MARGIN
+    shapes, x = [], MARGIN
     for colour, text in entries:
         taken = 16 + text_width(text, 11) + 16
         if x > MARGIN and x + taken > width - MARGIN:

@@ -19,7 +19,6 @@ from arboretum.model.charts import Axis
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.scene import FAINT, FORBIDDEN
 
-
 MARGIN, GAP = 20.0, 24.0
 """Around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are."""
 TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
@@ -50,10 +49,9 @@ def styled(compose: Callable[[], Any], path: str | PathLike[str] | None, scale: 
 HINT = "hint of "
 
 
-def hint(artist: Any, words: str) -> Any:
+def hint(artist: Any, words: str) -> None:
     """What a browser shows at the pointer; matplotlib keeps it as the name of the artist's group in the SVG, which becomes its title."""
     artist.set_gid(HINT + words)
-    return artist
 
 
 @attrs.define
@@ -63,16 +61,13 @@ class Block:
     plots: list[Any]
     ends: Any = None
 
-    def extent(self) -> Any:
-        """The box (matplotlib's Bbox, in points) of all that is drawn, words included."""
-        if self.ends is None:
-            self._grow(*(axes.get_tightbbox() for axes in self.plots))
-        return self.ends
-
-    def _grow(self, *boxes: Any) -> None:
+    def extent(self, *added: Any) -> Any:
+        """The box (matplotlib's Bbox, in points) of all that is drawn, words included.   added : boxes of what is new."""
         from matplotlib.transforms import Bbox
 
-        self.ends = Bbox.union([box for box in (self.ends, *boxes) if box is not None])
+        known = [self.ends] if self.ends is not None else [axes.get_tightbbox() for axes in self.plots]
+        self.ends = Bbox.union([*known, *added])
+        return self.ends
 
     def move(self, dx: float, dy: float) -> None:
         """By so many points."""
@@ -98,7 +93,7 @@ class Block:
         """Text at a place of the sheet, which moves with the first plot."""
         place = (x, y) - 72 * self.plots[0].get_position().p0
         added = self.plots[0].annotate(text, (0, 0), place, "axes fraction", "offset points", linespacing=1.35, annotation_clip=False, **look)
-        self._grow(added.get_window_extent())
+        self.extent(added.get_window_extent())
 
     def legend(self, handles: Sequence[Any], room: float) -> None:
         """Marks with their names above the plot, in as many columns as fit; nothing for fewer than two."""
@@ -112,15 +107,12 @@ class Block:
         drawn = axes.legend(
             handles=handles, loc="lower left", bbox_to_anchor=place, ncols=columns, borderaxespad=0, borderpad=0.2, columnspacing=1.4
         )
-        self._grow(drawn.get_window_extent())
+        self.extent(drawn.get_window_extent())
 
 
 @attrs.define
 class Sheet:
-    """A figure of one inch, so that its unit is the inch, until its size is known.
-
-    small : plots are panels among others.   legends : whether each has its legend.
-    """
+    """A figure of one inch, so that its unit is the inch, until its size is known.   small : plots are panels.   legends : in each."""
 
     title: str
     small: bool = False

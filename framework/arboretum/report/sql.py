@@ -12,7 +12,6 @@ from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_SPLITS, Tree
 from arboretum.model.walk import policies
 
-
 NESTED = 12
 """Levels of one CASE inside the other, at most: databases bound how deep an expression is nested (some at 16 levels)."""
 
@@ -31,11 +30,9 @@ def tree_sql(tree: Tree) -> str:
     if ((policy == MISSING_SPLITS) & ~tree.is_leaf).any() or any(rule.fuzzy for rule in tree.rules):
         raise CapabilityError("this tree splits rows with missing values over branches, or by degrees, which one SQL expression cannot do")
     if tree.surrogates:
-        msg = "this tree asks surrogates where a value is missing, which has no form in SQL yet; predict with the tree itself"
-        raise CapabilityError(msg)
+        raise CapabilityError("this tree asks surrogates where a value is missing, which has no form in SQL yet; predict with the tree itself")
     last = _deepest(tree, policy) if tree.depth_of.max() > NESTED else None
-    text: list[str] = []
-    stack: list[str | tuple[int, int]] = [(0, 0)]
+    text, stack = [], [(0, 0)]
     while stack:
         item = stack.pop()
         if isinstance(item, str):
@@ -64,8 +61,7 @@ def _case(tree: Tree, node: int, level: int, policy: np.ndarray, last: list[int]
     last : per node the outcome that comes last, where the branches below it continue the list; None: the last is the
     branch of rows without an outcome, with a CASE of its own.
     """
-    indent = "\n" + "  " * level
-    parts: list[str | tuple[int, int]] = []
+    indent, parts = "\n" + "  " * level, []
     while True:
         lost = int(policy[node])
         end = lost if last is None else last[node]
@@ -102,9 +98,13 @@ def _conditions(rule: TestRule) -> list[str]:
         raise CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
     column, unit = '"' + rule.column.replace('"', '""') + '"', getattr(rule, "unit", "")
     lost = f"{column} IS NULL"
+
+    def between(edges: Sequence[float]) -> list[str]:
+        return [_within(column, low, high, unit) for low, high in zip([None, *edges], [*edges, None], strict=True)]
+
     match rule:
         case Threshold():
-            return _between(column, [rule.threshold], unit)
+            return between([rule.threshold])
         case OrdinalThreshold():
             return [_among(column, rule.categories[: rule.index + 1]), _among(column, rule.categories[rule.index + 1 :])]
         case Equals() if rule.category is None:
@@ -115,13 +115,9 @@ def _conditions(rule: TestRule) -> list[str]:
         case Values():
             return [f"{column} = {_text(c)}" for c in rule.categories] + [lost] * rule.missing_outcome
         case Bins():
-            return _between(column, rule.edges, unit) + [lost] * rule.missing_outcome
+            return between(rule.edges) + [lost] * rule.missing_outcome
     inside = _within(column, rule.low, rule.high, unit)
     return [inside, f"NOT ({inside})" + f" OR {lost}" * rule.missing_is_other]
-
-
-def _between(column: str, edges: Sequence[float], unit: str) -> list[str]:
-    return [_within(column, low, high, unit) for low, high in zip([None, *edges], [*edges, None], strict=True)]
 
 
 def _within(column: str, low: float | None, high: float | None, unit: str) -> str:
@@ -136,9 +132,7 @@ def _among(column: str, categories: tuple[str, ...]) -> str:
 
 
 def _answer(tree: Tree, node: int) -> str:
-    if tree.task is Task.regression:
-        return repr(float(tree.value[node]))
-    return _text(tree.classes[tree.label[node]])
+    return repr(float(tree.value[node])) if tree.task is Task.regression else _text(tree.classes[tree.label[node]])
 
 
 def _text(value: str) -> str:

@@ -38,9 +38,9 @@ def text_table(
     sizes = [max(map(display_width, (title, *(row[i] for row in cells)))) for i, title in enumerate(titles)]
     if width is not None:
         _shrink(sizes, [_least(title, [row[i] for row in cells], right[i]) for i, title in enumerate(titles)], right, width)
-    lines = [_line(titles, sizes, right), "  ".join("─" * size for size in sizes)]
-    lines += [_line(row, sizes, right) for row in cells]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    rule = "  ".join("─" * size for size in sizes)
+    lines = ["  ".join(padded(cut(cell, size), size, to_right) for cell, size, to_right in zip(row, sizes, right)) for row in (titles, *cells)]
+    return "\n".join(line.rstrip() for line in (lines[0], rule, *lines[1:])) + "\n"
 
 
 def csv_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None) -> str:
@@ -49,7 +49,15 @@ def csv_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mappin
     Arguments as for :func:`text_table`.
     """
     headings = _headings(rows, columns)
-    return csv_text([headings.values(), *([_plain(row.get(name)) for name in headings] for row in rows)])
+
+    def plain(value: Any) -> Any:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return ""
+        if isinstance(value, bool):
+            return str(value).lower()
+        return float(value) if isinstance(value, float) else value  # a NumPy number would be written by its repr
+
+    return csv_text([headings.values(), *([plain(row.get(name)) for name in headings] for row in rows)])
 
 
 def markdown_table(
@@ -68,14 +76,6 @@ def _headings(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mappin
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))
     return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
-
-
-def _plain(value: Any) -> Any:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return float(value) if isinstance(value, float) else value  # a NumPy number would be written by its repr
 
 
 def _numeric(values: Any) -> bool:
@@ -105,26 +105,17 @@ def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], wid
             sizes[max(candidates, key=lambda i: sizes[i])] -= 1
 
 
-def _line(cells: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> str:
-    return "  ".join(padded(cut(cell, size), size, to_right) for cell, size, to_right in zip(cells, sizes, right, strict=True))
-
-
 def spell_cell(value: Any, absent: str = "–") -> str:
     """One value for a reader: whole numbers in full, others with four significant digits, yes and no for booleans."""
-    if value is None:
-        return absent
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return value
-    number = float(value)
+    if isinstance(value, bool | str):
+        return value if isinstance(value, str) else "yes" if value else "no"
+    number = math.nan if value is None else float(value)
     if math.isnan(number):
         return absent
     if number.is_integer() and abs(number) < 1e15:
         return str(int(number))
     if 1e-3 <= abs(number) < 1e4:
-        places = max(3 - math.floor(math.log10(abs(number))), 0)
-        return f"{number:.{min(places, 4)}f}"
+        return f"{number:.{min(max(3 - math.floor(math.log10(abs(number))), 0), 4)}f}"
     return f"{number:.4g}"
 
 
@@ -137,10 +128,8 @@ def record_html(record: Record) -> str:
     rows += [("fit", f"{record.timings['fit']:.3g} s")] if "fit" in record.timings else []
     rows += [("seed", str(record.seed)), ("verified", "yes" if record.verified else "no")]
     rows += [("note", note) for note in record.notes]
-    body = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
-        for name, text in rows
-    )
+    left = 'style="text-align:left"'
+    body = "".join(f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(text)}</td></tr>" for name, text in rows)
     table = f"<table><caption>{escape(record.title)}</caption><tbody>{body}</tbody></table>"
     picture = "" if record.tree is None else record.tree.to_svg(title=record.title or None)
     return f"<div>{table}{picture}</div>"

@@ -24,12 +24,7 @@ COUNTS_UP_TO = 6
 
 
 def tree_text(
-    tree: Tree,
-    *,
-    max_depth: int | None = None,
-    max_leaves: int | None = None,
-    width: int = 100,
-    colour: bool = False,
+    tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, width: int = 100, colour: bool = False
 ) -> str:
     """Draw the tree with one line per node: the test on the way to it, rows, share and counts of the classes.
 
@@ -45,7 +40,13 @@ def tree_text(
     lines = _lines(tree, root, levels)
     widest = min(max(display_width(_joined(*line)) for line in lines), room)
     codes = class_colours(tree, ANSI_CODES, ANSI_OTHER) if colour and tree.task is Task.classification else None
-    rows = [_header(tree, width)]
+    if tree.task is Task.regression:
+        figures = "rows, mean ± deviation"
+    elif len(tree.classes) > COUNTS_UP_TO:
+        figures = "rows, share of the heaviest class, the three heaviest"
+    else:
+        figures = f"rows, share, weight of [{' '.join(tree.classes)}]"
+    rows = [cut(f"{headline(tree)}: {figures}", max(width, 60))]
     for item, line, tail in zip(root.walk(), lines, tails, strict=True):
         figures = "  ".join(padded(cell, size, i < 2) for i, (cell, size) in enumerate(zip(tail, columns, strict=True)))
         left = _paint(*line, widest, codes and codes[tree.label[item.node]])
@@ -62,17 +63,15 @@ def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str
 
     levels : that are indented; a line below them begins with its level in brackets instead.
     """
-    found = []
-    stack = [("", "", "", root, 0)]
+    found, stack = [], [("", "", "", root, 0)]
     while stack:
         prefix, below, sentence, item, level = stack.pop()
         notes = [f"{item.folded} leaves folded"] * bool(item.folded) + [item.note] * bool(item.note)
         predicted = "" if item.children else f"▸ {on_one_line(prediction(tree, item))}"
         sentence = on_one_line(sentence) or ("all rows" if item.children else "")
         found.append((prefix, sentence, predicted, f"({'; '.join(notes)})" if notes else ""))
-        for k, child in reversed(list(enumerate(item.children))):
-            last = k == len(item.children) - 1
-            branch, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        for child in reversed(item.children):
+            branch, more = ("└─ ", "   ") if child is item.children[-1] else ("├─ ", "│  ")
             if level >= levels:
                 branch, more = f"[{level + 1}] ", ""
             column = "" if child.edge == "otherwise" else ", ".join(tree.rule(item.node).columns) + " "
@@ -80,24 +79,13 @@ def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str
     return found
 
 
-def _header(tree: Tree, width: int) -> str:
-    if tree.task is Task.regression:
-        figures = "rows, mean ± deviation"
-    elif len(tree.classes) > COUNTS_UP_TO:
-        figures = "rows, share of the heaviest class, the three heaviest"
-    else:
-        figures = f"rows, share, weight of [{' '.join(tree.classes)}]"
-    return cut(f"{headline(tree)}: {figures}", max(width, 60))
-
-
 def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
     """Rows, share and counts of one line, the counts of many classes in at most ``room`` columns."""
     rows = str(item.count)
     if tree.task is Task.regression:
         mass, total, _ = item.weights
-        return (rows, f"{spell_short(total / mass)} ± {spell_short(deviation(tree, item))}" if mass > 0 else "", "")
-    part = share(tree, item)
-    percent = "" if math.isnan(part) else f"{percentage(part)}"
+        return rows, f"{spell_short(total / mass)} ± {spell_short(deviation(tree, item))}" if mass > 0 else "", ""
+    percent = percentage(share(tree, item))
     if len(tree.classes) <= COUNTS_UP_TO:
         return rows, percent, "[" + " ".join(spell_short(w) for w in item.weights) + "]"
     heavy = sorted(range(len(tree.classes)), key=lambda c: -item.weights[c])[:3]
@@ -106,13 +94,9 @@ def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
 
 
 def percentage(part: float) -> str:
-    """A share in whole percent that says 100 % and 0 % only where it is so."""
-    whole = round(100 * part)
-    if whole == 100 and part < 1 - 1e-12:
-        return ">99%"
-    if whole == 0 and part > 1e-12:
-        return "<1%"
-    return f"{whole}%"
+    """A share in whole percent that says 100 % and 0 % only where it is so; "" for NaN."""
+    text = "" if math.isnan(part) else f"{100 * part:.0f}%"
+    return ">99%" if text == "100%" and part < 1 - 1e-12 else "<1%" if text == "0%" and part > 1e-12 else text
 
 
 def _paint(prefix: str, sentence: str, predicted: str, note: str, widest: int, code: int | None) -> str:
@@ -130,9 +114,7 @@ def _paint(prefix: str, sentence: str, predicted: str, note: str, widest: int, c
 
 def display_width(text: str) -> int:
     """Terminal columns that a text takes: wide characters count two, combining marks none."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 @cache

@@ -17,7 +17,6 @@ from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import Tree
 from arboretum.model.walk import policies
 
-
 CONSTANT = "(constant)"
 """A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants a column."""
 
@@ -60,8 +59,10 @@ def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
     _refuse(tree)
     table = table_like(tree, X)
     rows = np.arange(table.n_rows)
-    stuck = _stuck(tree, table)
-    if stuck:
+    rest, policy = tree.rest(table), policies(tree)  # a row of known outcome but no branch ends at a leaf of our making
+    inner = [node for node in np.unique(rest[rest >= 0]) if not tree.is_leaf[node] and policy[node] < 0]
+    lost = [(tree.rule(node).outcomes(table, np.flatnonzero(rest == node)) == NO_OUTCOME).sum() for node in inner]
+    if stuck := int((rest < 0).sum()) + int(sum(lost)):
         msg = f"{stuck} rows have missing or new values at a test without a branch for them"
         raise DataError(f"{msg}; scikit-learn's trees cannot stop there: predict with this tree instead")
     features = _features(tree)
@@ -78,19 +79,6 @@ def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
     return matrix
 
 
-def _stuck(tree: Tree, table: Any) -> int:
-    """Number of rows that are split, or stop at an inner node for want of an outcome.
-
-    A row whose outcome is known but has no branch is not among them: it ends at a leaf of our making.
-    """
-    rest, policy = tree.rest(table), policies(tree)
-    stuck = int((rest < 0).sum())
-    for node in np.unique(rest[rest >= 0]):
-        if not tree.is_leaf[node] and policy[node] < 0:
-            stuck += int((tree.rule(node).outcomes(table, np.flatnonzero(rest == node)) == NO_OUTCOME).sum())
-    return stuck
-
-
 def _as_float32(values: np.ndarray, cuts: list[float]) -> np.ndarray:
     near = values.astype(np.float32)
     for bound in cuts if values.dtype != np.float32 else ():
@@ -105,13 +93,12 @@ def _as_float32(values: np.ndarray, cuts: list[float]) -> np.ndarray:
 def _refuse(tree: Tree) -> None:
     if tree.surrogates or any(rule.fuzzy for rule in tree.rules):
         raise CapabilityError("scikit-learn's trees know neither surrogates nor tests that give degrees; predict with this tree instead")
-    wide = [rule for rule in tree.rules if rule.arity != 2]
-    if wide:
+    if wide := [rule for rule in tree.rules if rule.arity != 2]:
         msg = f"scikit-learn's trees are binary, but {wide[0].describe()!r} has {wide[0].arity} outcomes"
         raise CapabilityError(f"{msg}; encode with one-hot or thresholds instead")
-    if tree.task is Task.classification and (tree.label != tree.weights.argmax(axis=1)).any():
-        node = int(np.flatnonzero(tree.label != tree.weights.argmax(axis=1))[0])
-        msg = f"node {node} predicts {tree.classes[tree.label[node]]!r}, which is not its heaviest class"
+    odd = np.flatnonzero(tree.label != tree.weights.argmax(axis=1)) if tree.task is Task.classification else ()
+    if len(odd):
+        msg = f"node {odd[0]} predicts {tree.classes[tree.label[odd[0]]]!r}, which is not its heaviest class"
         raise CapabilityError(f"{msg}; scikit-learn's trees predict only that")
 
 
