@@ -70,11 +70,10 @@ def assemble(
     *,
     without: Sequence[str] = (),
 ) -> Parts:
-    """Build the components of a run.
+    """Build the components of a run.  Raises ConfigError naming field, rule and value.
 
     choices : group → option, or a component itself.   values : "criterion.lam" → 10, or a list ["criterion.lam=10"]; a bare group name
         ("criterion") chooses an option.   without : groups to leave empty.
-    Raises ConfigError naming field, rule and value.
     """
     choices, fields, shared = split_values(choices, values)
     chosen = expand(registry, choices)
@@ -84,15 +83,13 @@ def assemble(
         wanted = fields.pop(group, {})
         if group in without or option in (NONE, "", None):
             continue
-        if group in MANY:
-            names = [getattr(each, "name", each) for each in option]
-            for key in wanted:
-                if key not in names:
-                    raise ConfigError(unknown(f"{group} rule", key, names))
-            pairs = zip(option, names, strict=True)
-            parts[group] = tuple(_built(registry, group, each, wanted.get(name, {}), shared) for each, name in pairs)
-        else:
+        if group not in MANY:
             parts[group] = _built(registry, group, option, wanted, shared)
+            continue
+        names = [getattr(each, "name", each) for each in option]
+        if lost := [key for key in wanted if key not in names]:
+            raise ConfigError(unknown(f"{group} rule", lost[0], names))
+        parts[group] = tuple(_built(registry, group, each, wanted.get(name, {}), shared) for each, name in zip(option, names))
     return Parts(**parts)
 
 
@@ -132,9 +129,7 @@ def certified_complexities(registry: Registry, parts: Parts, shared: Mapping[str
     return tuple(own if own is not None and own.name == found.name else found for found in built)
 
 
-def split_values(
-    choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def split_values(choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Sort overrides into (choices, nested fields per group, shared top-level values such as theta)."""
     if not isinstance(values, Mapping):
         values = dict(read_assignment(text) for text in values)
@@ -143,15 +138,14 @@ def split_values(
         group, *rest = key.split(".")
         if not rest:
             (chosen if group in KINDS else shared)[group] = value
-        else:
-            if group not in KINDS:
-                raise ConfigError(unknown("group", group, KINDS))
-            where = fields.setdefault(group, {})
-            if group in MANY:
-                if len(rest) < 2:
-                    raise ConfigError(f"{key} must name the rule: {group}.RULE.{rest[0]} (for example {group}.standard.{rest[0]})")
-                where = where.setdefault(rest.pop(0), {})
-            where[".".join(rest)] = value
+            continue
+        if group not in KINDS:
+            raise ConfigError(unknown("group", group, KINDS))
+        if group in MANY and len(rest) < 2:
+            raise ConfigError(f"{key} must name the rule: {group}.RULE.{rest[0]} (for example {group}.standard.{rest[0]})")
+        where = fields.setdefault(group, {})
+        where = where.setdefault(rest.pop(0), {}) if group in MANY else where
+        where[".".join(rest)] = value
     return chosen, fields, shared
 
 
@@ -221,9 +215,7 @@ def assembled(overrides: Mapping[str, Any]) -> Parts:
     return _assembled_from(text)
 
 
-@functools.lru_cache(maxsize=64)
-def _assembled_from(text: str) -> Parts:
-    return _assembled(json.loads(text))
+_assembled_from = functools.lru_cache(maxsize=64)(lambda text: _assembled(json.loads(text)))
 
 
 def _assembled(overrides: Mapping[str, Any]) -> Parts:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,13 +121,11 @@ def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:
         return value.lower() == "true"
     if wanted is str and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    if isinstance(value, bool) is not (wanted is bool) or not isinstance(value, str | int | float):
-        raise _mismatch(where, names[wanted], value)
-    try:
-        number = wanted(value)
-    except (TypeError, ValueError, OverflowError):
-        raise _mismatch(where, names[wanted], value) from None
-    if wanted is int and number != (float(value) if isinstance(value, str) else value) or number != number:
+    number = math.nan
+    if isinstance(value, bool) is (wanted is bool) and isinstance(value, str | int | float):
+        with suppress(TypeError, ValueError, OverflowError):
+            number = wanted(value)
+    if number != number or wanted is int and number != (float(value) if isinstance(value, str) else value):
         raise _mismatch(where, names[wanted], value)
     if wanted is int and not -(2**63) <= number < 2**63:
         raise _mismatch(where, "a whole number of at most 64 bits", value)

@@ -38,8 +38,6 @@ from arboretum.plugin.registry import ONE_FILE, Entry, Failure, Owner, Preset, R
 
 def read_presets(folder: Path, owner: Owner) -> list[Preset]:
     """Read ``folder/<kind>/*.yaml``; an absent folder holds none.  Raises PluginError naming the file and the rule."""
-    if not folder.is_dir():
-        return []
     return [read_preset(path, owner) for path in sorted(folder.glob("*/*.yaml"))]
 
 
@@ -106,14 +104,13 @@ def load_registry(files: Sequence[str | Path] = (), *, entry_points: Iterable[An
 
 
 def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: Any) -> None:
-    distribution = getattr(point, "dist", None)
     try:
         module = point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise anything
         registry.failures.append(Failure(point.name, f"does not import: {said(error)}{place(error)}"))
         return
     folder = Path(getattr(module, "__file__", "") or "").parent
-    name, version = (getattr(distribution, word, "") or "" for word in ("name", "version"))
+    name, version = (getattr(getattr(point, "dist", None), word, "") or "" for word in ("name", "version"))
     owner = Owner(point.name, name, version, str(folder))
     try:
         classes = _register(manager, module, owner)
@@ -135,12 +132,11 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     owner = Owner(plugin=path.stem, distribution=ONE_FILE, path=str(path))
     try:
         module = import_file(path)
-        owner = attrs.evolve(owner, version=module.__loader__.version)
     except PluginError:
         raise
     except (Exception, SystemExit) as error:
         raise PluginError(f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}") from error
-    registry.owners.append(owner)
+    registry.owners.append(owner := attrs.evolve(owner, version=module.__loader__.version))
     for cls in _register(manager, module, owner) or _classes_of(module, owner):
         registry.add(cls, owner)
 
@@ -149,7 +145,7 @@ def import_file(path: Path) -> ModuleType:
     """Import a one-file plugin under a name that is the same in every process (numba's cache keys on it)."""
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     name = f"arboretum_file_{path.stem}_{digest}"
-    if name in sys.modules and sys.modules[name].__spec__.loader.is_current():
+    if name in sys.modules and sys.modules[name].__spec__.loader.version == _version(path.read_bytes()):
         return sys.modules[name]
     if path.suffix != ".py":
         raise PluginError(f"plugin file {path.name!r} is no Python file; its name must end in .py")
@@ -178,10 +174,6 @@ class _FromSource(importlib.machinery.SourceFileLoader):
         self.version = _version(source)
         return self.source_to_code(source, self.path)
 
-    def is_current(self) -> bool:
-        """Whether the file still says what was executed."""
-        return _version(self.get_data(self.path)) == self.version
-
 
 def _version(source: bytes) -> str:
     return f"sha256:{hashlib.sha256(source).hexdigest()}"
@@ -189,8 +181,13 @@ def _version(source: bytes) -> str:
 
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:
     """Register one plugin with pluggy and return its classes; raises PluginError on a broken hook."""
-    if manager.has_plugin(owner.plugin) or manager.get_name(module) is not None:
-        raise PluginError(f"plugin {owner.plugin}: {_twice(manager, module, owner)}")
+    if (other := manager.get_name(module)) not in (None, owner.plugin):
+        way = f"its module is registered as plugin {other} already; keep one of the two entry points"
+        raise PluginError(f"plugin {owner.plugin}: {way}")
+    if manager.has_plugin(owner.plugin):
+        file = getattr(manager.get_plugin(owner.plugin), "__file__", None) or "another distribution"
+        way = f"rename {owner.path}" if owner.distribution == ONE_FILE else "rename one entry point, or uninstall one"
+        raise PluginError(f"plugin {owner.plugin}: a plugin of that name is loaded already ({file}); {way}")
     try:
         manager.register(module, name=owner.plugin)
         manager.check_pending()
@@ -207,27 +204,16 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         raise PluginError(f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}") from error
 
 
-def _twice(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> str:
-    """Why a plugin cannot be registered a second time, and the way out."""
-    other = manager.get_name(module)
-    if other not in (None, owner.plugin):
-        return f"its module is registered as plugin {other} already; keep one of the two entry points"
-    file = getattr(manager.get_plugin(owner.plugin), "__file__", None) or "another distribution"
-    way = f"rename {owner.path}" if owner.distribution == ONE_FILE else "rename one entry point, or uninstall one"
-    return f"a plugin of that name is loaded already ({file}); {way}"
-
-
 def _classes_of(module: ModuleType, owner: Owner) -> list[type]:
-    """The component classes a one-file plugin defines, when it has no hook.
+    """The component classes (that state kind and name) of a one-file plugin without a hook.
 
-    A class that states kind and name is meant as one; raises PluginError where there is none, saying what a class lacks
-    that comes near.
+    Raises PluginError where there is none, saying what a class lacks that comes near.
     """
     mine = [cls for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__ == module.__name__]
-    classes = [cls for cls in mine if all(isinstance(getattr(cls, word, None), str) for word in ("kind", "name"))]
-    if classes:
+    stated = {cls: sum(isinstance(getattr(cls, word, None), str) for word in ("kind", "name")) for cls in mine}
+    if classes := [cls for cls in mine if stated[cls] == 2]:
         return classes
     for cls in mine:
-        if any(isinstance(getattr(cls, word, None), str) for word in ("kind", "name")) or guess_kind(cls):
+        if stated[cls] or guess_kind(cls):
             check_component(cls, owner)
     raise PluginError(f"plugin file {module.__file__!r} defines no component: no class in it states kind and name")

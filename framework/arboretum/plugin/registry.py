@@ -66,10 +66,7 @@ class Entry:
 
 @attrs.frozen
 class Preset:
-    """A named selection: a recipe and the options it goes with, no values (Hydra's defaults-list form).
-
-    recipe : option of the preset's own kind.   select : group → option, or options.
-    """
+    """A named selection.   recipe : option of the preset's own kind.   select : group → option, or options; no values."""
 
     kind: str
     name: str
@@ -96,8 +93,6 @@ class Registry:
         self.failures: list[Failure] = []
         self.owners: list[Owner] = []
 
-    # -- filling ------------------------------------------------------------------------------------------------
-
     def add(self, cls: type, owner: Owner) -> Entry:
         """Register a component class; raises PluginError when it is none, or its name is taken."""
         entry = Entry(*check_component(cls, owner), cls, owner)
@@ -114,19 +109,14 @@ class Registry:
             way = f"rename one{f', uninstall one, or leave one out with ARBORETUM_DISABLE={installed[-1]}' if installed else ''}"
             raise PluginError(f"{item.kind} {item.name!r} is claimed by two plugins: {claims}; {way}")
 
-    # -- reading ------------------------------------------------------------------------------------------------
-
-    def _of(self, cls: type, kind: str | None) -> Iterator[Any]:
+    def entries(self, kind: str | None = None, of: type = Entry) -> Iterator[Any]:
+        """All components (of one kind), by kind in the order of EVERY_KIND, then by name.   of : Preset for presets instead."""
         for each in [kind] if kind else EVERY_KIND:
-            yield from (item for _, item in sorted(self._items[each].items()) if isinstance(item, cls))
-
-    def entries(self, kind: str | None = None) -> Iterator[Entry]:
-        """All components (of one kind), by kind in the order of EVERY_KIND, then by name."""
-        return self._of(Entry, kind)
+            yield from (item for _, item in sorted(self._items[each].items()) if isinstance(item, of))
 
     def presets(self, kind: str | None = None) -> Iterator[Preset]:
         """All presets (of one kind), by name."""
-        return self._of(Preset, kind)
+        return self.entries(kind, Preset)
 
     def names(self, kind: str) -> list[str]:
         """Options of a kind: components and presets."""
@@ -159,10 +149,8 @@ class Registry:
 
 def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
     """Return (kind, name) of a component class; raises PluginError naming plugin, class, the broken rule and the way out."""
-    label = getattr(cls, "__qualname__", repr(cls))
-    fault = _fault(cls)
-    if fault is not None:
-        raise PluginError(f"plugin {owner.plugin}: {label}{fault}")
+    if (fault := _fault(cls)) is not None:
+        raise PluginError(f"plugin {owner.plugin}: {getattr(cls, '__qualname__', repr(cls))}{fault}")
     return cls.kind, cls.name
 
 
@@ -172,8 +160,7 @@ def _fault(cls: Any) -> str | None:
         return " is no class; arboretum_components() returns the classes themselves, not instances"
     kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)
     if not isinstance(kind, str):
-        guessed = guess_kind(cls) or "criterion"
-        return f' states no kind; add kind = "{guessed}" (kinds: {", ".join(EVERY_KIND)})'
+        return f' states no kind; add kind = "{guess_kind(cls) or "criterion"}" (kinds: {", ".join(EVERY_KIND)})'
     if kind not in EVERY_KIND:
         near = closest(kind, EVERY_KIND)
         return f".kind is {kind!r}; " + (f"did you mean {near!r}?" if near else f"it must be one of {', '.join(EVERY_KIND)}")
@@ -192,8 +179,7 @@ def _fault(cls: Any) -> str | None:
     try:
         as_capabilities(getattr(cls, "capabilities", ()))
     except (ValueError, TypeError) as error:
-        known = ", ".join(c.value for c in Capability)
-        return f".capabilities: {error}; known: {known}"
+        return f".capabilities: {error}; known: {', '.join(c.value for c in Capability)}"
     return broken_contract(kind, cls)
 
 
@@ -201,8 +187,7 @@ def _field_fault(cls: type) -> str | None:
     """What is wrong with the fields of an attrs class: it must be frozen, and every field typed, with a default of its own."""
     if cls.__setattr__ is object.__setattr__:
         return " is not frozen; decorate it with @attrs.frozen"
-    loose = [name for name, value in vars(cls).items() if type(value).__name__ == "_CountingAttr"]
-    if loose:
+    if loose := [name for name, value in vars(cls).items() if type(value).__name__ == "_CountingAttr"]:
         return f".{loose[0]} is no field, because only its parent is decorated; put @attrs.frozen above the class, too"
     for field in attrs.fields(cls):
         if field.type is None:
@@ -210,6 +195,6 @@ def _field_fault(cls: type) -> str | None:
         if field.default is attrs.NOTHING:
             return f".{field.name} has no default; every field of a component has one"
         if not isinstance(field.default, attrs.Factory) and type(field.default).__hash__ is None:
-            made = type(field.default).__name__
-            return f".{field.name} has a mutable default, which all instances would share; use a tuple, or attrs.Factory({made})"
+            way = f"use a tuple, or attrs.Factory({type(field.default).__name__})"
+            return f".{field.name} has a mutable default, which all instances would share; {way}"
     return None
