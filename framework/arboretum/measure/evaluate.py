@@ -33,11 +33,10 @@ def direction(name: str) -> str:
 
     Raises ConfigError for a name that is no metric, with the closest one.
     """
-    part, _, rest = name.partition("_")
-    base = rest if part in PARTS else name
-    if base in DIRECTIONS:
-        return DIRECTIONS[base]
+    part = name.partition("_")[0]
     prefix = f"{part}_" if part in PARTS else ""
+    if (base := name.removeprefix(prefix)) in DIRECTIONS:
+        return DIRECTIONS[base]
     raise ConfigError(unknown("metric", name, [prefix + known for known in DIRECTIONS]))
 
 
@@ -117,11 +116,9 @@ class ValidationScore:
             only = f"the validation rows show one class, {classes[shown[0]]!r}: ROC AUC is undefined, accuracy takes its place"
             return ValidationScore(table, "accuracy", (only,))
         absent = [name for code, name in enumerate(classes) if code not in shown]
-        if not absent:
-            return ValidationScore(table, "roc_auc")
         names = ", ".join(map(repr, absent[:MOST_NAMED])) + (f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else "")
         missing = f"the validation rows show no object of class {names}: ROC AUC is the mean over the other {len(shown)}"
-        return ValidationScore(table, "roc_auc", (missing,))
+        return ValidationScore(table, "roc_auc", (missing,) if absent else ())
 
     def of(self, tree: Tree) -> float:
         """The tree's score."""
@@ -214,17 +211,15 @@ def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]
     if not any(finite):
         return [BEHIND] * len(settings)
     first = int(np.nanargmin(means))
-    return [
-        BEST if i == first else TIED if one and _is_tied(one, finite[first], means[i] - means[first]) else BEHIND
-        for i, one in enumerate(finite)
-    ]
 
+    def is_tied(one: Mapping[Hashable, float], mean: float) -> bool:
+        shared = [one[block] - finite[first][block] for block in one if block in finite[first]]
+        if mean == means[first] or len(shared) < LEAST_SHARED:
+            return mean == means[first]
+        from scipy.special import stdtrit
 
-def _is_tied(one: Mapping[Hashable, float], best: Mapping[Hashable, float], difference: float) -> bool:
-    shared = [one[block] - best[block] for block in one if block in best]
-    if difference == 0 or len(shared) < LEAST_SHARED:
-        return difference == 0
-    from scipy.special import stdtrit
+        difference, error = mean_and_error(shared)
+        return difference <= error * float(stdtrit(len(shared) - 1, (1 + CONFIDENCE) / 2))
 
-    mean, error = mean_and_error(shared)
-    return mean <= error * float(stdtrit(len(shared) - 1, (1 + CONFIDENCE) / 2))
+    found = [TIED if one and is_tied(one, mean) else BEHIND for one, mean in zip(finite, means, strict=True)]
+    return [*found[:first], BEST, *found[first + 1 :]]

@@ -37,12 +37,9 @@ def average_ranks(scores: Scores) -> np.ndarray:
 
 def gap_notes(scores: Scores) -> tuple[str, ...]:
     """A sentence on results that are missing, or none."""
-    gaps = scores.gaps
-    if not gaps:
-        return ()
-    shown = ", ".join(f"{method} on {dataset}" for dataset, method in gaps[:4])
-    more = f" and {len(gaps) - 4} more" if len(gaps) > 4 else ""
-    return (f"No result, therefore ranked last there: {shown}{more}.",)
+    shown = ", ".join(f"{method} on {dataset}" for dataset, method in scores.gaps[:4])
+    more = f" and {len(scores.gaps) - 4} more" if len(scores.gaps) > 4 else ""
+    return (f"No result, therefore ranked last there: {shown}{more}.",) if shown else ()
 
 
 def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
@@ -146,37 +143,28 @@ def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     """
     from scipy.stats import wilcoxon
 
-    _, k = _shape(scores, alpha)
+    n, k = _shape(scores, alpha)
     pairs = list(itertools.combinations(range(k), 2))
     raw, least = np.empty(len(pairs)), math.ceil(1 - math.log2(alpha) - 1e-12)
     for at, (i, j) in enumerate(pairs):
         difference = scores.values[:, i] - scores.values[:, j]
         difference = difference[~np.isnan(difference)]
         if len(difference) < least:
-            raise DataError(
-                f"Wilcoxon's test cannot find {scores.methods[i]!r} and {scores.methods[j]!r} different at alpha={alpha:g}: "
-                f"they share {len(difference)} data sets, and {least} are the least; add data sets, or use nemenyi"
-            )
+            both = f"{scores.methods[i]!r} and {scores.methods[j]!r}"
+            share = f"they share {len(difference)} data sets, and {least} are the least; add data sets, or use nemenyi"
+            raise DataError(f"Wilcoxon's test cannot find {both} different at alpha={alpha:g}: {share}")
         raw[at] = wilcoxon(difference).pvalue if difference.any() else 1.0  # scipy has no answer where all values agree
     p, different = np.ones((k, k)), np.zeros((k, k), dtype=bool)
     for (i, j), value in zip(pairs, holm(raw), strict=True):
         p[i, j] = p[j, i] = value
         different[i, j] = different[j, i] = value <= alpha
-    return Pairwise("Wilcoxon–Holm", scores.methods, average_ranks(scores), p, different, alpha, None, _limits(scores, alpha))
-
-
-def _limits(scores: Scores, alpha: float) -> tuple[str, ...]:
-    notes = []
-    n, k = scores.values.shape
-    count = k * (k - 1) // 2
-    if count * 2.0 ** (1 - n) > alpha:
-        notes.append(
-            f"With {n} data sets the least possible p is {2.0 ** (1 - n):.2g}, and Holm's procedure over {count} pairs asks "
-            f"for {alpha / count:.2g} at first: no pair can be found different."
-        )
+    notes, possible = [], 2.0 ** (1 - len(scores.datasets))
+    if len(pairs) * possible > alpha:
+        asked = f"Holm's procedure over {len(pairs)} pairs asks for {alpha / len(pairs):.2g} at first"
+        notes.append(f"With {n} data sets the least possible p is {possible:.2g}, and {asked}: no pair can be found different.")
     if scores.gaps:
         notes.append("Of each pair, data sets on which one of the two has no result are left out; ranks put it last there.")
-    return tuple(notes)
+    return Pairwise("Wilcoxon–Holm", scores.methods, average_ranks(scores), p, different, alpha, None, tuple(notes))
 
 
 def holm(p: np.ndarray) -> np.ndarray:

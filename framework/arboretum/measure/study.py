@@ -85,19 +85,14 @@ def scores_of(
     Raises DataError where no run has it, ConfigError for a name that is no metric.
     """
     records = list(records)
-    known = sorted({*(name for r in records for name in r.metrics), *(f"timing.{name}" for r in records for name in r.timings)})
-    if metric not in known:
-        raise DataError(unknown("metric of these runs", metric, known))
-    part = metric.removeprefix("timing.")
-    timed = part != metric
-    rows = []
-    for record in records:
-        source = record.timings if timed else record.metrics
-        if part in source:
-            rows.append((str(record.data["name"]), name(record) if name else record.method, source[part]))
-    higher = not timed and direction(metric) == HIGHER
-    words = measure or (f"{part} time in seconds" if timed else metric.replace("_", " "))
-    return Scores.of_rows(words, rows, higher_is_better=higher)
+    found = [{**r.metrics, **{f"timing.{part}": seconds for part, seconds in r.timings.items()}} for r in records]
+    if not any(metric in values for values in found):
+        raise DataError(unknown("metric of these runs", metric, {known for values in found for known in values}))
+    known = [(r, values[metric]) for r, values in zip(records, found, strict=True) if metric in values]
+    rows = [(str(r.data["name"]), name(r) if name else r.method, value) for r, value in known]
+    timed = metric.startswith("timing.")
+    words = measure or (f"{metric.removeprefix('timing.')} time in seconds" if timed else metric.replace("_", " "))
+    return Scores.of_rows(words, rows, higher_is_better=not timed and direction(metric) == HIGHER)
 
 
 @attrs.frozen(eq=False)
@@ -129,8 +124,16 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
     everyone = nemenyi(scores, alpha)
     against = None if control is None else bonferroni_dunn(scores, control, alpha)
     notes = list(gap_notes(scores))
-    overall = _tried(lambda: friedman(scores), notes)
-    pairs = _tried(lambda: wilcoxon_holm(scores, alpha), notes)
+
+    def tried(test: Callable[[], Any]) -> Any:
+        """The test's answer, or None and a note on why there is none."""
+        try:
+            return test()
+        except DataError as error:
+            notes.append(f"Left out: {error}.")
+
+    overall = tried(lambda: friedman(scores))
+    pairs = tried(lambda: wilcoxon_holm(scores, alpha))
     if pairs is not None:
         notes += pairs.notes
     if overall is not None and (n <= CHI_SQUARE_NEEDS[0] or k <= CHI_SQUARE_NEEDS[1]):
@@ -139,15 +142,6 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
         notes.append(f"Friedman's test finds no difference at all (F: p = {overall.f_p:.3g}): a pair that differs may be chance.")
     placed = ranks(scores)
     return Comparison(scores, placed, placed.mean(axis=0), overall, everyone, pairs, against, alpha, tuple(notes))
-
-
-def _tried(test: Callable[[], Any], notes: list[str]) -> Any:
-    """The test's answer, or None and a note on why there is none."""
-    try:
-        return test()
-    except DataError as error:
-        notes.append(f"Left out: {error}.")
-        return None
 
 
 def rank_rows(found: Comparison) -> list[dict[str, Any]]:
@@ -215,25 +209,17 @@ def _pairs(test: Pairwise) -> str:
 
 def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "", notes: Sequence[str] = ()) -> RankDiagram:
     """A critical-difference diagram: bars over groups that do not differ, or the interval around a control."""
-    words = f"{test.test}, alpha = {test.alpha:g}"
-    ranks = [float(rank) for rank in test.ranks]
-    notes = (*test.notes, *notes)
+    words, notes = f"{test.test}, alpha = {test.alpha:g}", (*test.notes, *notes)
+    ranks, reach = [float(rank) for rank in test.ranks], test.critical_difference
     if isinstance(test, Pairwise):
-        groups = test.groups()
-        return RankDiagram(title, test.methods, ranks, subtitle, groups, test.critical_difference, words, notes=notes)
-    middle, reach = ranks[test.control], test.critical_difference
-    control = f"{words}, against {test.methods[test.control]}"
-    around = (middle - reach, middle + reach)
-    return RankDiagram(title, test.methods, ranks, subtitle, (), reach, control, test.control, around, notes)
+        return RankDiagram(title, test.methods, ranks, subtitle, test.groups(), reach, words, notes=notes)
+    around = (ranks[test.control] - reach, ranks[test.control] + reach)
+    words = f"{words}, against {test.methods[test.control]}"
+    return RankDiagram(title, test.methods, ranks, subtitle, (), reach, words, test.control, around, notes)
 
 
-def bar_chart(
-    scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, **words: Any
-) -> BarChart:
-    """Bars per data set with the standard errors.
-
-    base : where bars start, such as 0.5 for areas under a ROC curve.   words : ``subtitle`` and ``notes``.
-    """
+def bar_chart(scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, **words: Any) -> BarChart:
+    """Bars per data set with standard errors.   base : where bars start, such as 0.5 for areas.   words : ``subtitle`` and ``notes``."""
     axis = Axis(scores.measure, log, scores.higher_is_better)
     errors = () if scores.errors is None else scores.errors.tolist()
     return BarChart(title, scores.datasets, scores.methods, scores.values.tolist(), axis, errors, base, own_scales, **words)
@@ -261,19 +247,15 @@ def pareto_chart(
     return PointChart(title, points, *axes, front, subtitle, [*means_over, *notes])
 
 
-def sweep_chart(
-    values: Sequence[float], scores: Scores, title: str, *, axis: str, log: bool = True, subtitle: str = ""
-) -> LineChart:
+def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str, log: bool = True, subtitle: str = "") -> LineChart:
     """A line per data set over a swept value; the "methods" of ``scores`` are the swept values, in the same order.
 
     Raises DataError where their numbers differ.
     """
     if len(values) != len(scores.methods):
         raise DataError(f"{len(values)} swept values do not fit {len(scores.methods)} columns of scores")
-    lines = [
-        Line(name, values, scores.values[d].tolist(), () if scores.errors is None else scores.errors[d].tolist())
-        for d, name in enumerate(scores.datasets)
-    ]
+    errors = [()] * len(scores.datasets) if scores.errors is None else scores.errors.tolist()
+    lines = [Line(name, values, *found) for name, *found in zip(scores.datasets, scores.values.tolist(), errors, strict=True)]
     return LineChart(title, lines, Axis(axis, log), Axis(scores.measure, False, scores.higher_is_better), subtitle)
 
 
@@ -288,8 +270,7 @@ def time_chart(times: Scores, title: str, *, subtitle: str = "", notes: Sequence
     middles = [float(np.exp(np.log(column).mean())) if len(column) else float("nan") for column in known]
     hints = [[f"{name} {value:.4g}" for name, value in zip(times.datasets, column, strict=True)] for column in times.values.T]
     texts = [f"{value:.3g}" if np.isfinite(value) else "–" for value in middles]
-    axis = Axis(times.measure, log=True)
-    rows = times.values.T.tolist()
+    rows, axis = times.values.T.tolist(), Axis(times.measure, log=True)
     return DotChart(title, times.methods, rows, axis, hints, middles, texts, "geometric mean", subtitle, notes)
 
 
@@ -301,22 +282,16 @@ def growth_chart(
     sizes : data set → its size.   The slope with its standard error stands in the legend; a method with results on fewer
     than two sizes has no line.   Raises DataError for a data set without a size.
     """
-    absent = [name for name in times.datasets if name not in sizes]
-    if absent:
+    if absent := [name for name in times.datasets if name not in sizes]:
         raise DataError(f"the data set {absent[0]!r} has no size; add it to sizes")
     n = np.array([sizes[name] for name in times.datasets], dtype=np.float64)
     lines = []
     for m, (method, column) in enumerate(zip(times.methods, times.values.T, strict=True)):
-        known = ~np.isnan(column)
-        dots = Line(method, n[known].tolist(), column[known].tolist(), colour=m, joined=False)
-        if len(np.unique(n[known])) < 2:
-            lines.append(dots)
-            continue
-        law = power_law(n[known], column[known])
-        ends = np.array([n[known].min(), n[known].max()])
-        spread = f" ± {law.error:.2f}" if np.isfinite(law.error) else ""
-        fit = f"{method}: slope {law.exponent:.2f}{spread}"
-        lines += [Line(fit, dots.x, dots.y, colour=m, joined=False)]
-        lines += [Line(fit, ends.tolist(), law.at(ends).tolist(), colour=m, marked=False, dashed=True, quiet=True)]
-    fitted = "Dashed: least squares of the logarithms; slope ± standard error."
-    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), subtitle, [fitted, *notes])
+        x, y, label, fitted = n[~np.isnan(column)], column[~np.isnan(column)], method, []
+        if len(np.unique(x)) > 1:
+            law, ends = power_law(x, y), np.array([x.min(), x.max()])
+            label = f"{method}: slope {law.exponent:.2f}" + (f" ± {law.error:.2f}" if np.isfinite(law.error) else "")
+            fitted = [Line(label, ends.tolist(), law.at(ends).tolist(), colour=m, marked=False, dashed=True, quiet=True)]
+        lines += [Line(label, x.tolist(), y.tolist(), colour=m, joined=False), *fitted]
+    dashed = "Dashed: least squares of the logarithms; slope ± standard error."
+    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), subtitle, [dashed, *notes])
