@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -18,7 +18,7 @@ from arboretum.measure.study import pareto_front
 from arboretum.model.charts import Axis, Chart, DotChart, Line, LineChart, Panels
 from arboretum.model.record import Record
 from arboretum.report.table import csv_table, spell_cell, text_table
-from arboretum.runs.sweeps import Sweep, flatten, records_of
+from arboretum.runs.sweeps import flatten
 
 DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
@@ -52,18 +52,18 @@ class Setting:
     def dataset(self) -> str:
         return self.names["dataset"]
 
-    def values(self, metric: str) -> list[float]:
-        """What its runs have of a metric."""
-        return [record.metrics[metric] for record in self.records if metric in record.metrics]
-
     def blocks(self) -> dict[Any, float]:
         """Seed and fold → the goal's value."""
         judged = [record for record in self.records if self.goal in record.metrics]
         return {(r.seed, (r.config.get("split") or {}).get("fold")): r.metrics[self.goal] for r in judged}
 
     def mean(self, metric: str) -> tuple[float, float]:
-        """Mean and standard error of a metric; NaN where there are none."""
-        return mean_and_error(self.values(metric))
+        """Mean and standard error of a metric over the runs that have it; NaN where none has."""
+        return mean_and_error([record.metrics[metric] for record in self.records if metric in record.metrics])
+
+    def has(self, metric: str) -> bool:
+        """Whether any of its runs has a metric."""
+        return any(metric in record.metrics for record in self.records)
 
     def metrics(self) -> dict[str, float]:
         """The means of what all its runs have."""
@@ -94,14 +94,7 @@ class Comparison:
         for names, record in zip(rows := shown_names(records), records, strict=True):
             groups.setdefault(tuple(names.values()), []).append(record)
         settings = [Setting(dict(zip(rows[0], key)), tuple(group), _goal(goal, group)) for key, group in sorted(groups.items())]
-        judged = (setting for _, mine in sorted(_by_data_set(settings).items()) for setting in _judged(mine))
-        return Comparison(tuple(judged), traded)
-
-    @staticmethod
-    def of_folder(folder: Path, sweep: Sweep | None) -> Comparison:
-        """The runs of a sweep's folder."""
-        sweep = sweep or Sweep()
-        return Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
+        return Comparison(tuple(setting for _, mine in _by_data_set(settings) for setting in _judged(mine)), traded)
 
     @property
     def best(self) -> list[Setting]:
@@ -124,23 +117,23 @@ class Comparison:
         table = text_table(rows, headings, width=width)
         if len(shown) < len(self.settings):
             table += f"… and {len(self.settings) - len(shown)} settings more\n"
-        return table + "".join(f"{line}\n" for line in (*self.legend(), *self.front()))
+        return table + "".join(f"{line}\n" for line in (*self._legend(), *self._front()))
 
-    def front(self) -> list[str]:
+    def _front(self) -> list[str]:
         """The settings that no other of their data set beats in the goal and all that is traded off against it, as a table."""
-        judged = [s for s in self.settings if s.goal and all(s.values(name) for name in self.traded)]
+        judged = [s for s in self.settings if s.goal and all(map(s.has, self.traded))]
         if not self.traded or not judged:
             return []
         rows = []
-        for mine in _by_data_set(judged).values():
+        for _, mine in _by_data_set(judged):
             metrics = (mine[0].goal, *self.traded)
             points = [[setting.mean(name)[0] for name in metrics] for setting in mine]
             for i in pareto_front(np.array(points), tuple(better(name, 1.0, 0.0) for name in metrics)):
                 rows.append({"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))})
-        headings = {name: name.replace("_", " ") for name in rows[0]} | {"setting": "no other is better in all"}
+        headings = {name: _words([name]) for name in rows[0]} | {"setting": "no other is better in all"}
         return ["", text_table(rows, headings).rstrip("\n")]
 
-    def legend(self) -> list[str]:
+    def _legend(self) -> list[str]:
         """What "best", "tied" and "±" stand for, where the table says them."""
         if not self.goals or len(self.settings) == len(self.best):
             return []
@@ -160,11 +153,11 @@ class Comparison:
     def _rows(self, settings: Sequence[Setting]) -> tuple[list[dict[str, Any]], dict[str, str]]:
         """Rows and headings, in this order: what varies, place, goal, error, cost and shape, ratio, runs, time."""
         records = [record for setting in settings for record in setting.records]
-        proven = certified_name(records)
+        proven = _certified_name(records)
         chosen = sorted({name for record in records for name in record.metrics if name.startswith(KEPT)})
-        short = [name.rpartition(".")[2] for name in settings[0].names] if settings else []
-        names = {n: s if short.count(s) == 1 else n for n, s in zip(settings[0].names if settings else (), short, strict=True)}
-        missed = {setting: next((name for name in ERRORS if setting.values(name)), "") for setting in settings}
+        short = {name: name.rpartition(".")[2] for name in (settings[0].names if settings else ())}
+        names = {name: last if list(short.values()).count(last) == 1 else name for name, last in short.items()}
+        missed = {setting: next(filter(setting.has, ERRORS), "") for setting in settings}
         errors = [name for name in dict.fromkeys(missed.values()) if name]
         rows = []
         for setting in settings:
@@ -173,20 +166,18 @@ class Comparison:
             row["missed"], row["missed error"] = setting.mean(missed[setting])
             row |= {name: _distinct(setting.records, name) for name in chosen}
             row |= {name: setting.mean(name)[0] for name in MEANS}
-            row["ratio"] = mean_ratio(setting.records, proven)
+            row["ratio"] = _mean_ratio(setting.records, proven)
             row["time"] = sum(r.timings.get("fit", math.nan) for r in setting.records) / len(setting.records)
             rows.append(row)
         headings = dict(names)
         if any(setting.place != BEST for setting in settings):
             headings["place"] = "best"
-        if self.goals:
-            headings |= {"goal": _words(self.goals), "goal error": "standard error"}
-        if errors and errors != self.goals:
-            headings |= {"missed": _words(errors), "missed error": "standard error"}
-        headings |= {name: name.replace("_", " ") for name in chosen}
+        for name, shown in (("goal", self.goals), ("missed", errors if errors != self.goals else [])):
+            headings |= {name: _words(shown), f"{name} error": "standard error"} if shown else {}
+        headings |= {name: _words([name]) for name in chosen}
         headings |= {name: title for name, title in MEANS.items() if name not in self.goals}
         if proven:
-            headings["ratio"] = f"{proven.replace('_', ' ')} ÷ min"
+            headings["ratio"] = f"{_words([proven])} ÷ min"
         return rows, {**headings, "runs": "runs", "time": "fit s"}
 
     def chart(self, title: str) -> Chart | None:
@@ -198,21 +189,16 @@ class Comparison:
         if len(judged) < 2 or len(self.goals) != 1:
             return None
         axis = Axis(_words(self.goals), higher_is_better=better(self.goals[0], 1.0, 0.0))
-        swept = _swept(judged)
-        if swept:
-            lines = [
-                Line(label or self.goals[0], *zip(*sorted((x, *s.mean(s.goal)) for x, s in points), strict=True))
-                for label, points in swept[1].items()
-            ]
+        if swept := _swept(judged):
+            ends = {label: zip(*sorted((x, *s.mean(s.goal)) for x, s in points), strict=True) for label, points in swept[1].items()}
+            lines = [Line(label or self.goals[0], *points) for label, points in ends.items()]
             return LineChart(title, lines, Axis(swept[0].rpartition(".")[2]), axis, "mean ± standard error over seeds and folds")
-        return Panels(title, [_dots(mine, name, axis) for name, mine in _by_data_set(judged).items()], columns=1)
+        return Panels(title, [_dots(mine, name, axis) for name, mine in _by_data_set(judged)], columns=1)
 
 
-def _by_data_set(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
-    found: dict[str, list[Setting]] = {}
-    for setting in settings:
-        found.setdefault(setting.dataset, []).append(setting)
-    return found
+def _by_data_set(settings: Iterable[Setting]) -> list[tuple[str, list[Setting]]]:
+    ordered = sorted(settings, key=lambda setting: setting.dataset)
+    return [(name, list(mine)) for name, mine in itertools.groupby(ordered, lambda setting: setting.dataset)]
 
 
 def _judged(settings: Sequence[Setting]) -> list[Setting]:
@@ -285,7 +271,7 @@ SHOWN_RATIOS = ("expected_cost", "average_depth", "depth")
 """The complexities whose ratio a comparison shows, the goal before all; else the first one that is certified."""
 
 
-def certified_name(records: Sequence[Record]) -> str:
+def _certified_name(records: Sequence[Record]) -> str:
     """The complexity whose ratio to the minimum a comparison shows, "" when no run is certified."""
     known = {name: 0 for record in records if record.certificate for name in record.certificate.complexities}
     wanted = [str(record.config.get("goal", "")) for record in records[:1]] + [*SHOWN_RATIOS, *known]
@@ -298,7 +284,7 @@ def uncertified(records: Sequence[Record]) -> list[str]:
     return [f"{reasons.count(why)} of {len(records)} runs: {why}" for why in dict.fromkeys(reasons)]
 
 
-def mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
+def _mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
     """Mean ratio to the minimum; "≤ 1.2" when one of them is only bounded, None unless all runs have one."""
     found = [record.certificate.complexities.get(name) if record.certificate else None for record in records]
     if not name or any(one is None or one.ratio is None for one in found):
@@ -313,8 +299,8 @@ def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
     What differs only because the method (for parameters of a data set: the data set) differs needs no column.
     """
     flat = [dict(flatten(record.config)) for record in records]
-    methods, datasets = [_choice(record, "method") for record in records], [data_set_of(record) for record in records]
-    rows = [{"method": method, "dataset": dataset} for method, dataset in zip(methods, datasets, strict=True)]
+    rows = [{"method": _choice(record, "method"), "dataset": data_set_of(record)} for record in records]
+    methods, datasets = ([row[name] for row in rows] for name in ("method", "dataset"))
     for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
         name = key.removeprefix("choices.")  # which criterion comes before its parameters
         group, _, rest = name.partition(".")

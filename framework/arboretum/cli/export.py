@@ -70,7 +70,11 @@ def predict_main(argv: list[str]) -> int:
     own, others = _parted(arguments.overrides, "dataset.")
     record, registry = find_tree(arguments.run, others, arguments.plugin)
     table = read_table(arguments.file, record, own, registry)
-    _warn_of_unseen_values(record.tree, table)
+    read = {name for rule in record.tree.rules for name in rule.columns}
+    for column in (one for one in table.columns if one.name in read and one.kind is not ColumnKind.continuous):
+        if len(rows := np.flatnonzero(column.values == UNSEEN_CODE)):
+            found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
+            terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
     columns = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
@@ -96,24 +100,20 @@ def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[st
     return {**columns, "node": tree.apply(table).tolist()} if node else columns
 
 
-def _warn_of_unseen_values(tree: Tree, table: Table) -> None:
-    """Say which columns that the tree reads hold unknown categories."""
-    read = {name for rule in tree.rules for name in rule.columns}
-    for column in table.columns:
-        if column.name in read and column.kind is not ColumnKind.continuous:
-            rows = np.flatnonzero(column.values == UNSEEN_CODE)
-            if len(rows):
-                found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
-                terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
-
-
 def read_table(file: str, record: Record, overrides: Sequence[str], registry: Registry) -> Table:
     """The rows of a file as the tree of a run wants them.
 
     Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged rows, a column
     absent that the tree reads, text for a number, infinite values.
     """
-    reader = _reader(record.config, overrides, registry)
+    given = split_values({}, list(overrides))[1].get("dataset", {})
+    for key in given:
+        if key not in OPTIONS:
+            raise ConfigError(f"dataset.{key}: {unknown('option', key, OPTIONS)}")
+    # with the options of the run's own file, where it came from one
+    own = record.config.get("dataset") if (record.config.get("choices") or {}).get("dataset") == READER else None
+    kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
+    reader = build(registry.get("dataset", READER), {**kept, **given})
     with _path(file) as path:
         try:
             return table_like(record.tree, reader.rows(path, record.tree.columns))
@@ -121,17 +121,6 @@ def read_table(file: str, record: Record, overrides: Sequence[str], registry: Re
             name = "standard input" if file == "-" else file
             text = str(error).replace(str(path), name)
             raise DataError(text if name in text else f"{name}: {text}") from error
-
-
-def _reader(config: Mapping[str, Any], overrides: Sequence[str], registry: Registry) -> Any:
-    """The component that reads files, with the options of the run's own file where it came from one."""
-    given = split_values({}, list(overrides))[1].get("dataset", {})
-    for key in given:
-        if key not in OPTIONS:
-            raise ConfigError(f"dataset.{key}: {unknown('option', key, OPTIONS)}")
-    own = config.get("dataset") if (config.get("choices") or {}).get("dataset") == READER else None
-    kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
-    return build(registry.get("dataset", READER), {**kept, **given})
 
 
 @contextmanager

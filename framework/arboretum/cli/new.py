@@ -54,17 +54,12 @@ def main(argv: list[str]) -> int:
     folder = Path(arguments.into).expanduser() / arguments.name
     written = plugin_files(arguments.name, option, arguments.kind)
     write_new(folder, written)
-    verb, _, words = example_of(arguments.kind, option).partition(" ")
+    verb, _, words = EXAMPLES[arguments.kind].replace("$option", option).partition(" ")
     terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
     file = folder / option / f"{arguments.kind}.py"
     terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  arboretum {verb} {words}")
     terminal.say(f"or at once, without installing:\n  arboretum {verb} --plugin {shlex.quote(str(file))} {words}")
     return 0
-
-
-def example_of(kind: str, option: str) -> str:
-    """What uses a new component, after the word "arboretum"."""
-    return EXAMPLES[kind].replace("$option", option)
 
 
 def checked_name(name: str, kind: str) -> str:
@@ -87,7 +82,7 @@ def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
     cls = "".join(word.capitalize() for word in option.split("_"))
     words = {"package": option, "option": option, "module": kind, "kind": kind, "cls": cls, "version": __version__}
     words |= {"distribution": name.lower().replace("_", "-"), "suite": f"{kind.capitalize()}Suite"}
-    words["example"] = f"arboretum {example_of(kind, option)}"
+    words["example"] = f"arboretum {EXAMPLES[kind].replace('$option', option)}"
 
     def text(template: str) -> str:
         return Template(folder.joinpath(*template.split("/")).read_text(encoding="utf-8")).substitute(words)

@@ -127,10 +127,8 @@ def _dataset(item: Entry | Preset, registry: Registry) -> str:
     if isinstance(item, Preset):
         options = [(kind, name) for kind, o in item.select.items() for name in (o if isinstance(o, tuple) else (o,))]
         entries = [entry for entry in registry.entries() if (entry.kind, entry.name) in options]
-    for entry in entries:
-        if Capability.regression in entry.capabilities and Capability.classification not in entry.capabilities:
-            return NUMBERS
-    return CLASSES
+    numbers = (Capability.regression in one.capabilities and Capability.classification not in one.capabilities for one in entries)
+    return NUMBERS if any(numbers) else CLASSES
 
 
 def runs_anywhere(item: Entry | Preset) -> bool:
@@ -160,26 +158,19 @@ def _papers(registry: Registry) -> str:
             found.setdefault((year[1] if year else "–", authors.split(":")[0].strip(" ,(;:")), []).append(item)
     blocks = []
     for (year, authors), items in sorted(found.items()):  # "–" sorts after the digits
-        blocks.append(paragraph(authors, f"  {year}  "))
-        blocks.append(paragraph(_brought(items), " " * 8))
-        blocks.append(" " * 8 + _command_of(items, registry))
+        names = [f"{item.kind}.{item.name}" for item in items if item.kind != "dataset"]
+        data = [item.name for item in items if item.kind == "dataset"]
+        names += [f"{len(data)} data sets ({data[0]}, …)" if len(data) > 1 else f"dataset.{data[0]}"] if data else []
+        runnable = [(item, text) for item in items if runs_anywhere(item) and (text := command(item, registry))]
+        _, text = max(runnable, key=_telling, default=(None, f"arboretum explain {items[0].kind}.{items[0].name}"))
+        blocks += [paragraph(authors, f"  {year}  "), paragraph(", ".join(names), " " * 8), " " * 8 + text]
     return "\n".join(blocks)
 
 
-def _command_of(items: list[Entry | Preset], registry: Registry) -> str:
-    """The command for a paper: rather the whole study or a recipe than a part, a data set only if need be."""
-    runnable = [item for item in items if runs_anywhere(item) and command(item, registry)]
-    if not runnable:
-        return f"arboretum explain {items[0].kind}.{items[0].name}"
-    best = max(runnable, key=lambda i: (i.kind in STUDIES, i.kind != "dataset", isinstance(i, Preset), i.kind == "method"))
-    return command(best, registry) or ""
-
-
-def _brought(items: list[Entry | Preset]) -> str:
-    """What of a paper is installed; its data sets only by number."""
-    names = [f"{item.kind}.{item.name}" for item in items if item.kind != "dataset"]
-    data = [item.name for item in items if item.kind == "dataset"]
-    return ", ".join(names + ([f"dataset.{data[0]}"] if len(data) == 1 else [f"{len(data)} data sets ({data[0]}, …)"] if data else []))
+def _telling(command: tuple[Entry | Preset, str]) -> tuple[bool, ...]:
+    """What a paper's command is chosen by: rather the whole study or a recipe than a part, a data set only if need be."""
+    item, _ = command
+    return item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"
 
 
 def reference(paper: str) -> str:
@@ -197,17 +188,16 @@ def _kind(kind: str, registry: Registry) -> str:
     if len(entries) > NAMES_ONLY:
         return head + "\n" + paragraph(", ".join(entry.name for entry in entries), "  ")
     room = max(len(name) for name in registry.names(kind)) + 4
-    rows = [(p.name, f"= {p.recipe} with {_selection(p)}", "preset", p.owner) for p in presets]
+    rows = []
+    for preset in presets:
+        selected = ", ".join(f"{group}={_listed(option)}" for group, option in preset.select.items()) or "defaults"
+        rows.append((preset.name, f"= {preset.recipe} with {selected}", "preset", preset.owner))
     rows += [(e.name, e.summary, ", ".join(sorted(c.value for c in e.capabilities)), e.owner) for e in entries]
     lines = [head]
     for name, summary, declared, owner in rows:
         lines.append(paragraph(summary or "–", f"  {name}".ljust(room)))
         lines.append(paragraph(f"[{owner.plugin}] {declared}", " " * room))
     return "\n".join(lines)
-
-
-def _selection(preset: Preset) -> str:
-    return ", ".join(f"{group}={_listed(option)}" for group, option in preset.select.items()) or "defaults"
 
 
 def _listed(option: object) -> str:
@@ -232,22 +222,24 @@ def explain(text: str, registry: Registry) -> str:
             raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}")
         kind, name = owners[0], text
     preset = registry.find_preset(kind, name)
-    return _preset(preset, registry) if preset is not None else _component(registry.get(kind, name), registry)
-
-
-def _preset(preset: Preset, registry: Registry) -> str:
-    rows = [(f"  {preset.kind}", preset.recipe)]
-    rows += [(f"  {group}", ", ".join(o) if isinstance(o, tuple) else o) for group, o in preset.select.items()]
-    lines = [f"{preset.kind}.{preset.name}: a preset", "", paragraph(preset.summary), "", *_paper(preset.paper), "selects:"]
-    lines += [terminal.columns(rows), "", *_foot(preset, registry)]
-    return "\n".join(lines)
+    if preset is None:
+        return _component(registry.get(kind, name), registry)
+    rows = [(f"  {group}", ", ".join(o) if isinstance(o, tuple) else o) for group, o in {kind: preset.recipe, **preset.select}.items()]
+    lines = [f"{kind}.{name}: a preset", "", paragraph(preset.summary), "", *_paper(preset.paper), "selects:"]
+    return "\n".join([*lines, terminal.columns(rows), "", *_foot(preset, registry)])
 
 
 def _component(entry: Entry, registry: Registry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
     lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
     prefix = "--" if entry.kind == "reproduction" else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
-    rows = [(prefix + row[0], *row[1:]) for row in (_field(f, entry) for f in fields_of(entry.cls).values())]
+    rows = []
+    for name, field in fields_of(entry.cls).items():
+        meta, default = field.metadata, default_of(field)
+        shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
+        bounds, unit = (meta.get("bounds") or "–").replace("one of ", ""), meta.get("unit") or "–"
+        meaning = meta.get("doc", "") + (f" (follows {meta['shared']})" if meta.get("shared") else "")
+        rows.append((prefix + name, type_text(field_types(entry.cls)[name]), shown, bounds, unit, meaning))
     lines += [_fields(rows) if rows else "no parameters", ""]
     declared = sorted(c.value for c in entry.capabilities)
     if declared or entry.kind not in STUDIES:
@@ -270,15 +262,6 @@ def _fields(rows: list[tuple[str, ...]]) -> str:
         lines.append(paragraph(f"{name}={default}  ({'; '.join(words)})", "  ", "      "))
         lines.append(paragraph(meaning, "      "))
     return "\n".join(lines)
-
-
-def _field(field: Any, entry: Entry) -> tuple[str, ...]:
-    meta, default = field.metadata, default_of(field)
-    follows = f" (follows {meta['shared']})" if meta.get("shared") else ""
-    shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
-    bounds = (meta.get("bounds") or "–").replace("one of ", "")
-    kind = type_text(field_types(entry.cls)[field.alias])
-    return field.alias, kind, shown, bounds, meta.get("unit") or "–", meta.get("doc", "") + follows
 
 
 def type_text(wanted: Any) -> str:

@@ -13,7 +13,7 @@ import attrs
 from arboretum import __version__
 from arboretum.cli import terminal
 from arboretum.cli.plugins import installed
-from arboretum.cli.progress import Line, RunProgress, looking
+from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, sweep, unforeseen
 from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, paragraph
@@ -53,14 +53,9 @@ exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, b
 
 def help_text(registry: Registry) -> str:
     """Usage, settings, and every group with its options; the default is marked with *."""
-    lines = [HEAD, "settings:"]
-    rows = []
-    for cls, prefix in ((Settings, ""), (Limits, "budget.")):
-        for field in attrs.fields(cls):
-            if field.name != "budget":
-                default = getattr(cls(), field.name)
-                rows.append((f"  {prefix}{field.name}", f"{'null' if default is None else default}", field.metadata["doc"]))
-    lines += [columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
+    fields = [(prefix + f.name, f) for cls, prefix in ((Settings, ""), (Limits, "budget.")) for f in attrs.fields(cls) if f.name != "budget"]
+    rows = [(f"  {key}", "null" if f.default is None else f.default, f.metadata["doc"]) for key, f in fields]
+    lines = [HEAD, "settings:", columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
     for kind, question in KINDS.items():
         default = DEFAULT_CHOICES[kind]
         marked = set(default) if kind in MANY else {default}
@@ -92,16 +87,14 @@ class Application:
     """One call of the command: registry, Hydra's loader, and what is done with its result."""
 
     def __init__(self, arguments: Any) -> None:
-        files = plugin_files(arguments.plugin)
         record = find_run(arguments.run, plugins=arguments.plugin)[0] if arguments.run else None
-        self.files, self.arguments = files, arguments
+        self.files, self.arguments, start = plugin_files(arguments.plugin), arguments, Start()
         self.registry = installed(self.files)
         self.session = Session(self.registry)
-        start = Start()
         if record is not None:
             require_plugins(record, self.registry.owners)
             start = start_from(record, arguments.overrides, self.registry)
-        self.start = attrs.evolve(start, values={**start.values, "plugins": list(files)}) if files else start
+        self.start = attrs.evolve(start, values={**start.values, "plugins": list(self.files)}) if self.files else start
 
     def run(self) -> int:
         """Compose, check, and run once or sweep; returns the exit status."""
@@ -128,7 +121,7 @@ class Application:
         progress, index = RunProgress(line), Index(default_root())
         try:
             make_ready(folder)
-            with looking(progress, line), env_override(base.hydra.job.env_set), chdir(folder if base.hydra.job.chdir else "."):
+            with line.shows(progress), env_override(base.hydra.job.env_set), chdir(folder if base.hydra.job.chdir else "."):
                 outcome = self.session.execute(resolved, folder, index=index, progress=progress)
         except BaseException as error:
             remove(folder)

@@ -14,7 +14,7 @@ from arboretum.cli.progress import waiting
 from arboretum.cli.terminal import Parser, warn
 from arboretum.engine.code import version_of
 from arboretum.errors import ConfigError, StoreError
-from arboretum.model.record import Record, Solution
+from arboretum.model.record import Record
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
@@ -25,7 +25,7 @@ from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry, plugin_fi
 from arboretum.report.table import spell_cell, text_table
 from arboretum.report.text import INDENTED
 from arboretum.runs.folder import RECORD
-from arboretum.runs.sweeps import RUNNING, flatten, read_sweep
+from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_of
 from arboretum.runs.tracking import load_run
 
 DESCRIPTION = """\
@@ -54,15 +54,14 @@ def require_plugins(record: Record, owners: Iterable[Owner]) -> None:
 
     owners : of the registry.   A record names files, and a record that was found somewhere must not decide what is run here.
     """
-    loaded = [Path(owner.path) for owner in owners if owner.distribution == ONE_FILE]
+    loaded = [Path(owner.path).name for owner in owners if owner.distribution == ONE_FILE]
     recorded = [Path(file) for file in record.config.get("plugins") or ()]
     if len(loaded) >= len(recorded):
         return
-    file = next((file for file in recorded if file.name not in {one.name for one in loaded}), recorded[-1])
+    file = next((file for file in recorded if file.name not in loaded), recorded[-1])
+    where = f", which is not there any more; say where it is now: --plugin FOLDER/{shlex.quote(file.name)}"
     if file.is_file():
         where = f", and a run's folder is not trusted to run code; look at it, then say --plugin {shlex.quote(str(file))}"
-    else:
-        where = f", which is not there any more; say where it is now: --plugin FOLDER/{shlex.quote(file.name)}"
     raise ConfigError(f"the run used the plugin file {str(file)!r}{where}")
 
 
@@ -71,8 +70,7 @@ def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = (
 
     Warns of a given file that is not what the run used.   Raises ConfigError, PluginError, StoreError, TrackerError.
     """
-    more = [word for word in overrides if "=" not in word]
-    if more:
+    if more := [word for word in overrides if "=" not in word]:
         raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
     registry = load_registry(plugin_files(plugins))
     if Path(run).expanduser().exists() or "/" in run:
@@ -129,32 +127,26 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if not (folder / RECORD).exists() and any(folder.glob(f"*/{RECORD}")):
-        return _show_sweep(folder)
+        from arboretum.cli.comparison import DEFAULT, Comparison
+
+        if (sweep := read_sweep(folder)) is not None:
+            state = "killed" if sweep.status == RUNNING and not sweep.is_running else sweep.status.lower()
+            terminal.say(f"{sweep.name}: {state}\n")
+        sweep = sweep or Sweep()
+        compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
+        terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
+        return 0
     record, _ = find_run(arguments.run, arguments.overrides, arguments.plugin)
     terminal.say(numbers_of(record))
     if arguments.config:
         terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")
-    if record.tree is None:
-        terminal.say("no tree is kept")
-    elif arguments.numbers:
-        terminal.say(node_list(record.tree))
+    if record.tree is None or arguments.numbers:
+        terminal.say("no tree is kept" if record.tree is None else node_list(record.tree))
     else:
         terminal.say(tree_of(record.tree, max_depth=arguments.max_depth, max_leaves=arguments.max_leaves), painted=True)
     return 0
 
 
-def _show_sweep(folder: Path) -> int:
-    from arboretum.cli.comparison import Comparison
-
-    sweep = read_sweep(folder)
-    if sweep is not None:
-        state = "killed" if sweep.status == RUNNING and not sweep.is_running else sweep.status.lower()
-        terminal.say(f"{sweep.name}: {state}\n")
-    terminal.say(Comparison.of_folder(folder, sweep).text(terminal.width() if terminal.is_terminal() else None))
-    return 0
-
-
-PARTS = ("train", "valid", "test")
 CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
 REGRESSION = ("mse", "mae", "r2", "expected_cost")
 SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
@@ -175,31 +167,23 @@ def numbers_of(record: Record) -> str:
     head = f"{choices.get('method', 'run')} on {data.get('name')} ({rows}), seed {record.seed}"
     lines = [f"{head}: {'verified' if record.verified else 'not verified'}, {terminal.duration(seconds)}", ""]
     names = REGRESSION if any(name.endswith("_mse") for name in metrics) else CLASSIFICATION
-    quality = [
-        {"rows": part, **{name: metrics.get(f"{part}_{name}") for name in names}}
-        for part in PARTS
-        if any(f"{part}_{name}" in metrics for name in names)
-    ]
-    if quality:
+    found = {part: {name: metrics.get(f"{part}_{name}") for name in names} for part in ("train", "valid", "test")}
+    if quality := [{"rows": part, **values} for part, values in found.items() if any(value is not None for value in values.values())]:
         lines.append(text_table(quality, width=terminal.width()))
     shape = [f"{name.removeprefix('n_').replace('_', ' ')} {spell_cell(metrics[name])}" for name in SHAPE if name in metrics]
     lines.append("tree: " + ", ".join(shape))
     if record.solution is not None:
         found = record.solution
         lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
-        lines += [_first_seen(found)] if len(found.curve) > 1 else []
+        if len(found.curve) > 1:
+            _, low, best = found.curve[-1]
+            tree, bound = (next(point[0] for point in found.curve if point[k] == end) for k, end in ((2, best), (1, low)))
+            lines.append(f"best tree after {tree:.3g} s, bound after {bound:.3g} s")
         lines += [f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()]
     if record.certificate is not None:
         lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
     lines += [f"note: {note}" for note in record.notes]
     return "\n".join(lines) + "\n"
-
-
-def _first_seen(found: Solution) -> str:
-    """When the best tree was found, and when the bound was proven, in seconds of the search."""
-    _, low, best = found.curve[-1]
-    tree, bound = (next(point[0] for point in found.curve if point[k] == end) for k, end in ((2, best), (1, low)))
-    return f"best tree after {tree:.3g} s, bound after {bound:.3g} s"
 
 
 def _detail(value: Any) -> str:
@@ -238,12 +222,8 @@ def node_list(tree: Tree) -> str:
     lines = []
     for node, up in enumerate(parent):
         edge = step_text(tree.rule(up), tree.children(up).tolist().index(node)) if node else "all rows"
-        if not tree.is_leaf[node]:
-            answer = ""
-        elif tree.classes:
-            answer = f" ▸ {tree.classes[tree.label[node]]}"
-        else:
-            answer = f" ▸ {spell_cell(float(tree.value[node]))}"
+        answer = tree.classes[tree.label[node]] if tree.classes else spell_cell(float(tree.value[node]))
+        answer = f" ▸ {answer}" if tree.is_leaf[node] else ""
         indent = "  " * depth[node] if depth[node] <= INDENTED else "  " * INDENTED + f"[{depth[node]}] "
         lines.append(f"{node:>5}  {indent}{edge}{answer}  ({spell_cell(float(tree.counts[node]))} rows)")
     return "\n".join(lines)
@@ -273,16 +253,11 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     found = reasons(problem, tree, node, record.seed)
     steps = " and ".join(step_text(tree.rule(above), outcome) for above, outcome in tree.path(node))
     lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
-    most = len(found.candidates) if top <= 0 else top
-    rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if rank <= most or one.chosen]
-    if rows:
-        lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()]
+    rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if top <= 0 or rank <= top or one.chosen]
+    lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()] if rows else ["no test divides its rows"]
     if len(rows) < len(found.candidates):
         lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
-    if not found.candidates:
-        lines.append("no test divides its rows")
-    lines += ["", *found.plan]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *found.plan])
 
 
 def problem_of(record: Record, registry: Registry) -> tuple[Any, list[str]]:
@@ -317,16 +292,11 @@ def _standing(tree: Tree, found: Any) -> str:
         words.append(" ".join(f"{name}:{spell_cell(w)}" for name, w in zip(tree.classes, node.weights) if w > 0))
     if math.isfinite(node.impurity):
         words.append(f"impurity {spell_cell(node.impurity)}")
-    words.append(f"a leaf: {found.stopped_by}" if found.stopped_by else _taken(found))
-    return ", ".join(words)
-
-
-def _taken(found: Any) -> str:
-    """Which test divided the node, by its place among today's candidates."""
     rank = next((rank for rank, one in enumerate(found.candidates, 1) if one.chosen), 0)
-    if not rank:
-        return "divided by a test that is not among today's candidates"
-    return f"divided by the test marked ▸, number {rank} of {len(found.candidates)}"
+    if found.stopped_by:
+        return ", ".join([*words, f"a leaf: {found.stopped_by}"])
+    taken = f"the test marked ▸, number {rank} of {len(found.candidates)}" if rank else "a test that is not among today's candidates"
+    return ", ".join([*words, f"divided by {taken}"])
 
 
 def _row(tree: Tree, rank: int, one: Any) -> dict[str, Any]:

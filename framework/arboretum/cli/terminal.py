@@ -78,16 +78,11 @@ def colour() -> bool:
 def columns(rows: Sequence[Sequence[Any]], header: Sequence[str] = (), right: Sequence[int] = ()) -> str:
     """Rows as aligned columns.   right : numbers of the columns to align right."""
     table = [[str(cell) for cell in row] for row in ([header] if header else []) + list(rows)]
-    if not table:
-        return ""
-    sizes = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = []
-    for row in table:
-        cells = [cell.rjust(size) if i in right else cell.ljust(size) for i, (cell, size) in enumerate(zip(row, sizes))]
-        lines.append("  ".join(cells).rstrip())
+    sizes = [max(map(len, column)) for column in zip(*table)]
+    padded = [[cell.rjust(size) if i in right else cell.ljust(size) for i, (cell, size) in enumerate(zip(row, sizes))] for row in table]
     if header:
-        lines.insert(1, "  ".join("─" * size for size in sizes))
-    return "\n".join(lines)
+        padded.insert(1, ["─" * size for size in sizes])
+    return "\n".join("  ".join(row).rstrip() for row in padded)
 
 
 def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
@@ -110,10 +105,8 @@ def paragraphs(text: str, indent: str = "") -> str:
 
 def duration(seconds: float) -> str:
     """ "0.42 s", "37 s", "5 min", "2 h 10 min"."""
-    if seconds < 9.95:
-        return f"{seconds:.2g} s"
     if seconds < 99.5:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
