@@ -153,7 +153,9 @@ class Comparison:
     def _rows(self, settings: Sequence[Setting]) -> tuple[list[dict[str, Any]], dict[str, str]]:
         """Rows and headings, in this order: what varies, place, goal, error, cost and shape, ratio, runs, time."""
         records = [record for setting in settings for record in setting.records]
-        proven = _certified_name(records)
+        known = [name for record in records if record.certificate for name in record.certificate.complexities]
+        wanted = (*(record.config.get("goal") for record in records[:1]), *SHOWN_RATIOS, *known)
+        proven = next((name for name in wanted if name in known), "")
         chosen = sorted({name for record in records for name in record.metrics if name.startswith(KEPT)})
         short = {name: name.rpartition(".")[2] for name in (settings[0].names if settings else ())}
         names = {name: last if list(short.values()).count(last) == 1 else name for name, last in short.items()}
@@ -271,13 +273,6 @@ SHOWN_RATIOS = ("expected_cost", "average_depth", "depth")
 """The complexities whose ratio a comparison shows, the goal before all; else the first one that is certified."""
 
 
-def _certified_name(records: Sequence[Record]) -> str:
-    """The complexity whose ratio to the minimum a comparison shows, "" when no run is certified."""
-    known = {name: 0 for record in records if record.certificate for name in record.certificate.complexities}
-    wanted = [str(record.config.get("goal", "")) for record in records[:1]] + [*SHOWN_RATIOS, *known]
-    return next((name for name in wanted if name in known), "")
-
-
 def uncertified(records: Sequence[Record]) -> list[str]:
     """Why runs of a sweep have no certificate that was asked for, a line per reason."""
     reasons = [note for record in records if record.certificate is None for note in record.notes if note.startswith("certify: ")]
@@ -299,7 +294,7 @@ def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
     What differs only because the method (for parameters of a data set: the data set) differs needs no column.
     """
     flat = [dict(flatten(record.config)) for record in records]
-    rows = [{"method": _choice(record, "method"), "dataset": data_set_of(record)} for record in records]
+    rows = [{"method": str(r.config.get("choices", {}).get("method", "")), "dataset": data_set_of(r)} for r in records]
     methods, datasets = ([row[name] for row in rows] for name in ("method", "dataset"))
     for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
         name = key.removeprefix("choices.")  # which criterion comes before its parameters
@@ -324,12 +319,8 @@ def _spelled(value: Any) -> str:
 
 def data_set_of(record: Record) -> str:
     """The data set's option, or the table's own name where the option says only where it comes from."""
-    chosen = _choice(record, "dataset")
+    chosen = str(record.config.get("choices", {}).get("dataset", ""))
     return str(record.data.get("name", chosen)) if chosen in ANY_TABLE else chosen
-
-
-def _choice(record: Record, kind: str) -> str:
-    return str(record.config.get("choices", {}).get(kind, ""))
 
 
 def goal_of(goal: str, metrics: Mapping[str, float]) -> str:

@@ -53,7 +53,14 @@ def main(argv: list[str]) -> int:
     option = checked_name(arguments.name, arguments.kind)
     folder = Path(arguments.into).expanduser() / arguments.name
     written = plugin_files(arguments.name, option, arguments.kind)
-    write_new(folder, written)
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise StoreError(f"{str(folder)!r} exists already; nothing is overwritten: choose another NAME or --into FOLDER")
+        for path, text in ((folder / name, text) for name, text in written.items()):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{str(folder)!r} cannot be written ({error.strerror})") from error
     verb, _, words = EXAMPLES[arguments.kind].replace("$option", option).partition(" ")
     terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
     file = folder / option / f"{arguments.kind}.py"
@@ -102,16 +109,3 @@ def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
         f"tests/test_{option}.py": text(test) + text("common/registration.py.txt"),
         "docs/paper.md": text("common/paper.md.txt"),
     }
-
-
-def write_new(folder: Path, written: dict[str, str]) -> None:
-    """Write into a folder that does not exist yet (or is empty); raises StoreError otherwise."""
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise StoreError(f"{str(folder)!r} exists already; nothing is overwritten: choose another NAME or --into FOLDER")
-        for name, text in written.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{str(folder)!r} cannot be written ({error.strerror})") from error

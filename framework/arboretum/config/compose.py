@@ -140,7 +140,15 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
         return f"{key}: choose an option with {group}=NAME of {', '.join(registry.names(group))}"
     option = _expanded(overrides, registry).get(group)
     if group in MANY:
-        return _unknown_rule(group, rest, tuple(option or ()), registry)
+        rule, options = rest[0], tuple(option or ())
+        if rule in options and len(rest) > 1:
+            return _unknown_parameter(group, rule, rest[1], registry)
+        if rule in registry.names(group):
+            given = f"{rule} is not among {group}=[{', '.join(options) or NONE}]"
+            return f"{group}.{'.'.join(rest)}: {given}; add {group}=[{','.join((*options, rule))}]"
+        if owners := [one for one in options if rule in fields_of(registry.get(group, one).cls)]:
+            return f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE"
+        return unknown(f"{group} rule", rule, options or registry.names(group))
     if option in (NONE, "", None):
         return f"{key} has nothing to belong to: {group}=none; choose {group}=NAME"
     if option not in registry.names(group):  # an option of a configuration folder
@@ -151,17 +159,6 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
 
 def _unknown_parameter(group: str, name: str, field: str, registry: Registry) -> str:
     return f"{group} {name!r}: " + unknown("parameter", field, fields_of(registry.get(group, name).cls))
-
-
-def _unknown_rule(group: str, rest: list[str], options: tuple[str, ...], registry: Registry) -> str:
-    rule, given = rest[0], ", ".join(options) or NONE
-    if rule in options and len(rest) > 1:
-        return _unknown_parameter(group, rule, rest[1], registry)
-    if rule in registry.names(group):
-        return f"{group}.{'.'.join(rest)}: {rule} is not among {group}=[{given}]; add {group}=[{','.join((*options, rule))}]"
-    if owners := [option for option in options if rule in fields_of(registry.get(group, option).cls)]:
-        return f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE"
-    return unknown(f"{group} rule", rule, options or registry.names(group))
 
 
 def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list[str]:

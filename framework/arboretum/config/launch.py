@@ -234,12 +234,16 @@ class Searcher:
                 self._run(optuna, [trial])
             elif not trial.state.is_finished():  # killed while it was proposed
                 self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        samplers = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler, "grid": optuna.samplers.RandomSampler}
+        samplers["nsga2"] = functools.partial(optuna.samplers.NSGAIISampler, population_size=POPULATION)
         for start in range(len(whole), wanted, self.search.n_jobs):
             batch = []
             for number in range(start, min(start + self.search.n_jobs, wanted)):
                 if grid:
                     self.study.enqueue_trial(grid[number], skip_if_exists=True)
-                self.study.sampler = self._sampler(optuna, number)
+                # a sampler for one trial, so that a search that was interrupted proposes what it would have proposed
+                seed = int(np.random.SeedSequence([self.search.seed, number]).generate_state(1)[0])
+                self.study.sampler = samplers[self.search.sampler](seed=seed)
                 batch.append(self.study.ask(kinds))
             self._run(optuna, batch)
 
@@ -271,10 +275,3 @@ class Searcher:
             raise ConfigError(f"{str(file)!r} holds another search; it is kept: choose another folder with hydra.sweep.dir=FOLDER")
         study.set_user_attr("search", asked)
         return study
-
-    def _sampler(self, optuna: Any, number: int) -> Any:
-        """A sampler for one trial, so that a search that was interrupted proposes what it would have proposed."""
-        seed = int(np.random.SeedSequence([self.search.seed, number]).generate_state(1)[0])
-        if self.search.sampler == "nsga2":
-            return optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
-        return (optuna.samplers.TPESampler if self.search.sampler == "tpe" else optuna.samplers.RandomSampler)(seed=seed)

@@ -88,7 +88,7 @@ def resolve(config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | 
     config : the composed configuration.   chosen : Hydra's ``runtime.choices``, where its own node is not in ``config``.
     Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a wrong type, a bound.
     """
-    chosen = chosen or _choices(config)
+    chosen = chosen or OmegaConf.to_container(config.hydra.runtime.choices)
     values = _values(config, [key for key in config if key != "hydra"])
     for key in values:
         if key not in KINDS and key not in SETTINGS:
@@ -105,7 +105,14 @@ def resolve(config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | 
         group = values.get(kind) or {}
         if not isinstance(group, dict):
             raise ConfigError(f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}")
-        built[kind] = _several(kind, group, registry) if kind in MANY else _one(kind, group, chosen, registry)
+        if kind not in MANY:
+            built[kind] = _one(kind, group, chosen, registry)
+            continue
+        for name, fields in group.items():
+            if not isinstance(fields, dict):
+                where = f"a field lives under its component's name ({kind}.RULE.{name}={fields})"
+                raise ConfigError(f"{kind}.{name}: {where}; {kind} here: {', '.join(group)}")
+        built[kind] = tuple(_built(registry.get(kind, name), fields) for name, fields in group.items())
     parts = Parts(**built)
     if parts.method is None:
         raise ConfigError(f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}")
@@ -170,14 +177,6 @@ def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: 
     return _built(registry.get(kind, str(name)), fields)
 
 
-def _several(kind: str, group: dict[str, Any], registry: Registry) -> tuple[Any, ...]:
-    for name, fields in group.items():
-        if not isinstance(fields, dict):
-            example = f"{kind}.RULE.{name}={fields}"
-            raise ConfigError(f"{kind}.{name}: a field lives under its component's name ({example}); {kind} here: {', '.join(group)}")
-    return tuple(_built(registry.get(kind, name), fields) for name, fields in group.items())
-
-
 def _built(entry: Entry, fields: dict[str, Any]) -> Any:
     """The component; a field that follows an unset shared value keeps its default."""
     return build(entry, {key: value for key, value in fields.items() if value is not None or key not in followers(entry.cls)})
@@ -208,8 +207,4 @@ def component_values(component: Any) -> dict[str, Any]:
 
 def component_from(config: DictConfig, kind: str, registry: Registry) -> Any:
     """One component of a composed configuration whose other groups may still vary (the tracker of a sweep)."""
-    return _one(kind, _values(config, [kind])[kind], _choices(config), registry)
-
-
-def _choices(config: DictConfig) -> dict[str, Any]:
-    return OmegaConf.to_container(config.hydra.runtime.choices)
+    return _one(kind, _values(config, [kind])[kind], config.hydra.runtime.choices, registry)

@@ -46,18 +46,13 @@ def costs_of_rows(tree: Tree, table: Table, places: Places | None = None) -> dic
     the average over its shares.  An empty table has NaN.
     """
     weights = table.row_weights()
+    names = ("depth", "average_depth", "total_path_length", "expected_cost", "max_cost")
     if len(weights) == 0:
-        return dict.fromkeys(("depth", "average_depth", "total_path_length", "expected_cost", "max_cost"), float("nan"))
+        return dict.fromkeys(names, float("nan"))
     places = places or tree.places(table)
     asked, paid = tree.tests_asked(table, places), tree.prices_paid(table, places)
     length, cost = float((weights * asked).sum()), float((weights * paid).sum())
-    return {
-        "depth": float(asked.max()),
-        "average_depth": length / weights.sum(),
-        "total_path_length": length,
-        "expected_cost": cost / weights.sum(),
-        "max_cost": float(paid.max()),
-    }
+    return dict(zip(names, (float(asked.max()), length / weights.sum(), length, cost / weights.sum(), float(paid.max()))))
 
 
 def covering_cost(

@@ -87,7 +87,7 @@ def roc_auc(scores: Tree | np.ndarray, table: Table, places: Places | None = Non
     if table.task is Task.regression or (table.target.codes < 0).any():
         raise DataError(f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none")
     if isinstance(scores, Tree):
-        return _Cuts.of(scores, table, places).roc_auc(())
+        return _of_cuts(scores, table, "roc_auc", places)(())
     return metrics.roc_auc(table.target.codes, np.asarray(scores, np.float64), table.row_weights())
 
 
@@ -126,59 +126,45 @@ class ValidationScore:
 
     def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:
         """A function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree once, whatever is asked of it."""
-        return getattr(_Cuts.of(tree, self.table), self.measure)
+        return _of_cuts(tree, self.table, self.measure)
 
 
 MOST_NAMED = 5
 """Absent classes that a note names."""
 
 
-@attrs.frozen(eq=False)
-class _Cuts:
-    """Where the rows of a table rest in a tree, ready to be moved up.
+def _of_cuts(tree: Tree, table: Table, measure: str, places: Places | None = None) -> Callable[[Sequence[int] | np.ndarray], float]:
+    """A function from nodes to the measure of ``tree.cut(nodes)`` on the rows of a table, which walk the tree once.
 
-    whole : int64[k], rows that rest at one node, ``at`` int64[k].   parted : int64[…], rows that are split over branches; these
-    walk each cut tree anew, because their shares, summed in another order, would break ties that the cut tree has.
+    But rows that are split over branches walk each cut tree anew, because their shares, summed in another order, would break ties
+    that the cut tree has.
     """
+    rest, weights, target = (places or tree.places(table)).whole, table.row_weights(), table.target
+    whole, parted = np.flatnonzero(rest >= 0), np.flatnonzero(rest < 0)
 
-    tree: Tree
-    table: Table
-    whole: np.ndarray
-    at: np.ndarray
-    parted: np.ndarray
+    def predicted(nodes: Sequence[int] | np.ndarray, of_node: np.ndarray) -> np.ndarray:
+        found = np.zeros(table.n_rows, of_node.dtype)
+        found[whole] = of_node[tree.nearest_kept(nodes)[rest[whole]]]
+        if len(parted):
+            found[parted] = tree.cut(nodes).predict(table.take(parted))
+        return found
 
-    @staticmethod
-    def of(tree: Tree, table: Table, places: Places | None = None) -> _Cuts:
-        rest = (places or tree.places(table)).whole
-        whole = np.flatnonzero(rest >= 0)
-        return _Cuts(tree, table, whole, rest[whole], np.flatnonzero(rest < 0))
-
-    def roc_auc(self, nodes: Sequence[int] | np.ndarray) -> float:
-        """nodes : int64[…], where to cut."""
-        tree, codes, weights = self.tree, self.table.target.codes, self.table.row_weights()
-        n_classes = max(len(tree.classes), int(codes.max(initial=0)) + 1)
-        place = self.tree.nearest_kept(nodes)[self.at] * n_classes + codes[self.whole]
-        mass = np.bincount(place, weights[self.whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
+    def roc_auc(nodes: Sequence[int] | np.ndarray) -> float:
+        codes, n_classes = target.codes, max(len(tree.classes), int(target.codes.max(initial=0)) + 1)
+        place = tree.nearest_kept(nodes)[rest[whole]] * n_classes + codes[whole]
+        mass = np.bincount(place, weights[whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
         used = np.flatnonzero(mass.sum(axis=1) > 0)
-        share, rows = tree.distribution()[used], self.parted
-        alone = np.zeros((len(rows), n_classes))
-        alone[np.arange(len(rows)), codes[rows]] = weights[rows]
-        if len(rows):
-            share = np.concatenate([share, tree.cut(nodes).predict_proba(self.table.take(rows))])
+        share, alone = tree.distribution()[used], np.zeros((len(parted), n_classes))
+        alone[np.arange(len(parted)), codes[parted]] = weights[parted]
+        if len(parted):
+            share = np.concatenate([share, tree.cut(nodes).predict_proba(table.take(parted))])
         return metrics.roc_auc_of_groups(share, np.concatenate([mass[used], alone]))
 
-    def accuracy(self, nodes: Sequence[int] | np.ndarray) -> float:
-        return metrics.accuracy(self.table.target.codes, self._predicted(nodes, self.tree.label), self.table.row_weights())
-
-    def r2(self, nodes: Sequence[int] | np.ndarray) -> float:
-        return metrics.r2(self.table.target.values, self._predicted(nodes, self.tree.value), self.table.row_weights())
-
-    def _predicted(self, nodes: Sequence[int] | np.ndarray, of_node: np.ndarray) -> np.ndarray:
-        predicted = np.zeros(self.table.n_rows, of_node.dtype)
-        predicted[self.whole] = of_node[self.tree.nearest_kept(nodes)[self.at]]
-        if len(self.parted):
-            predicted[self.parted] = self.tree.cut(nodes).predict(self.table.take(self.parted))
-        return predicted
+    return {
+        "roc_auc": roc_auc,
+        "accuracy": lambda nodes: metrics.accuracy(target.codes, predicted(nodes, tree.label), weights),
+        "r2": lambda nodes: metrics.r2(target.values, predicted(nodes, tree.value), weights),
+    }[measure]
 
 
 BEST, TIED, BEHIND = "best", "tied", ""

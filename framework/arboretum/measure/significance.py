@@ -19,11 +19,7 @@ LEAST = 2
 
 
 def ranks(scores: Scores) -> np.ndarray:
-    """float64[datasets, methods]: 1 is best; equal values share the mean of their ranks.
-
-    A method without a result (NaN) is ranked after all that have one; several such share the last ranks.
-    :func:`gap_notes` says so in words.
-    """
+    """float64[datasets, methods]: 1 is best; equal values share the mean of their ranks, methods without a result (NaN) the last."""
     from scipy.stats import rankdata
 
     toward = -scores.values if scores.higher_is_better else scores.values

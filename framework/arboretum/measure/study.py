@@ -173,8 +173,7 @@ def rank_rows(found: Comparison) -> list[dict[str, Any]]:
 def group_letters(test: Pairwise) -> list[str]:
     """Per method the letters of its groups ("a" holds the best); a method that differs from all has one of its own."""
     groups = test.groups()
-    inside = {m for group in groups for m in group}
-    groups += [(m,) for m in range(len(test.methods)) if m not in inside]
+    groups += [(m,) for m in range(len(test.methods)) if not any(m in group for group in groups)]
     groups.sort(key=lambda group: [float(test.ranks[m]) for m in group])
     names = [*string.ascii_lowercase, *(f"{letter}{i}" for i in range(1, 100) for letter in string.ascii_lowercase)]
     return ["".join(name for name, group in zip(names, groups, strict=False) if m in group) for m in range(len(test.methods))]
@@ -183,6 +182,10 @@ def group_letters(test: Pairwise) -> list[str]:
 def verdict_lines(found: Comparison) -> list[str]:
     """What the tests say, a sentence each, notes last."""
     n, k = found.scores.values.shape
+
+    def pairs(test: Pairwise) -> str:
+        return f"{int(test.different.sum()) // 2} of {k * (k - 1) // 2} pairs differ"
+
     lines = [f"{k} methods on {n} data sets by {found.scores.measure}, alpha = {found.alpha:g}"]
     if found.friedman is not None:
         f = found.friedman
@@ -190,21 +193,15 @@ def verdict_lines(found: Comparison) -> list[str]:
             f"Friedman: chi-square {f.chi_square:.4g}, {k - 1} degrees of freedom, p = {f.p:.3g}; "
             f"F {f.f:.4g}, ({k - 1}, {(k - 1) * (n - 1)}) degrees of freedom, p = {f.f_p:.3g}"
         )
-    lines.append(f"Nemenyi: critical difference {found.nemenyi.critical_difference:.4g}; {_pairs(found.nemenyi)}")
+    lines.append(f"Nemenyi: critical difference {found.nemenyi.critical_difference:.4g}; {pairs(found.nemenyi)}")
     if found.dunn is not None:
         names = [name for name, other in zip(found.dunn.methods, found.dunn.different, strict=True) if other]
         control = found.dunn.methods[found.dunn.control]
         answer = f"differ from {control}: {', '.join(names)}" if names else f"none differs from {control}"
         lines.append(f"Bonferroni–Dunn: critical difference {found.dunn.critical_difference:.4g}; {answer}")
     if found.wilcoxon is not None:
-        lines.append(f"Wilcoxon–Holm: {_pairs(found.wilcoxon)}")
+        lines.append(f"Wilcoxon–Holm: {pairs(found.wilcoxon)}")
     return [*lines, *found.notes]
-
-
-def _pairs(test: Pairwise) -> str:
-    """ "3 of 6 pairs differ"."""
-    count = len(test.methods) * (len(test.methods) - 1) // 2
-    return f"{int(test.different.sum()) // 2} of {count} pairs differ"
 
 
 def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "", notes: Sequence[str] = ()) -> RankDiagram:

@@ -219,8 +219,11 @@ _assembled_from = functools.lru_cache(maxsize=64)(lambda text: _assembled(json.l
 
 
 def _assembled(overrides: Mapping[str, Any]) -> Parts:
-    values = {key: value for key, value in overrides.items() if key != "plugins"}
-    registry = _registry(_files(overrides.get("plugins")))
+    values, files = {key: value for key, value in overrides.items() if key != "plugins"}, overrides.get("plugins")
+    files = () if files is None else [files] if isinstance(files, str | PathLike) else files  # a single path is a list of one
+    if not isinstance(files, Sequence) or not all(isinstance(file, str | PathLike) for file in files):
+        raise ConfigError(f"plugins must be a list of files such as ['my_criterion.py']; got {files!r}")
+    registry = _registry(plugin_files(files))
     shared = {name for entry in registry.entries() for name in followers(entry.cls).values()}
     for key in values:  # one that would have no effect
         first, dot, _ = key.partition(".")
@@ -238,11 +241,3 @@ def as_mapping(overrides: Mapping[str, Any] | Sequence[str] | None) -> Mapping[s
     if isinstance(overrides, str) or not isinstance(overrides, Sequence | None):
         raise ConfigError(f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}")
     return dict(map(read_assignment, overrides or ()))
-
-
-def _files(value: Any) -> tuple[str, ...]:
-    """Absolute paths of the one-file plugins; a single path may stand for a list of one."""
-    given = [] if value is None else [value] if isinstance(value, str | PathLike) else value
-    if not isinstance(given, Sequence) or not all(isinstance(file, str | PathLike) for file in given):
-        raise ConfigError(f"plugins must be a list of files such as ['my_criterion.py']; got {value!r}")
-    return plugin_files(given)

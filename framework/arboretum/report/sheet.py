@@ -194,11 +194,11 @@ def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int
     decades = math.log10(known[-1] / known[0]) if known else 0.0
     axes.set(**{f"{which}scale": "log"})
     here.set_minor_locator(LogLocator(subs=()))
-    here.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    here.set_major_formatter(FuncFormatter(_power))
     here.set_major_locator(LogLocator(subs=(1,) if decades > 1.5 else (1, 2, 5), numticks=ticks + 2) if decades > 0.7 else round_steps)
 
 
-def _power(value: float) -> str:
+def _power(value: float, _: int) -> str:
     """A number on a logarithmic axis: 0.01, 1, 2500, 10⁵."""
     exponent = math.log10(value) if value > 0 else 0.5
     far = not -3.5 <= exponent <= 4.5 and abs(exponent - round(exponent)) < 1e-9

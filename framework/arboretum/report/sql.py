@@ -106,7 +106,8 @@ def _conditions(rule: TestRule) -> list[str]:
         case Threshold():
             return between([rule.threshold])
         case OrdinalThreshold():
-            return [_among(column, rule.categories[: rule.index + 1]), _among(column, rule.categories[rule.index + 1 :])]
+            sides = rule.categories[: rule.index + 1], rule.categories[rule.index + 1 :]
+            return [f"{column} IN ({', '.join(map(_text, side))})" if side else "1 = 0" for side in sides]
         case Equals() if rule.category is None:
             return [lost, f"{column} IS NOT NULL"]
         case Equals():
@@ -125,10 +126,6 @@ def _within(column: str, low: float | None, high: float | None, unit: str) -> st
     low, high = (None if bound is None else _text(spell(bound, unit)) if unit else repr(bound) for bound in (low, high))
     parts = [f"{column} > {low}"] * (low is not None) + [f"{column} <= {high}"] * (high is not None)
     return " AND ".join(parts) if parts else f"{column} IS NOT NULL"
-
-
-def _among(column: str, categories: tuple[str, ...]) -> str:
-    return f"{column} IN ({', '.join(_text(c) for c in categories)})" if categories else "1 = 0"
 
 
 def _answer(tree: Tree, node: int) -> str:

@@ -263,8 +263,7 @@ class Index:
 
     @functools.cached_property
     def _elsewhere(self) -> dict[tuple[str, str], Path]:
-        folders = run_folders(self._more) if self._more is not None and self._more.is_dir() else []
-        return {found: folder for folder in folders if (found := identity_of(folder))[0]}
+        return {found: folder for folder in run_folders(self._more) if (found := identity_of(folder))[0]} if self._more else {}
 
 
 def default_root() -> Path:
