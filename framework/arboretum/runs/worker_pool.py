@@ -7,7 +7,6 @@ once, by whatever command with whatever fraction, is not done again.
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import signal
