@@ -142,20 +142,20 @@ def count_column(features, rows, objects, column_address, node, bins):
 
 
 @jit(inline=True, borrow=True)
-def rows_of(bins, b):
+def rows_of(counts, b):
     """Rows in a bin."""
-    n = bins.counts[b, 0]
-    for k in range(1, bins.counts.shape[1]):
-        n += bins.counts[b, k]
+    n = counts[b, 0]
+    for k in range(1, counts.shape[1]):
+        n += counts[b, k]
     return n
 
 
 @jit(inline=True, borrow=True)
-def weight_of(bins, b):
+def weight_of(weights, counts, b):
     """Weight in a bin."""
-    if len(bins.weights) == 0:
-        return np.float64(rows_of(bins, b))
-    return mass_of(bins.weights, b, bins.counts.shape[1] != bins.weights.shape[1])
+    if len(weights) == 0:
+        return np.float64(rows_of(counts, b))
+    return mass_of(weights, b, counts.shape[1] != weights.shape[1])
 
 
 @jit(inline=True, borrow=True)
@@ -163,41 +163,42 @@ def scan_multiway(f, features, bins, allowed, block, ask):
     """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.  Return whether it may divide
     a node further down."""
     first, stop, least = features.offset[f], features.offset[f + 1] - features.has_missing[f], allowed.least
-    units, width, count_width = len(bins.weights) == 0, block.shaped_w.shape[2], block.shaped_c.shape[2]
+    bin_w, bin_c, bin_e = bins.weights, bins.counts, bins.extra
+    units, width, count_width = len(bin_w) == 0, block.shaped_w.shape[2], block.shaped_c.shape[2]
     number = features.price_offset[f]
     if allowed.constant and allowed.asked[number]:
         return True
     missing, lost = np.int64(0), 0.0
     if features.has_missing[f]:
-        missing, lost = rows_of(bins, stop), weight_of(bins, stop)
+        missing, lost = rows_of(bin_c, stop), weight_of(bin_w, bin_c, stop)
     present, at, heaviest = 0, np.int64(0), -1.0
     lightest, smallest = np.inf, np.int64(np.iinfo(np.int64).max)
     for b in range(first, stop):
-        here = rows_of(bins, b)
+        here = rows_of(bin_c, b)
         if here == 0:
             continue
         present += 1
-        mass = np.float64(here) if units else weight_of(bins, b)
+        mass = np.float64(here) if units else weight_of(bin_w, bin_c, b)
         if mass > heaviest:
             if present > 1:  # the former heaviest gets no missing rows after all
-                lightest, smallest = min(lightest, heaviest), min(smallest, rows_of(bins, first + at))
+                lightest, smallest = min(lightest, heaviest), min(smallest, rows_of(bin_c, first + at))
             heaviest, at = mass, b - first
         else:
             lightest, smallest = min(lightest, mass), min(smallest, here)
     if present < 2 and not allowed.constant:
         return False
-    here = rows_of(bins, first + at) + missing
+    here = rows_of(bin_c, first + at) + missing
     if here > 0:
         smallest, lightest = min(smallest, here), min(lightest, max(heaviest, 0.0) + lost)
     if smallest < least.rows or lightest < least.weight:
         return True
     arity = stop - first
     t = make_room(arity, block, ask)
-    w, c, e = t * arity * width, t * arity * count_width, t * arity * bins.extra.shape[1]
+    w, c, e = t * arity * width, t * arity * count_width, t * arity * bin_e.shape[1]
     for b in range(first, stop):
         takes = missing > 0 and b - first == at
         for k in range(count_width):
-            n = bins.counts[b, k] + (bins.counts[stop, k] if takes else 0)
+            n = bin_c[b, k] + (bin_c[stop, k] if takes else 0)
             block.counts[c] = n
             c += 1
             if units:
@@ -205,10 +206,10 @@ def scan_multiway(f, features, bins, allowed, block, ask):
                 w += 1
         if not units:
             for k in range(width):
-                block.weights[w] = bins.weights[b, k] + (bins.weights[stop, k] if takes else 0.0)
+                block.weights[w] = bin_w[b, k] + (bin_w[stop, k] if takes else 0.0)
                 w += 1
-        for k in range(bins.extra.shape[1]):
-            block.extra[e] = bins.extra[b, k] + (bins.extra[stop, k] if takes else 0.0)
+        for k in range(bin_e.shape[1]):
+            block.extra[e] = bin_e[b, k] + (bin_e[stop, k] if takes else 0.0)
             e += 1
     named(t, f, 0, at if missing > 0 else NO_SIDE, 0.0 if allowed.free[f] else features.prices[number], block)
     return True
@@ -221,12 +222,16 @@ def scan_binary(f, features, bins, allowed, block, ask):
     prices, bin_w, bin_c, bin_e, least = features.prices, bins.weights, bins.counts, bins.extra, allowed.least
     all_w, all_c, all_e, left_w, left_c, left_e = bins.all_w, bins.all_c, bins.all_e, bins.left_w, bins.left_c, bins.left_e
     width, count_width, by_class = len(all_w), len(all_c), len(all_w) == len(all_c)
+    out_w, out_c, out_e = block.weights, block.counts, block.extra
     units, cuts = len(bin_w) == 0, features.family[f] == THRESHOLDS
     first, stop = features.offset[f], features.offset[f + 1] - features.has_missing[f]
-    missing = rows_of(bins, stop) if features.has_missing[f] else np.int64(0)
-    all_c[:], left_c[:] = 0, 0
-    all_w[:], left_w[:] = 0.0, 0.0
-    all_e[:], left_e[:] = 0.0, 0.0
+    missing = rows_of(bin_c, stop) if features.has_missing[f] else np.int64(0)
+    for k in range(count_width):
+        all_c[k], left_c[k] = 0, 0
+    for k in range(width):
+        all_w[k], left_w[k] = 0.0, 0.0
+    for k in range(len(all_e)):
+        all_e[k], left_e[k] = 0.0, 0.0
     present = 0
     for b in range(first, stop):
         here = np.int64(0)
@@ -270,7 +275,7 @@ def scan_binary(f, features, bins, allowed, block, ask):
             if 0 < a < least.rows or 0 < c < least.rows:
                 continue
             if least.weight > 0.0:
-                lost = weight_of(bins, stop) if missing > 0 else 0.0
+                lost = weight_of(bin_w, bin_c, stop) if missing > 0 else 0.0
                 mass, rest = (lost if s == 0 else 0.0), lost
                 for k in range(width if by_class else 1):
                     mass += left_w[k]
@@ -279,12 +284,22 @@ def scan_binary(f, features, bins, allowed, block, ask):
                 if (a > 0 and mass < least.weight) or (c > 0 and rest < least.weight):
                     continue
             t = make_room(2, block, ask)
-            put_two(t, bins, stop, s if missing > 0 else NO_SIDE, block, by_class)
+            more = missing > 0  # bin ``stop`` goes to outcome s
+            for k in range(count_width):
+                at, n = 2 * t * count_width + k, bin_c[stop, k] if more else np.int64(0)
+                out_c[at], out_c[at + count_width] = left_c[k] + (0 if s else n), all_c[k] - left_c[k] + (n if s else 0)
+            for k in range(width):
+                at, heavy = 2 * t * width + k, 0.0
+                if more:
+                    heavy = np.float64(bin_c[stop, k]) if units else bin_w[stop, k]
+                # where no row is left the difference is set to 0, so that rounding cannot leave 1e-17 of a class behind
+                gone = all_c[k] == left_c[k] if by_class else left == known
+                out_w[at] = left_w[k] + (0.0 if s else heavy)
+                out_w[at + width] = (0.0 if gone else all_w[k] - left_w[k]) + (heavy if s else 0.0)
             for k in range(len(left_e)):
-                e = 2 * t * len(left_e) + k
-                block.extra[e], block.extra[e + len(left_e)] = left_e[k], all_e[k] - left_e[k] if left < known else 0.0
-                if missing > 0:
-                    block.extra[e + s * len(left_e)] += bin_e[stop, k]
+                at, heavy = 2 * t * len(left_e) + k, bin_e[stop, k] if more else 0.0
+                out_e[at] = left_e[k] + (0.0 if s else heavy)
+                out_e[at + len(left_e)] = (all_e[k] - left_e[k] if left < known else 0.0) + (heavy if s else 0.0)
             named(t, f, b - first, s if missing > 0 else NO_SIDE, 0.0 if allowed.free[f] else prices[test], block)
     return True
 
@@ -305,30 +320,6 @@ def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
             scan_binary(f, features, bins, allowed, block, ask)
         found[at] = state[USED] - before
     flush(block, ask)
-
-
-@jit(inline=True, borrow=True)
-def put_two(t, bins, lost, side, block, by_class):
-    """Write the table of a two-outcome test: left, and all but left; bin ``lost`` goes to ``side``."""
-    bin_w, bin_c, all_w, all_c, left_w, left_c = bins.weights, bins.counts, bins.all_w, bins.all_c, bins.left_w, bins.left_c
-    width, count_width = len(all_w), len(all_c)
-    w, c = 2 * t * width, 2 * t * count_width
-    rest = np.int64(0)
-    for k in range(count_width):
-        more = bin_c[lost, k] if side >= 0 else np.int64(0)
-        other = all_c[k] - left_c[k]
-        rest += other
-        block.counts[c + k] = left_c[k] + (more if side == 0 else 0)
-        block.counts[c + count_width + k] = other + (more if side == 1 else 0)
-    for k in range(width):
-        more = 0.0
-        if side >= 0:
-            more = np.float64(bin_c[lost, k]) if len(bin_w) == 0 else bin_w[lost, k]
-        # where no row is left the difference is set to 0, so that rounding cannot leave 1e-17 of a class behind
-        gone = all_c[k] == left_c[k] if by_class else rest == 0
-        other = 0.0 if gone else all_w[k] - left_w[k]
-        block.weights[w + k] = left_w[k] + (more if side == 0 else 0.0)
-        block.weights[w + width + k] = other + (more if side == 1 else 0.0)
 
 
 @jit

@@ -19,6 +19,7 @@ from typing import Any
 import numba
 from numba import types
 from numba.core import event
+from numba.core.compiler import Compiler
 
 
 IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
@@ -87,7 +88,7 @@ def jit(
     options = {"nogil": True, "error_model": "numpy", "forceinline": inline, "no_cpython_wrapper": inner, "no_cfunc_wrapper": signature is None}
     if borrow:
         options["_nrt"] = False
-    dispatcher = numba.njit(**options)(function)
+    dispatcher = numba.njit(**options, **{"pipeline_class": _Part} if inner else {})(function)
     if inner:
         with_entry = lru_cache(maxsize=1)(lambda: numba.njit(**options | {"no_cpython_wrapper": False})(function))
         dispatcher._insert, dispatcher._compile_for_args = _nothing, lambda *_, **__: with_entry()
@@ -103,6 +104,28 @@ def jit(
     if signature is not None:
         dispatcher.compile(signature)
     return dispatcher
+
+
+class _Unused:
+    """numba's own, but that the environment of a function without machine code, for errors in Python's words, is not set."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._own = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return _nothing if name == "set_env" else getattr(self._own, name)
+
+
+class _Part(Compiler):
+    """Compiles what only kernels call: it is optimised and made machine code in each of them anyway, so not for itself."""
+
+    def _compile_core(self) -> Any:
+        library = self.state.library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
+        library.enable_object_caching()
+        library._optimize_final_module = _nothing
+        library._finalize_final_module = lambda: vars(library).update(_finalized=True, _codegen=_Unused(library.codegen))
+        library.serialize_using_object_code = library.serialize_using_bitcode
+        return super()._compile_core()
 
 
 def _nothing(*_: Any) -> None:
