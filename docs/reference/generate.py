@@ -58,7 +58,8 @@ A criterion in NumPy form is asked `score(tables, node)`: every candidate test o
 
 ```python
 import numpy as np
-from arboretum.testing.tables import contingency, toy_impurity, toy_objects, toy_table
+from arboretum.testing.oracles import contingency
+from arboretum.testing.tables import toy_impurity, toy_objects, toy_table
 
 objects = toy_objects(toy_table(0))
 tables, node = contingency(objects, impurity=toy_impurity(objects.task))

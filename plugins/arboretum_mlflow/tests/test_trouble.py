@@ -92,6 +92,7 @@ def test_a_locked_store_is_refused(fresh_store, tmp_path):
     assert "is locked by another process" in text
 
 
+@pytest.mark.cold
 def test_a_store_locked_in_the_middle_of_a_sweep_fails_in_time_and_takes_the_run_later(fresh_store, tmp_path, monkeypatch):
     """SQLite itself would wait 20 s for the lock; the tracker's timeout comes first, and then a rest from asking."""
     with ended(MLflowTracker(uri=fresh_store, timeout=20.0)) as tracker:
