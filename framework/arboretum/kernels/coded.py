@@ -304,7 +304,7 @@ def scan_binary(f, features, bins, allowed, block, ask):
     return True
 
 
-@jit(borrow=True)
+@jit
 def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
     """Score the tests of the chosen features, the best of which then stands in the block; without a kernel (``scorer.batch`` is 0) list
     those after the first ``skipped`` ones, as many as the block holds.   found : int64[len(chosen)], receives how many tests compete.

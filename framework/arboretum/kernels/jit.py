@@ -86,8 +86,7 @@ def jit(
         return lambda f: jit(f, inner=inner, inline=inline, borrow=borrow, signature=signature)
     inner = inner or inline
     options = {"nogil": True, "error_model": "numpy", "forceinline": inline, "no_cpython_wrapper": inner, "no_cfunc_wrapper": signature is None}
-    if borrow:
-        options["_nrt"] = False
+    options["_nrt"] = not borrow  # always said: numba would take it from whichever kernel happens to call this one first
     dispatcher = numba.njit(**options, **{"pipeline_class": _Part} if inner else {})(function)
     if inner:
         with_entry = lru_cache(maxsize=1)(lambda: numba.njit(**options | {"no_cpython_wrapper": False})(function))

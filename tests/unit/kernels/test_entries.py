@@ -43,3 +43,25 @@ def test_python_may_call_it_all_the_same():
 def test_a_number_that_is_written_out_in_a_call_makes_no_kernel_of_its_own():
     both(VALUES, 2)
     assert [str(arguments[1]) for arguments in scaled.overloads] == ["int64"]
+
+
+@jit(inner=True)
+def handed_on(values):
+    return values, len(values)
+
+
+@jit(borrow=True)
+def by_a_kernel_that_counts_no_references(values):
+    return handed_on(values)[0][0]
+
+
+@jit
+def by_one_that_does(values):
+    return handed_on(values)[0][0]
+
+
+def test_who_calls_a_helper_first_does_not_decide_whether_it_counts_references():
+    """A caller that gives back what was never taken frees memory that is in use."""
+    assert by_a_kernel_that_counts_no_references(VALUES) == by_one_that_does(VALUES) == 1.0
+    (helper,) = handed_on.overloads.values()
+    assert "NRT_incref" in helper.library.get_llvm_str()
