@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arboretum.engine import run as engine
-from arboretum.engine.search import raw
+from arboretum.engine.search import coded, raw
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 
@@ -37,10 +37,13 @@ def test_blocks_are_merged_and_the_tree_stays_the_same(encoder, monkeypatch):
     merged, single = Counts(), Counts()
     tree = grown(merged, encoder=encoder)
     monkeypatch.setattr(raw, "LISTED_ENTRIES", 0)
+    monkeypatch.setattr(coded, "BLOCK_ENTRIES", 1)  # a test at a time
     assert grown(single, encoder=encoder) == tree
     assert len(merged.seen) <= len(single.seen)
     for found in (merged, single):
         assert sum(len(tests) for _, tests in found.seen) == sum(len(tests) for _, tests in merged.seen)
+        root = np.concatenate([tests for depth, tests in found.seen if depth == 0])
+        assert sorted(root) == list(range(len(root))), "every test once"
     if encoder == "auto":
         assert len(merged.seen) < len(single.seen) / 4, "13 columns, a block each"
         assert all((np.diff(tests) == 1).all() for _, tests in merged.seen), "numbered through"
