@@ -1,0 +1,157 @@
+"""Vector code for kernels: a small writer of LLVM instructions inside numba's intrinsics.
+
+numba widens uint16 to int64 and leaves loops over few features as scalar code; the kernels of the searches count all pairs of
+features, so that these two things decide how fast they are.  Here **the lanes of a vector are features**: a *word* holds one bit
+of 16 (or 32) rows for one feature, and one load takes the words of 32 (or 16) features at once.  The width of the lanes is that
+of the words in memory: uint16 where all counts stay below 65,535, else uint32.
+
+Vectors of 64 bytes become one register where the machine has AVX-512, two with AVX2, four with NEON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+VECTOR_BYTES = 64
+INDEX = ir.IntType(64)
+
+
+class Lanes:
+    """Writes the body of one intrinsic.
+
+    args : pointers for arrays, values for numbers, in the order of the signature.   count : lanes of a vector, as wide as the
+    elements of the first array.
+    """
+
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
+        self.builder = builder
+        first = next(kind for kind in signature.args if isinstance(kind, types.Array))
+        self.word = ir.IntType(first.dtype.bitwidth)
+        self.count = VECTOR_BYTES * 8 // first.dtype.bitwidth
+        self.vector = ir.VectorType(self.word, self.count)
+        self.args = [
+            make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+            for kind, value in zip(signature.args, args, strict=True)
+        ]
+
+    def index(self, number: int) -> ir.Constant:
+        return ir.Constant(INDEX, number)
+
+    def all(self, number: int) -> ir.Constant:
+        """The vector that has a number in every lane."""
+        return ir.Constant(self.vector, [number] * self.count)
+
+    def element(self, pointer: Any, at: Any) -> Any:
+        return self.builder.load(self.builder.gep(pointer, [at]))
+
+    def put(self, value: Any, pointer: Any, at: Any) -> None:
+        self.builder.store(value, self.builder.gep(pointer, [at]))
+
+    def load(self, pointer: Any, at: Any) -> Any:
+        """The vector that begins at an element; no alignment beyond that of elements is asked for."""
+        found = self.builder.load(self._of_vectors(pointer, at))
+        found.align = self.word.width // 8
+        return found
+
+    def store(self, value: Any, pointer: Any, at: Any) -> None:
+        self.builder.store(value, self._of_vectors(pointer, at)).align = self.word.width // 8
+
+    def _of_vectors(self, pointer: Any, at: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(pointer, [at]), self.vector.as_pointer())
+
+    def spread(self, value: Any) -> Any:
+        """A number in every lane; wider numbers are cut."""
+        if value.type.width > self.word.width:
+            value = self.builder.trunc(value, self.word)
+        elif value.type.width < self.word.width:
+            value = self.builder.zext(value, self.word)
+        nothing = ir.Constant(self.vector, ir.Undefined)
+        one = self.builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
+        return self.builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), self.count), [0] * self.count))
+
+    def call(self, name: str, *vectors: Any) -> Any:
+        """An instruction lane by lane: "ctpop", "umin", "umax", "smin", "smax", "uadd.sat", "sadd.sat" …"""
+        kind = vectors[0].type
+        lanes = f"llvm.{name}.v{kind.count}i{kind.element.width}"
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind] * len(vectors)), lanes)
+        return self.builder.call(function, vectors)
+
+    def reduce(self, name: str, vector: Any) -> Any:
+        """One number of all lanes: "umin", "umax", "smin", "smax", "add"."""
+        kind = vector.type
+        full = f"llvm.vector.reduce.{name}.v{kind.count}i{kind.element.width}"
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind.element, [kind]), full)
+        return self.builder.call(function, [vector])
+
+    @contextmanager
+    def loop(self, low: Any, high: Any, carried: Sequence[Any] = (), step: int = 1) -> Iterator[Loop]:
+        """``for i in range(low, high, step)`` with values that each round hands to the next (``loop.next``)."""
+        loop = Loop(self, low, high, carried, step)
+        yield loop
+        loop.close()
+
+
+class Loop:
+    """A loop while its body is written.
+
+    i : the counter.   now : the carried values at the start of a round.   next : to be set to those at its end.
+    after : they are the carried values after the loop.
+    """
+
+    def __init__(self, lanes: Lanes, low: Any, high: Any, carried: Sequence[Any], step: int) -> None:
+        self._builder, self._step = lanes.builder, step
+        before = self._builder.block
+        self._head, body, self._exit = (self._builder.append_basic_block(name) for name in ("head", "body", "exit"))
+        self._builder.branch(self._head)
+        self._builder.position_at_end(self._head)
+        self.i = self._builder.phi(INDEX)
+        self.i.add_incoming(low, before)
+        self.now = [self._builder.phi(value.type) for value in carried]
+        for phi, value in zip(self.now, carried, strict=True):
+            phi.add_incoming(value, before)
+        self.next: Sequence[Any] = ()
+        self.after = self.now
+        self._builder.cbranch(self._builder.icmp_signed("<", self.i, high), body, self._exit)
+        self._builder.position_at_end(body)
+
+    def close(self) -> None:
+        following = self._builder.add(self.i, ir.Constant(INDEX, self._step))
+        block = self._builder.block
+        self.i.add_incoming(following, block)
+        for phi, value in zip(self.now, self.next, strict=True):
+            phi.add_incoming(value, block)
+        self._builder.branch(self._head)
+        self._builder.position_at_end(self._exit)
+
+
+def lanes_kernel(returns: Any = types.void) -> Callable[[Callable], Any]:
+    """Decorate ``write(lanes, *args)``, which writes a kernel's instructions and returns its result, if it has one.
+
+    returns : numba type.   Arguments: C-contiguous arrays of one dimension, and integers,
+    which arrive as 64 bits.
+    """
+
+    def wrap(write: Callable) -> Any:
+        def typed(typing: Any, *kinds: Any) -> Any:
+            taken = [kind if isinstance(kind, types.Array) else types.int64 for kind in kinds]
+
+            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                lanes = Lanes(context, builder, signature, args)
+                found = write(lanes, *lanes.args)
+                return context.get_dummy_value() if found is None else found
+
+            return returns(*taken), generate
+
+        typed.__name__, typed.__qualname__, typed.__module__, typed.__doc__ = (
+            write.__name__, write.__qualname__, write.__module__, write.__doc__,
+        )  # fmt: skip
+        return intrinsic(typed)
+
+    return wrap
