@@ -10,6 +10,7 @@ Vectors of 64 bytes become one register where the machine has AVX-512, two with 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -152,6 +153,8 @@ def lanes_kernel(returns: Any = types.void) -> Callable[[Callable], Any]:
         typed.__name__, typed.__qualname__, typed.__module__, typed.__doc__ = (
             write.__name__, write.__qualname__, write.__module__, write.__doc__,
         )  # fmt: skip
+        _, *rest = inspect.signature(write).parameters.values()
+        typed.__signature__ = inspect.Signature([inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD), *rest])
         return intrinsic(typed)
 
     return wrap
