@@ -25,7 +25,7 @@ COLD = sys.executable
 WARM = "WARM_PYTHON"
 """Variable that names the one that stands in for it (tests/warm) to all processes that run tests."""
 ROOMS = (
-    {"property", "search", "kernels", "arboretum_classic", "arboretum_decision_tables", "arboretum_regularized"},
+    {"property", "search", "kernels", "arboretum_classic", "arboretum_decision_tables", "arboretum_regularized", "arboretum_gosdt"},
     {"conformance", "engine", "sklearn", "arboretum_basics"},
     {"architecture", "config", "measure", "model", "plugin", "report", "arboretum_data", "arboretum_mlflow"},
     {"browser", "cli", "docs", "runs"},

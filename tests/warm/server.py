@@ -25,7 +25,7 @@ from pathlib import Path
 
 from client import ENDING
 
-OURS = ("basics", "data", "classic", "decision_tables", "regularized", "mlflow")
+OURS = ("basics", "data", "classic", "decision_tables", "regularized", "gosdt", "mlflow")
 HOUSE = ("arboretum", *(f"arboretum_{name}" for name in OURS))
 OTHERS = ("hydra.main", "sklearn.tree", "pandas", "matplotlib.backends.backend_agg", "mlflow.store.tracking.sqlalchemy_store")
 """What the house imports where it is needed first."""
