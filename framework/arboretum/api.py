@@ -38,12 +38,15 @@ if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
     from arboretum.measure import ValidationScore, roc_auc, study
+    from arboretum.proof.format import ProofWriter, read as read_proof
     from arboretum.report import charts, table
 
 _LATE = {
     "bulk": "arboretum.engine.search.bulk",
     "grow": "arboretum.engine.search.grow:grow",
     "warm_up": "arboretum.engine.search.warmup:warm_up",
+    "ProofWriter": "arboretum.proof.format:ProofWriter",
+    "read_proof": "arboretum.proof.format:read",
     "ValidationScore": "arboretum.measure:ValidationScore",
     "roc_auc": "arboretum.measure:roc_auc",
     "study": "arboretum.measure.study",
@@ -51,7 +54,7 @@ _LATE = {
     "table": "arboretum.report.table",
 }
 """Name → module, or module:name, that is loaded on first use: what grows trees (numba), measures them (``study``: ranks, tests
-and figures of many runs), or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
+and figures of many runs), writes and reads proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
 
 __all__ = sorted({name for name in globals() if name[0] != "_"} - {"annotations", "importlib", "TYPE_CHECKING", "Any"} | _LATE.keys())  # noqa: PLE0605
 

@@ -1,0 +1,236 @@
+"""The proof log: bounds of subproblems in the order in which each follows from those before it.
+
+File, little endian throughout::
+
+    arboretum.proof/1\\n
+    one line of JSON: the header\\n
+    records, back to back                            int32 words
+    −1                                               int32: the records end here
+    number of bytes of the end's JSON                int32
+    one object of JSON: the end
+    SHA-256 of all bytes before it                   32 bytes
+
+Record, 6 + 2n words of int32, as kernels fill them in::
+
+    0     n         literals on the path from the root, 0 for the root itself
+    1     depth     tests that may still follow on a path below this set; −1: no limit
+    2     leaves    leaves that the subtree may have; −1: no limit
+    3     like      number of an earlier record (from 0) whose set is alike, −1: none; see :mod:`arboretum.proof.additive`
+    4, 5  bound     int64, low word first; bits of a float64 in the log of a complexity
+    6 …   n literals of two words each: (test, outcome)
+
+A record says: no tree on the training objects that reach this set, within the limits of the record, costs less than ``bound``.
+The set, not the path, is what counts: two paths to one set are the same subproblem, and one with tighter limits has the
+bounds of the looser.  A kernel writes words 4 and 5 by ``words[4] = np.int32(bound)`` and ``words[5] = np.int32(bound >> 32)``.
+
+``test`` is a number of the solver's own; ``header["tests"][test]`` is the problem's test (those of the encoder, raw columns
+count on after them, as in :meth:`arboretum.api.Prices.of`).  ``outcome`` is that of the test as the encoder numbers outcomes; for
+a raw column 2·cut + s, where s = 1 is "value ≤ v", s = 0 the rest, and v is the ``cut``-th smallest (from 0) of the column's
+different values among **all** training objects.
+
+Bounds of an additive objective are integers in units of ``header["unit"]``, an exact fraction of the objective's value, and count
+what exceeds the losses that every tree makes (objects that no test tells apart).  They include everything: an objective
+q·loss + p·leaves is logged as it is.  Unit: λ / p, where p > 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+
+from arboretum import __version__
+from arboretum.errors import StoreError
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.method import Problem
+from arboretum.model.reading import parse, refuse_misfits
+from arboretum.model.shown import masked_values
+from arboretum.model.tree import Tree
+from arboretum.plugin.build import fields_of, plain
+from arboretum.plugin.registry import NONE
+
+MAGIC = b"arboretum.proof/1\n"
+HEAD = 6
+"""Words of a record before its literals."""
+DIGEST = 32
+_HEADER = {"version": str, "solver": str, "shape": str, "seed": int, "data": dict, "config": dict, "unit": str, "tests": list[int]}
+_END = {"bound": int | float, "value": int | float | None, "records": int, "tree": dict | None}
+
+
+class Record(NamedTuple):
+    """One closed set.   path : int32[n, 2], literals.   bound : an integer; a float in the log of a complexity."""
+
+    path: np.ndarray
+    depth: int
+    leaves: int
+    like: int
+    bound: Any
+
+
+class ProofWriter:
+    """Writes a log beside its place and puts it there when it is closed; left unclosed (``with``, an error) it leaves nothing.
+
+    ``append`` takes whole records as kernels fill them in, ``record`` a single one.
+    """
+
+    def __init__(self, path: str | os.PathLike, problem: Problem, *, tests: Sequence[int], unit: Fraction, seed: int = 0) -> None:
+        """Raises StoreError where the file cannot be written.   tests : see the module.   unit : of bounds."""
+        self.path, self.problem, self.records = Path(path).expanduser(), problem, 0
+        self._part, self._digest = self.path.with_name(f".{self.path.name}.part"), hashlib.sha256()
+        shape = getattr(problem.parts.objective, "shape", "additive")
+        header = {
+            "version": __version__, "solver": problem.parts.solver.name, "shape": getattr(shape, "value", shape), "seed": seed,
+            "data": data_of(problem), "config": configuration(problem, seed), "unit": str(unit), "tests": list(map(int, tests)),
+        }  # fmt: skip
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._part.open("wb")
+        except OSError as error:
+            raise self._trouble(error) from error
+        self._write(MAGIC + json.dumps(header, ensure_ascii=False).encode() + b"\n")
+
+    def append(self, words: np.ndarray, records: int) -> None:
+        """Add int32 words, contiguous, that hold so many whole records."""
+        self._write(np.ascontiguousarray(words, "<i4").data)
+        self.records += records
+
+    def record(self, path: Sequence[tuple[int, int]], bound: float, depth: int = -1, leaves: int = -1, like: int = -1) -> int:
+        """Add one record; returns its number.   bound : a float for a complexity, else an integer."""
+        bits = struct.pack("<d" if isinstance(bound, float) else "<q", bound)
+        words = [len(path), depth, leaves, like, *struct.unpack("<2i", bits), *(word for literal in path for word in literal)]
+        self.append(np.array(words, np.int32), 1)
+        return self.records - 1
+
+    def close(self, bound: float, value: float | None, tree: Tree | None) -> None:
+        """End the log.   bound, value : proven of the root, and that of the tree, in units of the log."""
+        drawn = None if tree is None else json.loads(tree.to_json())
+        end = json.dumps({"bound": bound, "value": value, "records": self.records, "tree": drawn}, ensure_ascii=False).encode()
+        self._write(struct.pack("<2i", -1, len(end)) + end)
+        self._write(self._digest.digest())
+        try:
+            self._file.close()
+            self._part.replace(self.path)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def __enter__(self) -> ProofWriter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if not self._file.closed:
+            self._file.close()
+        self._part.unlink(missing_ok=True)
+
+    def _write(self, data: Any) -> None:
+        self._digest.update(data)
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _trouble(self, error: OSError) -> StoreError:
+        return StoreError(f"the proof {str(self.path)!r} cannot be written ({error.strerror})")
+
+
+def data_of(problem: Problem) -> dict[str, Any]:
+    """Name, checksum and sizes of the training objects."""
+    objects = problem.objects
+    sizes = {"n_objects": objects.n_objects, "n_tests": objects.n_tests, "n_classes": objects.n_classes}
+    return {"name": objects.table.name, "sha256": objects.table.sha256(), **sizes}
+
+
+def configuration(problem: Problem, seed: int) -> dict[str, Any]:
+    """The components of a run as plain values, in the form of a record's ``config``: data and tests can be made again from it."""
+    config: dict[str, Any] = {"seed": seed}
+    choices: dict[str, Any] = {}
+    for kind in KINDS:
+        part = None if kind == "tracker" else getattr(problem.parts, kind)
+        if kind in MANY:
+            config[kind], choices[kind] = {one.name: _values(one) for one in part}, [one.name for one in part]
+        else:
+            choices[kind] = NONE if part is None else part.name
+            config |= {} if part is None else {kind: {"name": part.name, **_values(part)}}
+    return {**config, "choices": choices}
+
+
+def _values(part: Any) -> dict[str, Any]:
+    return {name: masked_values(plain(getattr(part, field.name))) for name, field in fields_of(type(part)).items()}
+
+
+@attrs.frozen(eq=False)
+class Proof:
+    """A log as read.   words : int32, its records.   start : int64[records + 1], where each begins."""
+
+    header: Mapping[str, Any]
+    end: Mapping[str, Any]
+    words: np.ndarray
+    start: np.ndarray
+
+    @property
+    def unit(self) -> Fraction:
+        return Fraction(self.header["unit"])
+
+    @property
+    def n_records(self) -> int:
+        return len(self.start) - 1
+
+    def record(self, number: int) -> Record:
+        words = self.words[self.start[number] : self.start[number + 1]]
+        kind = "<f8" if self.header["shape"] == "complexity" else "<i8"
+        bound = words[4:6].copy().view(kind)[0].item()
+        return Record(words[HEAD:].reshape(-1, 2), *words[1:4].tolist(), bound)
+
+    def records(self) -> Iterator[Record]:
+        """All, in order: a solver takes them for its first memo."""
+        return map(self.record, range(self.n_records))
+
+
+def read(path: str | os.PathLike) -> Proof:
+    """Read a log and check its form and its checksum, not what it claims.  Raises StoreError, saying what is wrong with it."""
+    try:
+        data = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise StoreError(f"the proof {str(path)!r} cannot be read ({error.strerror})") from error
+    try:
+        return _parsed(data)
+    except (ValueError, KeyError, TypeError, IndexError, ZeroDivisionError, struct.error) as error:
+        raise StoreError(f"{str(path)!r} is no proof: {error}") from None
+
+
+def _parsed(data: bytes) -> Proof:
+    if not data.startswith(MAGIC):
+        other = data[:40].split(b"\n")[0]
+        known = other.startswith(MAGIC.partition(b"/")[0])
+        raise ValueError(f"it is of version {other.decode()!r}, this reads {MAGIC.decode().strip()!r}" if known else "it does not begin as one")
+    if data[-DIGEST:] != hashlib.sha256(data[:-DIGEST]).digest():
+        raise ValueError("its checksum does not fit; it was cut short or changed")
+    line = data.index(b"\n", len(MAGIC))
+    header = parse(data[len(MAGIC) : line].decode())
+    _refuse(header, _HEADER)
+    Fraction(header["unit"])
+    first = line + 1
+    words = np.frombuffer(data, "<i4", (len(data) - DIGEST - first) // 4, first)
+    at, starts = 0, [0]
+    while (n := int(words[at])) >= 0:
+        at += HEAD + 2 * n
+        starts.append(at)
+    after = first + 4 * (at + 2)
+    end = parse(data[after : after + int(words[at + 1])].decode())
+    _refuse(end, _END)
+    if n != -1 or after + int(words[at + 1]) + DIGEST != len(data) or end["records"] != len(starts) - 1:
+        raise ValueError(f"it says to hold {end['records']} records and holds {len(starts) - 1}, or other things besides")
+    return Proof(header, end, words[:at], np.array(starts, np.int64))
+
+
+def _refuse(values: Any, wanted: Mapping[str, Any]) -> None:
+    if not isinstance(values, dict) or not wanted.keys() <= values.keys():
+        raise ValueError(f"header and end need the keys {', '.join(wanted)}")
+    refuse_misfits(values, wanted)
