@@ -1,0 +1,224 @@
+"""The loop of the sparse search (numba kernel): a stack of nodes, a memo of bounds, and the order in which children are solved.
+
+Contract of a node with a budget: on return its cost is known exactly, or its bound is above the budget.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.sparse_lanes import sum_where
+from arboretum_gosdt.sparse_node import (
+    AT, BEST, BEST_FEATURE, BUDGET, CHILD, CLASSES, DEPTH, LEAF, LEAST, LOSS, N_FEATURES, NEVER, SIDE, STATE, STRIDE, UNLIMITED,
+    begin, bound_pair, enter_child, expand, keep_features, spread_bound, three_leaves,
+)  # fmt: skip
+
+
+class Memo(NamedTuple):
+    """What is known of sets of rows.   slots : see :mod:`arboretum.kernels.solving.fingerprints`.
+
+    lower, upper : int64, by number.   test : int32, feature that reaches ``upper``, −1 for a leaf.
+    """
+
+    slots: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    test: np.ndarray
+
+
+LEVEL, KNOWN, EXPANDED, BEGUN, DEEPEST, TESTED = range(6)
+"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, deepest level, tests of three leaves."""
+N_STATE = 6
+LOOKED, THREE_0, THREE_1, HIT_0, HIT_1, PROBED = 1, 2, 4, 8, 16, 32
+"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known (by side); the memo knew the child; it was expanded."""
+DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
+
+
+@jit(inner=True, borrow=True)
+def keyed(one, depth):
+    """First word of a set's fingerprint together with the depth that its tree may have."""
+    return one + np.uint64(depth) * DEPTH_KEY
+
+
+@jit(inner=True, borrow=True)
+def below(depth):
+    """Remaining depth of the children."""
+    return depth if depth == UNLIMITED else depth - 1
+
+
+@jit(inner=True, borrow=True)
+def learn(levels, d, i, side, lower, upper):
+    """Enter what is known of child (side, i) now."""
+    node, stride = levels.node[d], levels.node[d, STRIDE]
+    place = side * stride + i
+    levels.upper[d, place] = min(levels.upper[d, place], upper)
+    lower = min(lower, levels.upper[d, place])
+    levels.low[d, place] = max(levels.low[d, place], lower)
+    levels.many[d, place] = max(levels.many[d, place], lower)
+    if node[DEPTH] == UNLIMITED:  # a tree for all rows serves fewer, but it may be one level deeper
+        node[LEAST] = max(node[LEAST], lower)
+    cost = levels.upper[d, i] + levels.upper[d, stride + i]
+    if cost < node[BEST]:
+        node[BEST], node[BEST_FEATURE] = cost, levels.features[d, i]
+    bound_pair(levels, d, i)
+
+
+@jit(inner=True, borrow=True)
+def look_up(data, levels, memo, d, i):
+    """Ask the memo for both children of feature i."""
+    stride, depth, n_words = levels.node[d, STRIDE], below(levels.node[d, DEPTH]), levels.starts[d, data.shifts.shape[0]]
+    one = sum_where(levels.words[d], stride, i, n_words, levels.first[d])
+    two = sum_where(levels.words[d], stride, i, n_words, levels.second[d])
+    levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
+    levels.seen[d, i] = LOOKED
+    for side in range(2):
+        a, b = (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
+        number = find(memo.slots, keyed(a, depth), b)
+        if number >= 0:
+            levels.seen[d, i] |= HIT_1 if side == 1 else HIT_0
+            learn(levels, d, i, side, memo.lower[number], memo.upper[number])
+
+
+@jit(inner=True, borrow=True)
+def close(levels, memo, state, d):
+    """What is proven of the node of level d: entered into the memo; returns its number there."""
+    node, bound = levels.node[d], levels.node[d, BEST]
+    for f in range(node[N_FEATURES]):
+        bound = min(bound, levels.pair[d, f])
+    bound = min(max(bound, node[LEAST]), node[BEST])
+    number = find_or_enter(memo.slots, keyed(levels.node_key[d, 0], node[DEPTH]), levels.node_key[d, 1], state[KNOWN])
+    if number == state[KNOWN]:
+        state[KNOWN] += 1
+        memo.lower[number], memo.upper[number], memo.test[number] = bound, node[BEST], node[BEST_FEATURE]
+    else:
+        memo.lower[number] = max(memo.lower[number], bound)
+        if node[BEST] < memo.upper[number]:
+            memo.upper[number], memo.test[number] = node[BEST], node[BEST_FEATURE]
+    return number
+
+
+@jit(inner=True, borrow=True)
+def descend(data, levels, d, i, side, budget):
+    """Make child (side, i) the node of level d + 1."""
+    enter_child(data, levels, d, i, side)
+    keep_features(data, levels, d, i, side)
+    node, child = levels.node[d], levels.node[d + 1]
+    node[CHILD], node[SIDE] = i, side
+    for word in range(2):
+        key = levels.keys[d, i, word]
+        levels.node_key[d + 1, word] = key if side == 1 else levels.node_key[d, word] - key
+    child[STATE], child[BUDGET], child[DEPTH] = 0, budget, below(node[DEPTH])
+    child[LEAST] = levels.low[d, side * node[STRIDE] + i]
+
+
+@jit(inner=True, borrow=True)
+def few_leaves(data, levels, scratch, d, i, side, budget):
+    """Trees of three leaves of child (side, i), as far as its budget lets them matter; returns whether they were looked for."""
+    q, p = data.numbers[LOSS], data.numbers[LEAF]
+    place = side * levels.node[d, STRIDE] + i
+    levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
+    cap = min(budget, 4 * p - 1)
+    if cap < 3 * p or levels.many[d, place] > cap:
+        return False
+    allowed = (cap - 3 * p) // q
+    loss = three_leaves(data, levels, scratch, d, i, side, allowed)
+    upper = levels.upper[d, place]
+    if loss <= allowed:
+        upper = min(upper, 3 * p + q * loss)
+    learn(levels, d, i, side, min(4 * p, 3 * p + q * loss), upper)
+    return True
+
+
+@jit(inner=True, borrow=True)
+def next_candidate(levels, d, limit):
+    """The most balanced feature whose bound does not exceed the limit, −1 where there is none."""
+    node = levels.node[d]
+    while True:
+        i = np.int64(levels.order[d, node[AT]])
+        if i < 0 or levels.pair[d, i] <= limit:
+            return i
+        node[AT] += 1
+
+
+@jit(inner=True, borrow=True)
+def choose(data, levels, scratch, memo, state, d, limit, i):
+    """One step for feature i: asks the memo, looks for small trees, or says which child is to be solved and with which budget.
+
+    Returns (side, budget); side −1 where something was learnt and the node is to be looked at again.
+    """
+    stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
+    again = np.int64(-1), np.int64(0)
+    if seen[i] & LOOKED == 0:
+        look_up(data, levels, memo, d, i)
+        return again
+    open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]
+    if not open_0 and not open_1:
+        levels.pair[d, i] = NEVER
+        return again
+    if open_0 and open_1:
+        with_i, all_of = np.int64(0), np.int64(0)
+        for k in range(data.numbers[CLASSES]):
+            with_i += np.int64(levels.counts[d, k * stride + i])
+            all_of += np.int64(levels.totals[d, k])
+        side = np.int64(1) if 2 * with_i < all_of else np.int64(0)
+    else:
+        side = np.int64(1) if open_1 else np.int64(0)
+    for turn in range(2):
+        one = side if turn == 0 else 1 - side
+        if seen[i] & (THREE_1 if one == 1 else THREE_0) == 0 and (open_1 if one == 1 else open_0) and levels.node[d, DEPTH] >= 3:
+            place = one * stride + i
+            budget = min(limit - low[(1 - one) * stride + i], upper[place] - 1)
+            if budget >= 3 * data.numbers[LEAF]:
+                state[TESTED] += 1
+                if few_leaves(data, levels, scratch, d, i, one, budget):
+                    spread_bound(data, levels, d, i, one, low[place], limit)
+                    return again
+    if open_0 and open_1 and seen[i] & PROBED == 0:
+        seen[i] |= PROBED
+        if seen[i] & (HIT_0 if side == 1 else HIT_1) == 0:
+            return 1 - side, np.int64(-1)
+    place = side * stride + i
+    return side, min(limit - low[(1 - side) * stride + i], upper[place] - 1)
+
+
+@jit(borrow=True)
+def search(data, levels, scratch, memo, state, work):
+    """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or PAUSED."""
+    groups = data.shifts.shape[0]
+    if state[BEGUN] == 0:
+        state[BEGUN] = 1
+        begin(data, levels, scratch)
+    while True:
+        d = state[LEVEL]
+        node = levels.node[d]
+        if node[STATE] == 0:
+            if d + 2 >= levels.node.shape[0] or state[KNOWN] + 1 >= memo.lower.shape[0] or 2 * (state[KNOWN] + 1) >= memo.slots.shape[0]:
+                return NEED_ROOM
+            if work < 0:
+                return PAUSED
+            state[EXPANDED] += 1
+            state[DEEPEST] = max(state[DEEPEST], d)
+            work -= 2000 + levels.starts[d, groups] * node[N_FEATURES] * node[N_FEATURES] // 32
+            expand(data, levels, scratch, d)
+        limit = min(node[BUDGET], node[BEST] - 1)
+        i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
+        if i >= 0:
+            side, budget = choose(data, levels, scratch, memo, state, d, limit, i)
+            if side >= 0:
+                descend(data, levels, d, i, side, budget)
+                state[LEVEL] = d + 1
+            continue
+        number = close(levels, memo, state, d)
+        if d == 0:
+            return FINISHED
+        d -= 1
+        state[LEVEL] = d
+        node = levels.node[d]
+        i, side = node[CHILD], node[SIDE]
+        learn(levels, d, i, side, memo.lower[number], memo.upper[number])
+        spread_bound(data, levels, d, i, side, levels.low[d, side * node[STRIDE] + i], min(node[BUDGET], node[BEST] - 1))
