@@ -18,8 +18,8 @@ import numpy as np
 from arboretum.api import CapabilityError, Encoded, Problem, Tree, param
 
 PAPER = "Lin, Zhong, Hu, Rudin & Seltzer 2020, section 2"
-Costs = Sequence[Sequence[Fraction]]
-"""costs[y][k]: what one unit of weight of class y adds to the loss where its leaf says k."""
+WHOLE = 1 << 52
+"""Weights whose decimals, as whole numbers, sum up to less are exact."""
 
 
 class Price(enum.Enum):
@@ -34,13 +34,30 @@ def decimal(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
-def class_weights(objects: Encoded) -> list[Fraction]:
-    """Weight of each class, as the sum of decimals."""
-    total = [Fraction(0)] * objects.n_classes
-    for k in range(objects.n_classes):
-        weight, times = np.unique(objects.weight[objects.label == k], return_counts=True)
-        total[k] = sum((decimal(w) * n for w, n in zip(weight.tolist(), times.tolist(), strict=True)), Fraction(0))
-    return total
+def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
+    """(mass, unit, error): int64[n] without a common divisor, so that weight = mass · unit; where decimals have too many digits,
+    up to ``error``, less than 2^-33 of the mean weight.
+    """
+    n, error = len(weight), Fraction(0)
+    if (weight == np.floor(weight)).all() and weight.sum() < WHOLE:
+        mass, unit = weight.astype(np.int64), Fraction(1)
+    else:
+        distinct, inverse = np.unique(weight, return_inverse=True)
+        exact = [decimal(one) for one in distinct.tolist()]
+        below = math.lcm(*(one.denominator for one in exact[:10_000]))
+        if len(exact) <= 10_000 and below < WHOLE and weight.sum() * below < WHOLE:
+            mass, unit = np.array([int(one * below) for one in exact], np.int64)[inverse.ravel()], Fraction(1, below)
+        else:
+            unit = Fraction(float(weight.mean())) / (1 << max(0, min(34, 52 - n.bit_length())))
+            mass, error = np.rint(weight / float(unit)).astype(np.int64), unit
+    shared = int(np.gcd.reduce(mass))
+    return (mass, unit, error) if shared <= 1 else (mass // shared, unit * shared, error)
+
+
+def class_weights(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fraction]:
+    """Weight of each class.   mass, unit : of :func:`exact_weights`."""
+    total = np.bincount(objects.label, mass, objects.n_classes)  # sums of whole numbers below 2^53
+    return [int(one) * unit for one in total.tolist()]
 
 
 @attrs.frozen
@@ -59,17 +76,19 @@ class Additive:
     mu: float = param(0.0, "μ, what a unit of price costs; 0: prices do not count", ge=0.0, lt=math.inf)
     price: Price = param(Price.expected, "which price of the tree counts: expected (mean over the weight) or max (the dearest path)")
 
-    def costs_of(self, weights: Sequence[Fraction]) -> Costs:
-        """What an error costs, per unit of weight.   weights : of the classes."""
-        raise NotImplementedError
+    def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
+        """What an error of cost 1 on a unit of weight adds to the loss, per true class.   weights : of the classes."""
+        return [Fraction(1) / sum(weights)] * len(weights)
 
-    def costs(self, problem: Problem) -> Costs:
-        """The same, for the problem's objects."""
-        return self.costs_of(class_weights(problem.objects))
+    def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
+        """errors[y][k] : cost of saying k of an object of class y; an error costs 1."""
+        return [[int(k != y) for k in range(n_classes)] for y in range(n_classes)]
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
         """float64[nodes, classes]: the loss of nodes with these class weights, by the class they predict."""
-        return weights @ np.array([[float(cost) for cost in row] for row in self.costs(problem)])
+        mass, unit, _ = exact_weights(problem.objects.weight)
+        factors, errors = self.factors(class_weights(problem.objects, mass, unit)), self.errors(weights.shape[1])
+        return weights @ np.array([[float(factor * one) for one in row] for factor, row in zip(factors, errors, strict=True)])
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective of a tree by the classes that it predicts, in the unit of the loss."""
@@ -90,10 +109,6 @@ class Accuracy(Additive):
 
     name = "accuracy"
 
-    def costs_of(self, weights: Sequence[Fraction]) -> Costs:
-        total = sum(weights)
-        return _off_diagonal([Fraction(1) / total] * len(weights))
-
 
 @attrs.frozen
 class Balanced(Additive):
@@ -104,9 +119,9 @@ class Balanced(Additive):
 
     name = "balanced"
 
-    def costs_of(self, weights: Sequence[Fraction]) -> Costs:
+    def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
         present = sum(weight > 0 for weight in weights)
-        return _off_diagonal([Fraction(1) / (present * weight) if weight else Fraction(0) for weight in weights])
+        return [Fraction(1) / (present * weight) if weight else Fraction(0) for weight in weights]
 
 
 @attrs.frozen
@@ -121,10 +136,10 @@ class Weighted(Additive):
 
     omega: float = param(2.0, "ω, what a missed positive costs against a false alarm", gt=0.0, lt=math.inf)
 
-    def costs_of(self, weights: Sequence[Fraction]) -> Costs:
-        factors = [Fraction(1), decimal(self.omega)]
-        total = sum(factor * weight for factor, weight in zip(factors, weights, strict=True))
-        return _off_diagonal([factor / total for factor in factors])
+    def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
+        each = [Fraction(1), decimal(self.omega)]
+        total = sum(factor * weight for factor, weight in zip(each, weights, strict=True))
+        return [factor / total for factor in each]
 
 
 @attrs.frozen
@@ -137,7 +152,9 @@ class CostMatrix(Additive):
 
     name = "cost_matrix"
 
-    table: tuple[tuple[float, ...], ...] = param((), "costs[true][predicted] ≥ 0, by the order of the classes", alias="costs", converter=lambda rows: tuple(map(tuple, rows)))  # fmt: skip
+    table: tuple[tuple[float, ...], ...] = param(
+        (), "costs[true][predicted] ≥ 0, by the order of the classes", alias="costs", converter=lambda rows: tuple(map(tuple, rows))
+    )
 
     def __attrs_post_init__(self) -> None:
         for row in self.table:
@@ -146,15 +163,10 @@ class CostMatrix(Additive):
             if not all(0 <= cost < math.inf for cost in row):
                 raise ValueError(f"objective.costs must be finite numbers ≥ 0; got {list(row)}")
 
-    def costs_of(self, weights: Sequence[Fraction]) -> Costs:
-        total, n = sum(weights), len(weights)
+    def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
         if not self.table:
-            return _off_diagonal([Fraction(1) / total] * n)
-        if len(self.table) != n:
-            raise CapabilityError(f"objective.costs is a table for {len(self.table)} classes, but there are {n}; give it a row per class")
-        return [[decimal(cost) / total for cost in row] for row in self.table]
-
-
-def _off_diagonal(costs: Sequence[Fraction]) -> Costs:
-    """An error on class y costs costs[y], whatever was said instead."""
-    return [[Fraction(0) if k == y else cost for k in range(len(costs))] for y, cost in enumerate(costs)]
+            return super().errors(n_classes)
+        if len(self.table) != n_classes:
+            got = f"objective.costs is a table for {len(self.table)} classes, but there are {n_classes}"
+            raise CapabilityError(f"{got}; give it a row per class")
+        return [[decimal(cost) for cost in row] for row in self.table]

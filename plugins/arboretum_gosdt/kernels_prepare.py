@@ -1,0 +1,192 @@
+"""Tests to bits, equal rows to one: what is done once per table, in a few passes over its codes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.rows import THRESHOLDS
+
+
+class Coded(NamedTuple):
+    """Columns of codes with their tests.
+
+    codes : uint8, uint16 or uint32[columns, rows], each column contiguous.   family : int64[columns], THRESHOLDS (test k has outcome 1 where code > k) or any
+    other (where code ≠ k).   column, index : int64[tests], of each test: its column, and its number there; in the order in which equal tests compete.
+    """
+
+    codes: np.ndarray
+    family: np.ndarray
+    column: np.ndarray
+    index: np.ndarray
+
+
+class Planes(NamedTuple):
+    """Room for the result of :func:`pack_tests`.
+
+    planes : uint32[ceil(tests / 32), rows], zeros.   kept : int64[tests].   words : uint64[rows] and signs : uint64[tests], anything.
+    slots : int64[2^k], −1, more than there are tests.
+    """
+
+    planes: np.ndarray
+    kept: np.ndarray
+    words: np.ndarray
+    signs: np.ndarray
+    slots: np.ndarray
+
+
+@jit(inline=True, borrow=True)
+def above(code, k, threshold):
+    """Outcome of a row, as uint32."""
+    return np.uint32(code > k) if threshold else np.uint32(code != k)
+
+
+@jit(inline=True, borrow=True)
+def same_column(coded, t, flip, plane, bit):
+    """Whether test t divides all rows as a kept one, or as its complement."""
+    codes, k, threshold = coded.codes[coded.column[t]], coded.index[t], coded.family[coded.column[t]] == THRESHOLDS
+    for r in range(codes.shape[0]):
+        if (above(codes[r], k, threshold) ^ flip) != (plane[r] >> bit) & np.uint32(1):
+            return False
+    return True
+
+
+@jit
+def pack_tests(coded, room):
+    """Keep the tests that are neither constant nor equal to a kept one or its complement; returns their number.
+
+    Bit j % 32 of ``planes[j // 32, r]`` is the outcome of row r under the test ``kept[j]``.
+    """
+    n, mask, found = coded.codes.shape[1], room.slots.shape[0] - 1, 0
+    everything = np.uint64(0)
+    for r in range(n):  # a random word per row: splitmix64 of its number
+        word = np.uint64(r + 1) * np.uint64(0x9E3779B97F4A7C15)
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        room.words[r] = word ^ (word >> np.uint64(31))
+        everything += room.words[r]
+    for t in range(coded.column.shape[0]):
+        codes, k, threshold = coded.codes[coded.column[t]], coded.index[t], coded.family[coded.column[t]] == THRESHOLDS
+        ones, sign = np.int64(0), np.uint64(0)
+        if threshold:
+            for r in range(n):
+                ones += codes[r] > k
+                sign += room.words[r] & (np.uint64(0) - np.uint64(codes[r] > k))
+        else:
+            for r in range(n):
+                ones += codes[r] != k
+                sign += room.words[r] & (np.uint64(0) - np.uint64(codes[r] != k))
+        if ones == 0 or ones == n:
+            continue
+        first = above(codes[0], k, threshold)
+        if first:  # a test and its complement have one sign
+            sign = everything - sign
+        at, new = np.int64(sign & np.uint64(mask)), True
+        while room.slots[at] >= 0:
+            j = room.slots[at]
+            if room.signs[j] == sign:
+                plane, bit = room.planes[j // 32], np.uint32(j % 32)
+                if same_column(coded, t, first ^ ((plane[0] >> bit) & np.uint32(1)), plane, bit):
+                    new = False
+                    break
+            at = (at + 1) & mask
+        if new:
+            room.slots[at], room.signs[found], room.kept[found] = found, sign, t
+            plane, bit = room.planes[found // 32], np.uint32(found % 32)
+            if threshold:
+                for r in range(n):
+                    plane[r] |= np.uint32(codes[r] > k) << bit
+            else:
+                for r in range(n):
+                    plane[r] |= np.uint32(codes[r] != k) << bit
+            found += 1
+    return found
+
+
+@jit
+def merge_rows(planes, hashes, slots, group, first):
+    """Number rows by their bits, equal ones alike, in the order of their first; returns how many different ones there are.
+
+    hashes : uint64[rows], room.   slots : int64[2^k], −1, more than there are rows.   group : int64[rows], filled.   first :
+    int64[rows], filled: the first row of each group.
+    """
+    width, n, mask, found = planes.shape[0], planes.shape[1], slots.shape[0] - 1, 0
+    hashes[:] = np.uint64(0)
+    for w in range(width):
+        plane = planes[w]
+        for r in range(n):
+            hashes[r] = (hashes[r] ^ np.uint64(plane[r])) * np.uint64(0x9E3779B97F4A7C15)
+            hashes[r] ^= hashes[r] >> np.uint64(29)
+    for r in range(n):
+        at = np.int64(hashes[r] & np.uint64(mask))
+        while True:
+            g = slots[at]
+            if g < 0:
+                slots[at], group[r], first[found] = found, found, r
+                found += 1
+                break
+            other, same = first[g], hashes[first[g]] == hashes[r]
+            if same:
+                for w in range(width):
+                    same &= planes[w, other] == planes[w, r]
+            if same:
+                group[r] = g
+                break
+            at = (at + 1) & mask
+    return found
+
+
+class Rows(NamedTuple):
+    """Of the problem's objects: int64[rows] losses, mass and training rows."""
+
+    loss: np.ndarray
+    mass: np.ndarray
+    count: np.ndarray
+
+
+@jit
+def sum_groups(group, label, each, class_loss, sums):
+    """Add up the losses of each class in each group, and (the rows of sums) mass, training rows and members.
+
+    class_loss : int64[groups, classes], sums : int64[3, groups], zeros.
+    """
+    for r in range(group.shape[0]):
+        g = group[r]
+        class_loss[g, label[r]] += each.loss[r]
+        sums[0, g] += each.mass[r]
+        sums[1, g] += each.count[r]
+        sums[2, g] += 1
+
+
+@jit
+def save(class_loss, cost, weights, helps):
+    """weights[u, k] : what label k saves of the worst label's cost in group u; helps[u] : whether any label saves something.
+
+    cost : int64[classes, classes], what a loss of a class (row) counts that is called another (column).   Returns the constants:
+    Σ over groups of (what every label costs + what it saves) − Σ of all that is saved.
+    """
+    base = np.int64(0)
+    for u in range(class_loss.shape[0]):
+        most, saved = np.int64(0), np.int64(0)
+        for k in range(cost.shape[1]):
+            own = np.int64(0)
+            for y in range(cost.shape[0]):
+                own += class_loss[u, y] * cost[y, k]
+            weights[u, k] = own
+            most = max(most, own)
+        for k in range(cost.shape[1]):
+            weights[u, k] = most - weights[u, k]
+            saved += weights[u, k]
+        helps[u] = saved > 0
+        base += most - saved
+    return base
+
+
+@jit
+def gather(planes, first, out):
+    """out[u] : the bits of the first row of group u; uint32[groups, words]."""
+    for u in range(out.shape[0]):
+        for w in range(planes.shape[0]):
+            out[u, w] = planes[w, first[u]]

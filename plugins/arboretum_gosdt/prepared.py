@@ -1,0 +1,280 @@
+"""A problem as integers: tests as bits, equal rows as one object, what each label saves there.
+
+Every additive objective takes this form.  Object u (all rows that agree on every test) costs c_u(k) where its leaf says k, in whole
+losses.  What counts is what label k saves of the worst label's cost, weight_u(k) = max_j c_u(j) − c_u(k):
+
+    loss of a leaf S = Σ_u Σ_k weight_u(k) − max_k Σ_u weight_u(k) + constants that every tree pays, summed up as ``base``.
+
+For errors of two classes weight_u is the lead of the majority: the loss of equal rows (equivalent points, B.9) is in ``base``.
+Objects that no label helps are left out of the search.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import attrs
+import numpy as np
+
+from arboretum.api import BudgetError, CapabilityError, DataError, Encoded, Family, Problem, Task, TestRule
+from arboretum_gosdt.objectives import WHOLE, Price, class_weights, decimal, exact_weights
+
+MOST = 1 << 58
+"""All losses together stay below, in 1/q losses, so that sixteen times as much fits into 62 bits."""
+FINE = 34
+"""Bits of all losses together, or of 1/q, where something has to be rounded."""
+THRESHOLDS = 1
+"""Family of a column whose test k has outcome 1 where code > k, as in arboretum.kernels.solving.rows; any other: where code ≠ k."""
+
+
+@attrs.frozen(eq=False)
+class Prepared:
+    """What a search over binary tests reads.
+
+    bits : uint32[objects, ceil(features / 32)]; bit f % 32 of word f // 32 is the outcome of feature f.
+    weights : int64[objects, classes], ≥ 0, the least of an object 0, never all 0.
+    base : losses that every tree makes, besides those that the formula above counts; may be below 0.
+    tests : int64[features], the problem's test that each feature is; constant ones, duplicates and complements are left out.
+    """
+
+    bits: np.ndarray
+    weights: np.ndarray
+    base: int
+    tests: np.ndarray
+
+
+@attrs.frozen(eq=False)
+class Units:
+    """How integers are read: a tree is worth (q · (losses + base) + p · leaves + prices) · loss_value / q.
+
+    loss : int64[objects], losses where an object's answer costs 1.   cost : int64[classes, classes], that cost by the object's
+    class (row) and the answer.   mass : int64[objects], weights without their common divisor, for prices.
+    price_value : what price 1 costs per unit of mass (per path, where the dearest counts), in 1/q losses; 0: prices do not count.
+    slack, slack_per_leaf : by how much rounding may have changed a tree's value; 0 where everything is exact.
+    """
+
+    loss_value: Fraction
+    q: int
+    p: int
+    loss: np.ndarray
+    cost: np.ndarray
+    mass: np.ndarray
+    price_value: Fraction
+    slack: Fraction
+    slack_per_leaf: Fraction
+
+    def value(self, integer: int) -> float:
+        """Of a value in 1/q losses, ``base`` included."""
+        return float(integer * self.loss_value / self.q)
+
+
+def units_of(problem: Problem) -> Units:
+    """The integers of a problem's objective: exact wherever they fit into 62 bits.
+
+    Else each object's loss is rounded (by half of a loss at most), or λ (by half of 1/q loss per leaf): ``slack`` says what that
+    may change.  Raises CapabilityError for prices that do not fit, and objectives that are not for these classes.
+    """
+    objective, objects = problem.parts.objective, problem.objects
+    mass, unit, error = exact_weights(objects.weight)
+    factors, errors = objective.factors(class_weights(objects, mass, unit)), objective.errors(objects.n_classes)
+    parts = _common([one for row in errors for one in row])
+    cost = np.array([[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64)
+    most, total, slack, per_leaf = int(cost.max(initial=1)), int(mass.sum()), Fraction(0), Fraction(0)
+    apart = _common([factor * unit for factor in factors])
+    each, loss_value = [int(factor * unit / apart) for factor in factors], apart * parts
+    if error:
+        slack += error * len(mass) * max(factors) * parts * most
+    if total * max(each) * most < WHOLE:
+        loss = mass if max(each) == 1 else mass * np.array(each)[objects.label]
+    else:  # half a loss, and the rounding of a product of floats below 2^52 in losses
+        loss_value = Fraction(float(total * unit * max(factors)) / (1 << min(FINE, 51 - most.bit_length()))) * parts
+        loss = np.rint(objects.weight * np.array([float(one * parts / loss_value) for one in factors])[objects.label]).astype(np.int64)
+        slack += len(mass) * loss_value * most
+    bound, lam = int(loss.sum()) * most + 1, decimal(objective.lam) / loss_value
+    q, per_price = lam.denominator, Fraction(0)
+    if objective.mu > 0:
+        if error:
+            raise CapabilityError("weights have too many digits to be priced exactly (objective.mu > 0); round them to fewer")
+        prices, masses = _prices(problem), 1 if objective.price is Price.max else total
+        per_price = decimal(objective.mu) / loss_value / masses
+        q = math.lcm(q, *((per_price * one).denominator for one in prices))
+        if max(q * bound, max(prices, default=0) * per_price * q * masses * len(mass)) >= MOST:
+            raise CapabilityError("objective.lam, objective.mu, prices and weights do not fit into 62 bits together; give them fewer digits")
+    elif q * bound >= MOST:
+        q = 1 << max(0, min(FINE, 57 - bound.bit_length()))
+        per_leaf = loss_value / (2 * q)
+    p = min(round(lam * q), q * bound)  # λ above all losses together: no tree but a leaf pays, whatever it is
+    return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf)
+
+
+def _common(numbers: Sequence[Fraction]) -> Fraction:
+    """The largest number of which all are whole multiples; 1 where all are 0."""
+    distinct = {number for number in numbers if number}
+    below = math.lcm(*(number.denominator for number in distinct))
+    return Fraction(math.gcd(*(int(number * below) for number in distinct)) or 1, below)
+
+
+def _prices(problem: Problem) -> list[Fraction]:
+    """The distinct prices of tests; raises CapabilityError where a test has more than one."""
+    prices, objects = problem.prices, problem.objects
+    if not prices.fixed:
+        raise CapabilityError("solver gosdt knows one price per test, and here it depends on the path or the outcome; choose cost=table")
+    if prices.once_per_column:
+        columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
+        columns += [feature.column for feature in objects.raw_features for _ in range(2)]
+        several = next((name for name in columns if columns.count(name) > 1), None)
+        if several:
+            msg = f"solver gosdt knows prices of tests, but column {several!r} is paid once for several tests; choose cost=table"
+            raise CapabilityError(msg)
+    return [decimal(price) for price in sorted({*prices.tests.tolist(), *prices.raw.tolist()})]
+
+
+@attrs.frozen(eq=False)
+class Tests:
+    """All two-way tests of a problem, numbered: the fixed ones as the problem has them, then the thresholds of raw columns.
+
+    codes : uint8, uint16 or uint32[columns, objects], of the coded columns, then the ranks of raw values.   family : int64[columns], 1
+    for thresholds.   column, index : int64[tests].   price : float64[tests].   values : per raw column, its distinct values.
+    """
+
+    __test__ = False
+
+    objects: Encoded
+    codes: np.ndarray
+    family: np.ndarray
+    column: np.ndarray
+    index: np.ndarray
+    price: np.ndarray
+    values: tuple[np.ndarray, ...]
+
+    @property
+    def first(self) -> np.ndarray:
+        """int64[columns + 1]: the number of each column's first test."""
+        return np.searchsorted(self.column, np.arange(len(self.codes) + 1))
+
+    def outcome(self, test: int, objects: np.ndarray) -> np.ndarray:
+        """bool[len(objects)]: whether they have outcome 1."""
+        code, k = self.codes[self.column[test], objects], self.index[test]
+        return code > k if self.family[self.column[test]] == THRESHOLDS else code != k
+
+    def rule(self, test: int) -> TestRule:
+        """As the tree asks it."""
+        column, fixed = int(self.column[test]), len(self.objects.features)
+        if column < fixed:
+            return self.objects.features[column].rule(int(self.index[test]))
+        low, high = self.values[column - fixed][self.index[test] : self.index[test] + 2].tolist()
+        middle = low + (high - low) / 2
+        return self.objects.raw_features[column - fixed].rule(middle if low <= middle < high else low)
+
+
+def all_tests(problem: Problem) -> Tests:
+    """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+    objects, prices = problem.objects, problem.prices
+    if objects.task is not Task.classification:
+        raise CapabilityError("solver gosdt knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
+    if objects.n_objects == 0:
+        raise DataError("no object to learn from; does the split leave any training row?")
+    codes, values, family, counts = objects.codes.T, [], [], []
+    for f, feature in enumerate(objects.features):
+        bins, kind = feature.n_bins, feature.family
+        family.append(THRESHOLDS if kind is Family.thresholds else 0)
+        counts.append(bins if kind is Family.equals else bins - 1 if kind is Family.thresholds else 1)
+        if bins > 2 and kind is Family.multiway:
+            ways = "encoder=onehot (a test per value), or encoder=midpoints"
+            raise CapabilityError(f"solver gosdt asks two-way tests, but column {feature.column!r} has {bins} branches; use {ways}")
+        if feature.has_missing and (codes[f] == bins).any():
+            _refuse_missing(feature.column)
+    if objects.raw_features:
+        ranks = []
+        for f, feature in enumerate(objects.raw_features):
+            if np.isnan(objects.raw[:, f]).any():
+                _refuse_missing(feature.column)
+            distinct, rank = np.unique(objects.raw[:, f], return_inverse=True)
+            values.append(distinct)
+            ranks.append(rank.ravel())
+        most = max(max(map(len, values)), int(codes.max(initial=0)) + 1)
+        codes = np.vstack([codes, ranks]).astype(np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32)
+        family += [THRESHOLDS] * len(values)
+        counts += [len(one) - 1 for one in values]
+    column = np.repeat(np.arange(len(counts)), counts)
+    first = np.cumsum([0, *counts[:-1]])
+    price = np.concatenate([prices.tests, np.repeat(prices.raw, counts[len(objects.features) :])])
+    return Tests(
+        objects, np.ascontiguousarray(codes), np.array(family, np.int64), column, np.arange(len(column)) - first[column], price, tuple(values)
+    )
+
+
+def _refuse_missing(column: str) -> None:
+    raise CapabilityError(
+        f"solver gosdt needs an outcome of every test for every object, but column {column!r} has missing values; "
+        "use encoder.missing=category (or drop_rows)"
+    )
+
+
+@attrs.frozen(eq=False)
+class Merged:
+    """All rows that agree on every test as one object, those that no label helps included.
+
+    bits, weights, base, tests : as in :class:`Prepared`.   mass, rows : int64[objects], weight without common divisor, and training
+    rows.   members : int64[objects], the problem's objects in each.   price : int64[features], in 1/q losses per unit of mass
+    (per path).   helps : bool[objects], whether a label saves anything.
+    """
+
+    units: Units
+    bits: np.ndarray
+    weights: np.ndarray
+    base: int
+    tests: np.ndarray
+    mass: np.ndarray
+    rows: np.ndarray
+    members: np.ndarray
+    price: np.ndarray
+    helps: np.ndarray
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """What a search sees that asks for neither prices nor rows."""
+        kept = slice(None) if self.helps.all() else self.helps
+        return Prepared(self.bits[kept], self.weights[kept], self.base, self.tests)
+
+
+def merge(problem: Problem, tests: Tests, units: Units, memory_bytes: int | None = None) -> Merged:
+    """Bits, and equal rows as one.  Raises BudgetError, with the estimate, where the bits of all tests exceed the budget.
+
+    Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
+    """
+    from arboretum_gosdt import kernels_prepare as kernels
+
+    objects, n, n_tests = problem.objects, len(units.loss), len(tests.column)
+    width = max(1, -(-n_tests // 32))
+    needed = 8 * n * width
+    if memory_bytes is not None and needed > memory_bytes:
+        ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
+        raise BudgetError(f"{n_tests:,} tests of {n:,} objects take about {needed / 1e6:,.0f} MB as bits; {ways}")
+    column, index, order = tests.column, tests.index, None
+    if units.price_value:
+        order = np.argsort(tests.price, kind="stable")
+        column, index = column[order], index[order]
+    planes, kept = np.zeros((width, n), np.uint32), np.empty(n_tests, np.int64)
+    room = kernels.Planes(planes, kept, np.empty(n, np.uint64), np.empty(n_tests, np.uint64), np.full(_slots(n_tests), -1))
+    found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, column, index), room)
+    planes, kept = planes[: -(-found // 32)], kept[:found] if order is None else order[kept[:found]]
+    group, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    groups = kernels.merge_rows(planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first)
+    class_loss, sums = np.zeros((groups, objects.n_classes), np.int64), np.zeros((3, groups), np.int64)
+    kernels.sum_groups(group, objects.label, kernels.Rows(units.loss, units.mass, objects.count), class_loss, sums)
+    weights, bits, helps = np.empty_like(class_loss), np.empty((groups, len(planes)), np.uint32), np.empty(groups, np.bool_)
+    base = kernels.save(class_loss, units.cost, weights, helps)
+    kernels.gather(planes, first, bits)
+    price = np.zeros(found, np.int64)
+    if units.price_value:
+        price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
+    return Merged(units, bits, weights, int(base), kept, *sums, price, helps)
+
+
+def _slots(n: int) -> int:
+    """Length of a hash table for n things."""
+    return 1 << (2 * n + 1).bit_length()
