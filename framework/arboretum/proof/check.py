@@ -1,0 +1,88 @@
+"""Replay a proof against the table: accept it, or say at which record it fails and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.errors import VerificationError
+from arboretum.interfaces.method import Context, Problem
+from arboretum.model.tree import Tree
+from arboretum.proof.additive import Binary
+from arboretum.proof.format import Proof, Record, data_of
+from arboretum.proof.ground import Columns, Costs
+
+PRECISION = 1e-9
+"""Relative; to which an objective's value in floating point is the exact one."""
+
+
+@attrs.frozen
+class Accepted:
+    """What a proof shows.   records : checked.   lower_bound, value : of the objective; no value without a tree."""
+
+    records: int
+    lower_bound: float
+    value: float | None
+
+
+def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Context().progress) -> Accepted:
+    """Check every record and what the end claims.  Raises VerificationError, saying why, at the first thing that does not follow.
+
+    problem : made again from the log's configuration.   progress : called with (done, total, message).
+    """
+    data, tests = data_of(problem), proof.header["tests"]
+    for key, value in data.items():
+        if proof.header["data"].get(key) != value:
+            raise VerificationError(f"the proof is of another table: {key} is {proof.header['data'].get(key)}, here it is {value}")
+    if not all(0 <= test < data["n_tests"] for test in tests):
+        raise VerificationError(f"the proof names tests that the table has not; it has {data['n_tests']}")
+    rules = rules_of(proof, problem)
+    for number, record in enumerate(proof.records()):
+        if not number % 64:
+            progress(number, proof.n_records, f"checking record {number:,} of {proof.n_records:,}")
+        reason = _form(record, len(tests)) or rules.refusal(number, record)
+        if reason:
+            limits = "".join(f", {name} {n}" for name, n in (("depth", record.depth), ("leaves", record.leaves)) if n >= 0)
+            path = " ".join(f"{tests[t] if t < len(tests) else t}:{outcome}" for t, outcome in record.path.tolist()) or "root"
+            raise VerificationError(f"record {number} ({path}{limits}) claims a bound of {record.bound}, but {reason}")
+    return _concluded(proof, problem, rules)
+
+
+def rules_of(proof: Proof, problem: Problem) -> Any:
+    """What checks the records of a log."""
+    columns = Columns.of(problem.objects)
+    return Binary(problem, proof, columns, Costs.of(problem, columns.group, proof.unit))
+
+
+def _form(record: Record, n_tests: int) -> str:
+    """What is wrong with the numbers of a record as such."""
+    path = record.path
+    if len(path) and not (0 <= path[:, 0].min() and path[:, 0].max() < n_tests and path[:, 1].min() >= 0):
+        return "its path names a test that the log does not list"
+    return "" if record.depth >= -1 and (record.leaves == -1 or record.leaves > 0) else "its limits are none"
+
+
+def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
+    """Whether the end claims what was shown, and a tree that is one."""
+    limits, end, costs = problem.parts.limits(), proof.end, rules.costs
+    root = (-1 if limits.max_depth is None else limits.max_depth, -1 if limits.max_leaves is None else limits.max_leaves)
+    if end["bound"] > (shown := rules.root_bound(root)):
+        raise VerificationError(f"the end claims a bound of {end['bound']}, but its records show {shown}")
+    if end["tree"] is None:
+        return Accepted(proof.n_records, costs.value(end["bound"]), None)
+    tree, table = Tree.from_json(json.dumps(end["tree"])), problem.objects.table
+    found = costs.of_tree(tree, problem.objects)
+    if found != end["value"] or end["bound"] > found:
+        raise VerificationError(f"the end claims a tree of {end['value']} and a bound of {end['bound']}, but the tree costs {found}")
+    depth, least = int(tree.depth_of.max()), int(np.bincount(tree.apply(table), minlength=tree.n_nodes)[tree.is_leaf].min())
+    if 0 <= root[0] < depth or 0 <= root[1] < tree.n_leaves or least < limits.min_leaf:
+        shape = f"depth {depth}, {tree.n_leaves} leaves and a leaf of {least} rows"
+        raise VerificationError(f"the limits of the run do not allow the tree: it has {shape}")
+    value = float(problem.parts.objective.value(tree, problem))
+    if abs(value - costs.value(found)) > PRECISION * max(1.0, abs(value)):
+        raise VerificationError(f"the tree's value is {costs.value(found)!r} exactly, but its objective says {value!r}")
+    return Accepted(proof.n_records, costs.value(end["bound"]), value)

@@ -1,0 +1,156 @@
+"""A solver that is obviously right and writes everything it finds: the least cost of every set that divisions lead to."""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+
+import attrs
+import numpy as np
+
+from arboretum.api import Column, ColumnKind, Parts, Problem, Table, Target, Task
+from arboretum.proof.format import ProofWriter
+from arboretum.testing.oracles import build_tree
+from arboretum.testing.tables import prices_of, toy_objects
+
+
+@attrs.frozen
+class Prover:
+    """Stands for the solver of a run."""
+
+    kind, name, paper, capabilities = "solver", "slow_prover", "", ()
+
+
+@attrs.frozen
+class Within:
+    """Limits of a run."""
+
+    kind, name, paper, capabilities = "stopping", "within", "", ()
+    max_depth: int | None = None
+    max_leaves: int | None = None
+    min_leaf: int = 1
+
+    def limits(self):
+        from arboretum.api import Limits
+
+        return Limits(self.max_depth, self.max_leaves, self.min_leaf)
+
+
+def problem_of(x: np.ndarray, label: np.ndarray, objective, weight=None, **limits) -> Problem:
+    """x : int[n, columns], 0 and 1.   label : int[n]."""
+    columns = [Column(f"x{f}", ColumnKind.categorical, values.astype(np.int32), ("a", "b")) for f, values in enumerate(x.T)]
+    target = Target("y", Task.classification, label.astype(np.int32), tuple(f"c{k}" for k in range(max(2, label.max() + 1))))
+    objects = toy_objects(Table("drawn", tuple(columns), target, weight), multiway=False)
+    parts = Parts(method=None, objective=objective, solver=Prover(), stopping=(Within(**limits),))
+    return Problem(objects, prices_of(objects), parts)
+
+
+def unit_of(problem: Problem) -> Fraction:
+    """The largest unit that divides λ and all costs."""
+    objects, objective = problem.objects, problem.parts.objective
+    costs = objective.costs(problem)
+    values = [Fraction(repr(float(w))) * cost for y, w in set(zip(objects.label.tolist(), objects.weight.tolist())) for cost in costs[y]]
+    values.append(Fraction(repr(float(objective.lam))))
+    below = math.lcm(*(value.denominator for value in values))
+    return Fraction(math.gcd(*(int(value * below) for value in values)) or 1, below)
+
+
+class Exact:
+    """The least cost of sets of objects by the definition: every test, every depth, every number of leaves."""
+
+    def __init__(self, problem: Problem, unit: Fraction) -> None:
+        from arboretum.testing.oracles import outcomes
+
+        objects = problem.objects
+        self.problem, self.min_leaf = problem, problem.parts.limits().min_leaf
+        self.tests = int(objects.test_offset[-1])
+        self.answers = [outcomes(objects, t, np.arange(objects.n_objects)).tolist() for t in range(self.tests)]
+        costs = problem.parts.objective.costs(problem)
+        weight = [Fraction(repr(float(w))) for w in objects.weight]
+        self.cost = [[w * c / unit for c in costs[y]] for y, w in zip(objects.label.tolist(), weight, strict=True)]
+        self.p = Fraction(repr(float(problem.parts.objective.lam))) / unit
+        self.count = objects.count.tolist()
+        self.least = functools.cache(self._least)
+        same: dict = {}
+        for u in range(objects.n_objects):
+            same.setdefault(tuple(a[u] for a in self.answers), []).append(u)
+        self.floor = {u: Fraction(0) for u in range(objects.n_objects)}
+        for group in same.values():  # what a merged object costs whatever is said, booked on its first
+            self.floor[group[0]] = min(sum(self.cost[u][k] for u in group) for k in range(objects.n_classes))
+
+    def leaf(self, rows: frozenset) -> Fraction:
+        """Above the base."""
+        by_label = [sum((self.cost[u][k] for u in rows), Fraction(0)) for k in range(self.problem.objects.n_classes)]
+        return min(by_label) - sum((self.floor[u] for u in rows), Fraction(0)) + self.p
+
+    def part(self, rows: frozenset, test: int, outcome: int) -> frozenset:
+        return frozenset(u for u in rows if self.answers[test][u] == outcome)
+
+    def divisions(self, rows: frozenset):
+        for t in range(self.tests):
+            one, zero = self.part(rows, t, 1), self.part(rows, t, 0)
+            if one and zero and min(sum(self.count[u] for u in side) for side in (one, zero)) >= self.min_leaf:
+                yield t, one, zero
+
+    def _least(self, rows: frozenset, depth: int, leaves: int) -> tuple[Fraction, int]:
+        """The least cost and the test of a best tree, −1 for a leaf."""
+        best = (self.leaf(rows), -1)
+        if depth == 0 or leaves == 1:
+            return best
+        for t, one, zero in self.divisions(rows):
+            for here, there in self.shares(leaves):
+                cost = self.least(one, max(depth - 1, -1), here)[0] + self.least(zero, max(depth - 1, -1), there)[0]
+                best = min(best, (cost, t))
+        return best
+
+    @staticmethod
+    def shares(leaves: int):
+        return [(-1, -1)] if leaves < 0 else [(n, leaves - n) for n in range(1, leaves)]
+
+    def sketch(self, rows: frozenset, depth: int, leaves: int):
+        cost, test = self.least(rows, depth, leaves)
+        if test < 0:
+            return None
+        one, zero, below = self.part(rows, test, 1), self.part(rows, test, 0), max(depth - 1, -1)
+        for here, there in self.shares(leaves):
+            if self.least(one, below, here)[0] + self.least(zero, below, there)[0] == cost:
+                return test, {1: self.sketch(one, below, here), 0: self.sketch(zero, below, there)}
+        raise AssertionError
+
+
+def closed_sets(exact: Exact, depth: int, leaves: int) -> list[tuple[list, frozenset, int, int]]:
+    """(path, rows, depth, leaves) of every subproblem, each once, parts before what they are parts of."""
+    seen, found = set(), []
+
+    def visit(path, rows, depth, leaves):
+        if (rows, depth, leaves) in seen:
+            return
+        seen.add((rows, depth, leaves))
+        if depth != 0 and leaves != 1:
+            for t, one, zero in exact.divisions(rows):
+                for here, there in exact.shares(leaves):
+                    visit([*path, (t, 1)], one, max(depth - 1, -1), here)
+                    visit([*path, (t, 0)], zero, max(depth - 1, -1), there)
+        found.append((path, rows, depth, leaves))
+
+    visit([], frozenset(range(exact.problem.objects.n_objects)), depth, leaves)
+    return found
+
+
+def prove(problem: Problem, path, *, change=lambda record: record, keep=lambda number: True):
+    """Solve, and write the log.   change : of (path, bound, depth, leaves, like) before it is written.   keep : which records."""
+    unit, limits = unit_of(problem), problem.parts.limits()
+    exact = Exact(problem, unit)
+    depth, leaves = (-1 if value is None else value for value in (limits.max_depth, limits.max_leaves))
+    everything = frozenset(range(problem.objects.n_objects))
+    cost = int(exact.least(everything, depth, leaves)[0])
+    with ProofWriter(path, problem, tests=range(problem.objects.n_tests), unit=unit) as log:
+        sets = closed_sets(exact, depth, leaves)
+        for number, (literals, rows, d, n) in enumerate(sets):
+            if keep(number) or number == len(sets) - 1:
+                log.record(*change((literals, int(exact.least(rows, d, n)[0]), d, n, -1)))
+        tree = build_tree(problem.objects, exact.sketch(everything, depth, leaves))
+        best = problem.parts.objective.label_costs(tree.weights, problem).argmin(axis=1).astype(np.int32)
+        log.close(cost, cost, attrs.evolve(tree, label=best))
+    return exact, cost

@@ -1,0 +1,93 @@
+"""Bounds of additive objectives: what the slow prover writes is accepted, and nothing that is not true ever is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from slow_prover import Exact, problem_of, prove, unit_of
+
+from arboretum.errors import VerificationError
+from arboretum.proof import check
+from arboretum.proof.format import ProofWriter, read
+from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
+
+LIMITS = [{}, {}, {"max_depth": 2}, {"max_depth": 3}, {"max_leaves": 3}, {"max_leaves": 4, "max_depth": 2}, {"min_leaf": 2}]
+
+
+def drawn(rng, most=9):
+    """A tiny problem: duplicates with several labels, three classes, weights, every limit."""
+    x = rng.integers(0, 2, (rng.integers(2, most), rng.integers(1, 4)))
+    y = rng.integers(0, rng.integers(2, 4), len(x))
+    y[:2] = 0, 1
+    k = y.max() + 1
+    objectives = [Accuracy(lam=0.1), Accuracy(lam=0.05), Accuracy(lam=0.0), Balanced(lam=0.07)]
+    objectives += [CostMatrix(lam=0.1, costs=rng.integers(0, 4, (k, k)).tolist())] + [Weighted(lam=0.03, omega=2.5)] * int(k == 2)
+    weight = rng.integers(1, 4, len(x)).astype(float) if rng.random() < 0.5 else None
+    return problem_of(x, y, objectives[rng.integers(len(objectives))], weight, **LIMITS[rng.integers(len(LIMITS))])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_true_proof_is_accepted_and_each_record_with_a_higher_bound_is_not(seed, tmp_path):
+    problem = drawn(np.random.default_rng(seed))
+    exact, cost = prove(problem, tmp_path / "log")
+    proof = read(tmp_path / "log")
+    found = check.check(proof, problem)
+    assert found.records == proof.n_records
+    assert found.lower_bound == pytest.approx(found.value)
+    number = int(np.random.default_rng(seed).integers(proof.n_records))
+
+    def raised(record, seen=iter(range(proof.n_records))):
+        literals, bound, *rest = record
+        return (literals, bound + (next(seen) == number), *rest)
+
+    prove(problem, tmp_path / "tampered", change=raised)
+    with pytest.raises(VerificationError, match=rf"^record {number} \(.*claims a bound of"):
+        check.check(read(tmp_path / "tampered"), problem)
+
+
+def try_random_records(seed, path, n=60):
+    """How many random claims were accepted, and how many of these were the exact optimum; raises when one is untrue."""
+    rng = np.random.default_rng([7, seed])
+    problem = drawn(rng, most=14)
+    unit = unit_of(problem)
+    exact, tests, truth = Exact(problem, unit), problem.objects.n_tests, []
+    with ProofWriter(path, problem, tests=range(tests), unit=unit) as log:
+        for number in range(n):
+            literals = [(int(rng.integers(tests)), int(rng.integers(2))) for _ in range(rng.integers(4))]
+            rows = frozenset(range(problem.objects.n_objects))
+            for test, outcome in literals:
+                rows = exact.part(rows, test, outcome)
+            limits = int(rng.integers(-1, 4)), int(rng.choice([-1, -1, 1, 2, 3, 4]))
+            least, far = int(exact.least(rows, *limits)[0]), int(exact.p) + 2
+            bound = least + int(rng.integers(-far, far) if rng.random() < 0.7 else rng.integers(2))
+            log.record(literals, bound, *limits, int(rng.integers(-1, number)) if rng.random() < 0.5 else -1)
+            truth.append(least)
+        log.close(0, None, None)
+    proof = read(path)
+    rules, accepted, tight = check.rules_of(proof, problem), 0, 0
+    for number, record in enumerate(proof.records()):
+        if not rules.refusal(number, record):
+            assert record.bound <= truth[number], (seed, number, record)
+            accepted, tight = accepted + 1, tight + (record.bound == truth[number])
+    return accepted, tight
+
+
+def test_random_claims_are_accepted_only_where_they_are_true(tmp_path):
+    accepted, tight = np.sum([try_random_records(seed, tmp_path / "log") for seed in range(15)], axis=0)
+    assert accepted > 350
+    assert tight > 120
+
+
+@pytest.mark.slow
+def test_many_random_claims_are_accepted_only_where_they_are_true(tmp_path):
+    for seed in range(15, 1000):
+        try_random_records(seed, tmp_path / "log")
+
+
+def test_a_proof_may_leave_out_what_counting_shows(tmp_path):
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(0, 2, (40, 6)), rng.integers(0, 2, 40)
+    problem = problem_of(x, y, Accuracy(lam=0.0), max_depth=3)
+    exact, cost = prove(problem, tmp_path / "log", keep=lambda number: False)  # the root alone
+    assert read(tmp_path / "log").n_records == 1
+    assert check.check(read(tmp_path / "log"), problem).value == pytest.approx(cost / 40, abs=1)
