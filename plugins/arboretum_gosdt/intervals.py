@@ -1,0 +1,219 @@
+"""Depth-limited least loss over all thresholds of continuous columns, exactly.
+
+At depth 2 a cut is *measured*: one vector pass tells what is lost on both sides with one more split each.  Above, a cut is judged
+by solving its sides.  What is known at two cuts of a column bounds all cuts between them, so that most are never looked at
+(Mazumder, Meng & Wang, Quant-BnB, ICML 2022, and Briţa, van der Linden & Demirović, ConTree, AAAI 2025, bound intervals
+of cuts, too); the bounds that a set of rows leaves at the cuts of its own columns are handed to the sets between which it lies
+(see :func:`.intervals_parts.collect_seeds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+STEPS = 1 << 22
+"""Steps of vectors between two looks at the clock: some 20 milliseconds."""
+LISTS = 1 << 20
+"""Numbers that the lists of bounds of a level may take; sets beyond leave none."""
+RANK_BYTES = 1 << 29
+"""For ranks of one column in the order of another, where no budget is given."""
+
+
+class IntervalSearch:
+    """Least loss of trees of at most ``depth`` levels whose tests are "rank <= cut" in any column.
+
+    ranks : int32[rows, columns], dense or not, >= 0.   weights : int64[rows, classes], >= 0: what a label saves in a row.
+    half, part : how much more than needed is proven of a side, as shares of 1 / 32 of the open interval's weight and of the least
+    loss known, the smaller of both: its neighbours are then often closed with it.
+
+    lower, upper : no tree loses less; ``tree()`` loses that.   subproblems : sets of rows that were looked into.
+    measured : passes over all columns.   bytes_used : held now.
+    """
+
+    def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int, *, half: int = 16, part: int = 16) -> None:
+        self.ranks = np.ascontiguousarray(ranks, np.int32)
+        self.weights = np.ascontiguousarray(weights, np.int64)
+        self.depth, self.slack = depth, (half, part)
+        rows, columns = self.ranks.shape
+        highest = self.ranks.max(0, initial=0)
+        used = np.flatnonzero(highest > self.ranks.min(0, initial=0)) if rows else np.zeros(0, np.int64)
+        self.used = used.astype(np.int64)
+        self.total = int(self.weights.sum())
+        self.leaf = self.total - int(self.weights.sum(0).max(initial=0))
+        if self.total > 2**31 - 2:
+            raise OverflowError(f"the weights sum to {self.total:,}, more than lanes of 32 bits hold; give the objective in coarser units")
+        self.small = self.total < 2**15 and int(highest.max(initial=0)) < 2**15 - 1
+        self.plain = depth < 2 or self.leaf == 0 or len(used) == 0
+        self.plan: Any = None
+        self.lower, self.upper, self._finished = 0, self.leaf, False
+        self.bytes_used = 0
+        self.subproblems = self.measured = 0
+
+    def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
+        """Search until it is finished, "", or something runs out, "seconds" or "bytes"; then it may be called again."""
+        from arboretum.kernels.solving.slices import run_slices
+
+        if self._finished:
+            return ""
+        if self.plain:
+            self._finished = True
+            self._finish(loss_of(self.ranks, self.weights, self.tree()))
+            tell(self.lower, self.upper)
+            return ""
+        if self.plan is None and not self._allocate(memory_bytes):
+            return "bytes"
+        from arboretum_gosdt import intervals_kernels as kernels
+
+        def slice_of_work() -> int:
+            found = kernels.work(self.plan, self.tables, self.state, STEPS)
+            self._look()
+            return found
+
+        return run_slices(slice_of_work, lambda: False, until, lambda: tell(self.lower, self.upper))
+
+    def _look(self) -> None:
+        from arboretum_gosdt import intervals_parts as parts
+
+        numbers = self.state.numbers
+        self.subproblems, self.measured = int(numbers[parts.SETS]), int(numbers[parts.MEASURED])
+        if numbers[parts.TOP] < 0:
+            self._finish(int(numbers[parts.VALUE]))
+        else:
+            self.upper = min(self.upper, int(self._best_frame()[0]))
+            self.lower = min(self.upper, int(numbers[parts.FLOOR]))
+
+    def _finish(self, value: int) -> None:
+        self.lower = self.upper = value
+        self._finished = True
+
+    def _best_frame(self) -> tuple[int, int]:
+        """Least loss known of all rows, and the frame that has its tree: one with one level less may still be at work; or -1."""
+        from arboretum_gosdt import intervals_parts as parts
+
+        best = (self.leaf, -1)
+        for top, frame in enumerate(self.state.frames):
+            if frame[parts.PHASE] not in (parts.ENTER, parts.WHOLE_DONE) and frame[parts.UPPER] < best[0]:
+                best = int(frame[parts.UPPER]), top
+            if frame[parts.PHASE] != parts.WHOLE_DONE:
+                break
+        return best
+
+    def tree(self) -> np.ndarray:
+        """int64[nodes, 4]: column or -1 for a leaf, cut, node of rank <= cut, node of the rest; root first."""
+        heap, at = np.full((1, 2), -1, np.int64), 0 if self.depth > 0 and self._finished else -1
+        if self.plan is not None:
+            _, top = self._best_frame()
+            heap, at = (self.state.best[top], 0) if top >= 0 else (heap, -1)
+        nodes: list[list[int]] = []
+        self._grow(nodes, heap, at, np.arange(len(self.ranks)))
+        return np.array(nodes, np.int64)
+
+    def _grow(self, nodes: list[list[int]], heap: np.ndarray, at: int, rows: np.ndarray) -> int:
+        """Add the part of the tree below a place of the heap; one that names no split has the best one and two leaves."""
+        place = len(nodes)
+        column, cut = heap[at] if 0 <= at < len(heap) else (-1, 0)
+        below = 2 * at + 1
+        if column >= 0:
+            column = self.used[column]
+        elif at >= 0:
+            below, (column, cut) = -2, best_split(self.ranks, self.weights, rows)
+        nodes.append([column, cut if column >= 0 else 0, 0, 0])
+        if column >= 0:
+            left = self.ranks[rows, column] <= cut
+            nodes[place][2:] = self._grow(nodes, heap, below, rows[left]), self._grow(nodes, heap, min(below + 1, len(heap)) if below >= 0 else -1, rows[~left])
+        return place
+
+    def _allocate(self, memory_bytes: int | None) -> bool:
+        """Make the arrays, the ranks of as many columns as there is room for; False where there is none."""
+        from arboretum_gosdt import intervals_kernels as kernels
+        from arboretum_gosdt import intervals_parts as parts
+        from arboretum_gosdt import intervals_tables as layouts
+
+        word = np.int16 if self.small else np.int32
+        lanes = 64 // np.dtype(word).itemsize
+        ranks = np.ascontiguousarray(self.ranks[:, self.used])
+        columns, classes = len(self.used), self.weights.shape[1]
+        rows, two = int(np.count_nonzero(self.weights)), classes <= 2
+        blocks = min((2**k for k in range(lanes.bit_length())), key=lambda b: _steps(columns, rows, lanes, b, classes))
+        vectors = -(-columns // (lanes // blocks))
+        places = vectors * -(-rows // blocks) * lanes
+        levels, tables = self.depth - 1, max(1, self.depth - 2)
+        starts = np.concatenate([[0], np.cumsum(ranks.max(0).astype(np.int64) + 1)])
+        all_ranks, most = int(starts[-1]), int(np.diff(starts).max())
+        heap = 1 << max(1, self.depth - 1)
+        node_rows = [most + 2 if top or self.depth == 2 else all_ranks + 2 * columns for top in range(levels)]
+        item = np.dtype(word).itemsize
+        fixed = tables * (columns * (rows + 1) * 4 + rows * 12 + places * (4 + 2 * item) + all_ranks * 4) + 2 * places * item
+        fixed += sum(node_rows) * 112 + 64 * all_ranks
+        left = RANK_BYTES if memory_bytes is None else (memory_bytes - fixed) * 3 // 4
+        slots = min(columns, left // max(1, places * item * tables))
+        if memory_bytes is not None and slots < 1:
+            return False
+        slots = max(1, slots)
+        lists = LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
+        self.plan = layouts.Plan(columns, classes, lanes, blocks, vectors, int(two), self.depth, slots)
+        ends = vectors * -(-rows // blocks)
+        self.tables = layouts.Tables(
+            starts, np.zeros((tables, 2), np.int64), np.empty((tables, columns * (rows + 1)), np.int32), np.empty((tables, rows), np.int64),
+            np.empty((tables, rows), np.int32), np.empty((tables, places), np.int32), np.empty((tables, ends), np.uint32),
+            np.empty((tables, all_ranks), np.int32), np.empty((tables * slots, places), word), np.empty((tables, columns), np.int64),
+            np.empty((tables, slots + 1), np.int64), np.empty((tables + 1, places), word), np.empty((tables + 1, places), word),
+            np.empty((1 if two else tables, places if not two else 1), word), np.zeros(2 * lanes, word),
+        )  # fmt: skip
+        total_nodes = sum(node_rows)
+        self.state = parts.State(
+            np.zeros((levels, parts.FRAME_FIELDS), np.int64), np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
+            np.empty((total_nodes, 4), np.int64), np.empty((levels, lists), np.int32), np.empty((2 * most + 2, 4), np.int64),
+            np.full((levels, heap, 2), -1, np.int64), np.full((levels, 2, heap, 2), -1, np.int64), np.zeros(9, np.int64),
+            np.zeros(6, np.int64), np.empty(4 * classes * lanes, word), np.empty(2 * rows + 2, np.int32),
+        )  # fmt: skip
+        self.state.frames[:, parts.FIRST_NODE] = np.concatenate([[0], np.cumsum(node_rows)])[:-1]
+        self.state.numbers[[parts.HALF, parts.PART]] = self.slack
+        self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
+        layouts.fill_first(self.plan, self.tables, ranks, self.weights, self.state.order)
+        kernels.begin(self.plan, self.tables, self.state, np.int64(self.leaf + 1))
+        return True
+
+
+def _steps(columns: int, rows: int, lanes: int, blocks: int, classes: int) -> int:
+    """What a pass costs with so many blocks a column, in steps of vectors: adding the blocks up costs some steps a vector."""
+    vectors, steps, rounds = -(-columns // (lanes // blocks)), -(-rows // blocks), blocks.bit_length() - 1
+    if classes <= 2:
+        return vectors * (steps + 4 + 4 * rounds)
+    return classes * vectors * (steps * (3 if blocks > 1 else 2) + 4 + 4 * rounds)
+
+
+def best_split(ranks: np.ndarray, weights: np.ndarray, rows: np.ndarray) -> tuple[int, int]:
+    """Column and cut of the split with which the labels of both sides save most; column -1 where none saves more than a leaf."""
+    own = weights[rows]
+    total = own.sum(0)
+    best, found = int(total.max(initial=0)), (-1, 0)
+    for column in range(ranks.shape[1] if len(rows) else 0):
+        value = ranks[rows, column]
+        sums = np.zeros((int(value.max()) + 1, weights.shape[1]), np.int64)
+        np.add.at(sums, value, own)
+        sums = np.cumsum(sums, 0)
+        saved = sums.max(1) + (total - sums).max(1)
+        cut = int(saved.argmax())
+        if saved[cut] > best:
+            best, found = int(saved[cut]), (column, cut)
+    return found
+
+
+def loss_of(ranks: np.ndarray, weights: np.ndarray, tree: np.ndarray) -> int:
+    """What a tree loses, with the best label in every leaf."""
+    place = np.zeros(len(ranks), np.int64)
+    while True:
+        column = tree[place, 0]
+        inner = np.flatnonzero(column >= 0)
+        if not len(inner):
+            break
+        at = place[inner]
+        left = ranks[inner, column[inner]] <= tree[at, 1]
+        place[inner] = np.where(left, tree[at, 2], tree[at, 3])
+    sums = np.zeros((len(tree), weights.shape[1]), np.int64)
+    np.add.at(sums, place, weights)
+    return int(sums.sum() - sums.max(1, initial=0).sum())
