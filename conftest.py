@@ -27,7 +27,7 @@ WARM = "WARM_PYTHON"
 ROOMS = (
     {"property", "search", "kernels", "arboretum_classic", "arboretum_decision_tables", "arboretum_regularized", "arboretum_gosdt"},
     {"conformance", "engine", "sklearn", "arboretum_basics"},
-    {"architecture", "config", "measure", "model", "plugin", "report", "arboretum_data", "arboretum_mlflow"},
+    {"architecture", "config", "measure", "model", "plugin", "report", "arboretum_data", "arboretum_mlflow", "arboretum_peers"},
     {"browser", "cli", "docs", "runs"},
 )
 """Folders of tests: what compiles most kernels, what compiles some, what needs none, and commands."""

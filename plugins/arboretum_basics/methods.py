@@ -55,7 +55,7 @@ class Exact:
     paper = ""
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("solver",)
-    example = "dataset=monk1-full encoder=multiway"
+    example = "dataset=monk1-full"
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         if problem.parts.solver is None:

@@ -1,0 +1,12 @@
+"""Registration; light: the peers themselves are loaded by their own processes alone (see :mod:`.worker`)."""
+
+from __future__ import annotations
+
+from arboretum.api import hookimpl
+from arboretum_peers.solvers import PEERS
+
+
+@hookimpl
+def arboretum_components() -> list[type]:
+    """A solver per peer."""
+    return list(PEERS)

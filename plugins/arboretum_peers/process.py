@@ -1,0 +1,107 @@
+"""A peer's process, seen from here: started, waited for, given one job, ended in time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Mapping
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from arboretum.api import ArboretumError, CapabilityError, masked
+
+INTERPRETER = "ARBORETUM_PEERS"
+"""Variable: an interpreter that has the peers, where this one has not."""
+WORKER = Path(__file__).parent / "worker.py"
+LOADING = 300.0
+"""Seconds for which a peer may load; one of them compiles when it is first used."""
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")}
+
+
+class PeerProcess:
+    """One process for one job.   script : what it runs.   words : its arguments, the peer's name first."""
+
+    def __init__(self, script: Path, *words: str) -> None:
+        self.name, self.version = words[0], ""
+        self._line, theirs = Pipe()
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by _end
+        command = [os.environ.get(INTERPRETER) or sys.executable, "-I", "-W", "ignore", str(script), *words]
+        with theirs:
+            streams = {"stdin": theirs.fileno(), "stdout": self._said, "stderr": self._said}
+            try:
+                self._process = subprocess.Popen(command, env={**os.environ, **ONE_THREAD}, **streams)
+            except OSError as error:
+                self._line.close()
+                self._said.close()
+                raise CapabilityError(f"{INTERPRETER}={command[0]} does not start ({error.strerror}); name a Python interpreter") from None
+        self._end = weakref.finalize(self, _end, self._process, self._line, self._said)
+
+    def ready(self, until: float | None = None) -> str:
+        """Wait until the peer is loaded; returns its version ("" where it is not by then).  Raises CapabilityError where it is not installed."""
+        if self.version:
+            return self.version
+        patience = LOADING if until is None else max(0.0, until - time.monotonic())
+        told = self._heard(patience)
+        if told == {}:
+            return ""
+        if told is None or "ready" not in told:
+            why = told["absent"] if told else self._last_words()
+            self.end()
+            way = f"install it (pip install 'arboretum[peers]'), or name an interpreter that has it in {INTERPRETER}"
+            raise CapabilityError(f"{self.name} does not load ({why}); {way}")
+        self.version = told["ready"]
+        return self.version
+
+    def ask(self, x: np.ndarray, y: np.ndarray, until: float | None, **job: Any) -> Mapping[str, Any]:
+        """Its answer; ``{"spent": "seconds"}`` where there is none at ``until`` (``time.monotonic()``), when the process is killed.
+
+        ``{"spent": "memory"}`` where it ended without a word under a limit of memory.  Raises ArboretumError with its last
+        words where it failed.
+        """
+        arrays = {name: (a.tobytes(), a.dtype.str, a.shape) for name, a in (("x", x), ("y", y))}
+        try:
+            self._line.send({**arrays, **job})
+            found = self._heard(None if until is None else max(0.0, until - time.monotonic()))
+        except OSError:
+            found = None
+        why = "" if found is not None else self._last_words()
+        self.end()
+        if found == {}:
+            return {"spent": "seconds"}
+        if found is None and job.get("bytes") is not None:  # what C++ does where there is no memory: it aborts
+            return {"spent": "memory"}
+        if found is None or "error" in found:
+            raise ArboretumError(f"{self.name} failed: {found['error'] if found else why}")
+        return found
+
+    def end(self) -> None:
+        """Kill the process, if it still runs."""
+        self._end()
+
+    def _heard(self, seconds: float | None) -> Any:
+        """The next message; {} where none came in time, None where the process has ended."""
+        try:
+            return self._line.recv() if self._line.poll(seconds) else {}
+        except (EOFError, OSError):
+            return None
+
+    def _last_words(self) -> str:
+        status = self._process.wait()
+        self._said.seek(0)
+        lines = [text.strip() for text in self._said if text.strip()]
+        return masked(lines[-1])[:300] if lines else f"it ended with status {status}"
+
+
+def _end(process: subprocess.Popen[bytes], line: Connection, said: TextIO) -> None:
+    line.close()
+    said.close()
+    process.kill()
+    process.wait()

@@ -1,0 +1,221 @@
+"""The components: what each peer minimises, what it is refused, and what its answer is worth."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+
+from arboretum.api import CapabilityError, Context, LeafRule, Problem, Solution, Status, shape_of
+from arboretum_peers.matrix import Matrix
+from arboretum_peers.process import WORKER, PeerProcess
+
+GRACE = 1.0
+"""Seconds beyond the deadline that a peer gets before it is killed: some take whole seconds only."""
+CLOSE = 1e-6
+"""Difference up to which a claim agrees with the value of the tree: one of them counts in float32."""
+OBEYED = ("max_depth",)
+
+
+class Desk:
+    """Keeps the process that ``warm_up`` has started, until ``solve`` takes it."""
+
+    def __init__(self) -> None:
+        self._waiting: PeerProcess | None = None
+
+    def keep(self, process: PeerProcess) -> None:
+        """Keep this one; a process that nobody took is ended."""
+        self.take(end=True)
+        self._waiting = process
+
+    def take(self, *, end: bool = False) -> PeerProcess | None:
+        """The process that waits, if one does."""
+        process, self._waiting = self._waiting, None
+        if end and process is not None:
+            process.end()
+        return process
+
+
+@attrs.frozen
+class Peer:
+    """A solver of somebody else, for errors / n + λ · leaves and for fewest errors within a depth.
+
+    distribution : what it is installed as, and its name in the worker.   charges : it knows λ.   most_depth : its greatest
+    depth, None where it has no limit.   limits_depth : it can be held to a depth.   ordinals : it takes numeric columns with
+    all their thresholds.
+    """
+
+    kind = "solver"
+    capabilities = ("classification", "multiclass", "weights", "exact", "anytime")
+    needs = ("objective",)
+    minimises = ("additive",)
+    example = "dataset=monk1-full method=exact objective=accuracy objective.lam=0.02 budget.seconds=60"
+
+    distribution: ClassVar[str] = ""
+    script: ClassVar[Path] = WORKER
+    charges: ClassVar[bool] = True
+    limits_depth: ClassVar[bool] = True
+    most_depth: ClassVar[int | None] = None
+    ordinals: ClassVar[bool] = False
+
+    @cached_property
+    def _desk(self) -> Desk:
+        return Desk()
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Start the peer's process and let it load (and one of them compile), while no clock runs."""
+        self._asked(problem)
+        process = PeerProcess(self.script, self.distribution)
+        context.progress(0, None, f"loading {self.distribution}")
+        process.ready()
+        self._desk.keep(process)
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """What the peer finds in a process of its own, killed GRACE after the deadline or beyond its memory.
+
+        ``optimal`` where the peer says so and what it says of its tree is true; its claim that no tree is better is taken on
+        trust.  Raises CapabilityError, with the reason, for what it cannot do.
+        """
+        matrix, job, reach = self._asked(problem)
+        if matrix.root_errors == 0 or not len(matrix.test) or job["depth"] == 0:
+            return self._solution(matrix, [[-1, 0, 0, 0]], Status.optimal, (f"a leaf is all there is; {self.distribution} was not asked",))
+        late = None if context.deadline is None else context.deadline + GRACE
+        process = self._desk.take() or PeerProcess(self.script, self.distribution)
+        started = process.ready(context.deadline)
+        left = None if context.deadline is None else context.deadline - time.monotonic()
+        if not started or (left is not None and left <= 0):
+            process.end()
+            return self._nothing(matrix, "seconds")
+        x, y = matrix.rows
+        found = process.ask(x, y, late, **job, seconds=left, bytes=context.memory_bytes)
+        if not found.get("nodes"):
+            return self._nothing(matrix, found.get("spent", "seconds"))
+        return self._judged(matrix, found, job, reach, started)
+
+    def _asked(self, problem: Problem) -> tuple[Matrix, dict[str, Any], str]:
+        """The table, what the peer is told, and "" or why its proof does not reach all trees that are asked about."""
+        objective, who = problem.parts.objective, self.distribution
+        if getattr(objective, "name", "") != "accuracy":
+            name = getattr(objective, "name", "none")
+            raise CapabilityError(f"{who} minimises errors / n + lam · leaves; use objective=accuracy instead of {name} ({shape_of(objective)})")
+        for field in attrs.fields(type(objective)):
+            if field.name not in ("lam", "price") and getattr(objective, field.name) != field.default:
+                raise CapabilityError(f"{who} knows no objective.{field.alias}; leave it out")
+        rule = problem.parts.leaf_rule(obeyed=OBEYED)
+        if attrs.evolve(rule, min_split=0 if rule.min_split <= 2 else rule.min_split) != LeafRule():  # one row is a leaf anyway
+            raise CapabilityError(f"{who} knows no leaf rule; use stopping=[pure]")
+        lam, asked = float(objective.lam), problem.parts.limits().max_depth
+        matrix = Matrix.of(problem, ordinals=self.ordinals)
+        if lam > 0 and not self.charges:
+            way = "say objective.lam=0 and stopping=[standard] stopping.standard.max_depth=DEPTH"
+            raise CapabilityError(f"{who} charges nothing for leaves; {way}")
+        needed = matrix.greatest_depth
+        if lam > 0:  # k leaves more than one cost k λ, and save at most all errors of the root
+            needed = min(needed, int(Fraction(matrix.root_errors, int(matrix.times.sum())) / Fraction(repr(lam))))
+        depth = needed if asked is None else min(asked, needed)
+        if not self.limits_depth:
+            if depth < needed:
+                raise CapabilityError(f"{who} knows no limit max_depth (it is {asked}); leave it out")
+            return matrix, {"lam": lam, "depth": None}, ""
+        if self.most_depth is not None and depth > self.most_depth:
+            reach = f"{who} goes no deeper than {self.most_depth}, and trees of depth {depth} were not excluded"
+            return matrix, {"lam": lam, "depth": self.most_depth}, reach
+        return matrix, {"lam": lam, "depth": None if asked is None and self.most_depth is None and self.charges else depth}, ""
+
+    def _judged(self, matrix: Matrix, found: Mapping[str, Any], job: Mapping[str, Any], reach: str, version: str) -> Solution:
+        """A solution from the peer's answer: counted again, its claim compared."""
+        wrong, leaves = matrix.errors(found["nodes"])
+        counted = wrong / float(matrix.times.sum()) + job["lam"] * leaves
+        notes, claim = [], found.get("claim")
+        proven = bool(found["proven"])
+        if claim is not None and not math.isclose(claim, counted, rel_tol=CLOSE, abs_tol=CLOSE):
+            notes.append(f"{version} claims {claim:.6g}, but its own tree has {counted:.6g}: nothing is proven")
+            proven = False
+        tree = matrix.tree(found["nodes"])
+        limit = matrix.problem.parts.limits().max_depth
+        if limit is not None and tree.depth_of.max() > limit:
+            notes.append(f"{version} returned a tree of depth {tree.depth_of.max()}, which is not allowed; a leaf stands in for it")
+            return self._solution(matrix, [[-1, 0, 0, 0]], Status.feasible, tuple(notes), found)
+        if proven and reach:
+            notes.append(reach)
+            proven = False
+        said = f"{version} says that no tree is better" if proven else f"{version} proved nothing within its limits"
+        status = Status.optimal if proven else Status.feasible
+        solution = self._solution(matrix, found["nodes"], status, (said, *notes), found)
+        if proven and solution.value < counted - CLOSE:  # leaves with another class, or without tests that divide nothing
+            better = f"its tree has {solution.value:.6g} with better leaves, less than the {counted:.6g} that it calls optimal"
+            return attrs.evolve(solution, status=Status.feasible, lower_bound=0.0, finished=False, notes=(*solution.notes, better))
+        return solution
+
+    def _nothing(self, matrix: Matrix, spent: str) -> Solution:
+        note = f"{self.distribution} gave no tree within the budget of {spent}; a single leaf stands in for it"
+        return self._solution(matrix, [[-1, 0, 0, 0]], Status.feasible, (note,))
+
+    def _solution(
+        self, matrix: Matrix, nodes: list[list[Any]], status: Status, notes: tuple[str, ...], found: Mapping[str, Any] = {}
+    ) -> Solution:
+        tree = matrix.tree(nodes)
+        value = float(matrix.problem.parts.objective.value(tree, matrix.problem))
+        optimal = status is Status.optimal
+        details = {f"peer_{name}": found[name] for name in ("seconds", "memory") if name in found}
+        return Solution(tree, value, value if optimal else 0.0, status, 0, optimal, notes, details)
+
+
+@attrs.frozen
+class Gosdt(Peer):
+    """GOSDT with guesses (gosdt ≥ 1.0.4): errors / n + λ · leaves, any depth."""
+
+    name = "peer_gosdt"
+    paper = "Lin, Zhong, Hu, Rudin & Seltzer 2020; McTavish et al. 2022"
+    distribution = "gosdt"
+
+
+@attrs.frozen
+class Pystreed(Peer):
+    """STreeD (pystreed): errors / n + λ · leaves within a depth of at most 20, or fewest errors within it."""
+
+    name = "peer_pystreed"
+    paper = "van der Linden, de Weerdt & Demirović 2023"
+    distribution = "pystreed"
+    most_depth = 20
+
+
+@attrs.frozen
+class Pycontree(Peer):
+    """ConTree (pycontree): errors / n + λ · leaves within a depth of at most 20, over all thresholds of numeric columns."""
+
+    name = "peer_pycontree"
+    paper = "Brița, van der Linden & Demirović 2025"
+    distribution = "pycontree"
+    most_depth = 20
+    ordinals = True
+
+
+@attrs.frozen
+class DL85(Peer):
+    """DL8.5 (pydl8.5): fewest errors within a depth."""
+
+    name = "peer_dl85"
+    paper = "Aglin, Nijssen & Schaus 2020"
+    example = "dataset=monk1-full method=exact objective=accuracy objective.lam=0 stopping.standard.max_depth=3 budget.seconds=60"
+    distribution = "pydl8.5"
+    charges = False
+
+
+@attrs.frozen
+class FastSmallTree(Peer):
+    """FastSmallTreeClassifier (imodels ≥ 3.0.4): errors / n + λ · leaves, any depth."""
+
+    name = "peer_fst"
+    paper = ""
+    distribution = "imodels"
+    limits_depth = False
+
+
+PEERS = (Gosdt, Pystreed, Pycontree, DL85, FastSmallTree)

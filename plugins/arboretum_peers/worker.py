@@ -1,0 +1,234 @@
+"""What runs in a peer's process: load it, say so, solve the one problem that comes, answer, end.
+
+A script that imports nothing of this house, so that the interpreter may be one that has the peer alone.  Its standard input
+is a connection.  It sends ``{"ready": version}``, receives a job and sends an answer (see :func:`serve`).
+
+An adapter is called once, loads its peer and returns ``begin(x, y, job)``, which returns two functions: ``fit()``, what the
+clock is about, and ``read()``, what came out.  Trees are lists of nodes, the root first: ``[column, cut, low, high]``, where
+``low`` is the node of the rows with ``x[:, column] <= cut``, or ``[-1, label, 0, 0]``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+import warnings
+from importlib.metadata import version
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+FOREVER = 10**6
+"""Seconds, for peers that want a limit where there is none."""
+
+
+def flatten(tree):
+    """Nodes of a nested tree: (column, cut, low, high) or a label."""
+    nodes = []
+
+    def add(part):
+        number = len(nodes)
+        nodes.append([-1, part, 0, 0])
+        if isinstance(part, tuple):
+            column, cut, low, high = part
+            nodes[number] = [int(column), float(cut), add(low), add(high)]
+        else:
+            nodes[number][1] = int(part)
+        return number
+
+    add(tree)
+    return nodes
+
+
+def leaves(nodes):
+    return sum(node[0] < 0 for node in nodes)
+
+
+def gosdt():
+    """λ is charged per leaf; whole seconds; numbers in float32; ``predict`` fails with scikit-learn 1.8 and later, so it is not asked."""
+    library = importlib.import_module("gosdt")
+    status = importlib.import_module("gosdt._libgosdt").Status
+
+    def begin(x, y, job):
+        limit = None if job["seconds"] is None else max(1, int(job["seconds"]))
+        # without allow_small_reg, a λ below 1 / n is silently made 1 / n
+        model = library.GOSDTClassifier(job["lam"], allow_small_reg=True, depth_budget=job["depth"], time_limit=limit)
+
+        def nested(part):
+            return part["prediction"] if "prediction" in part else (part["feature"], 0, nested(part["false"]), nested(part["true"]))
+
+        def read():
+            found = model.result_
+            nodes, ended = flatten(nested(json.loads(found.model)[0])), found.status == status.CONVERGED
+            # its upper bound need not be that of its tree, unless it says that it has proven it
+            return {"nodes": nodes, "proven": ended and found.lowerbound >= found.upperbound, "claim": found.upperbound if ended else None}
+
+        return lambda: model.fit(x.astype(bool), y), read
+
+    return begin
+
+
+def pystreed():
+    """λ is charged per branching node, one less than leaves; a depth is always asked; binary columns stay as they are."""
+    library = importlib.import_module("pystreed")
+
+    def begin(x, y, job):
+        task = {"optimization_task": "cost-complex-accuracy", "cost_complexity": job["lam"]} if job["lam"] else {"optimization_task": "accuracy"}
+        model = library.STreeDClassifier(**task, max_depth=job["depth"], time_limit=job["seconds"] or FOREVER)
+
+        def nested(part):
+            return part.label if part.is_leaf_node() else (part.feature, 0, nested(part.left_child), nested(part.right_child))
+
+        def read():
+            found, nodes = model.fit_result, flatten(nested(model.tree_))
+            return {"nodes": nodes, "proven": found.is_optimal(), "claim": 1 - found.score() + job["lam"] * leaves(nodes)}
+
+        return lambda: model.fit(x.astype(np.int32), y), read
+
+    return begin
+
+
+def pycontree():
+    """λ is charged per branching node; numeric columns with all their thresholds."""
+    library = importlib.import_module("pycontree.base")
+
+    def begin(x, y, job):
+        limit = job["seconds"] or FOREVER
+        model = library.ConTree(max_depth=job["depth"], complexity_cost=job["lam"], time_limit=limit)
+
+        def nested(part):
+            if part.is_leaf_node():
+                return part.get_label()
+            return part.get_split_feature(), part.get_split_threshold(), nested(part.get_left()), nested(part.get_right())
+
+        def fit():
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                model.fit(x.astype(np.float64), y)
+            model.late = any("time limit" in str(one.message) for one in said)
+
+        return fit, lambda: {"nodes": flatten(nested(model.tree_)), "proven": not model.late, "claim": None}
+
+    return begin
+
+
+def dl85():
+    """Fewest errors within a depth; labels must be 0 … k − 1, or it is silently wrong; imports distutils, gone with Python 3.12."""
+    library = importlib.import_module("pydl85")
+
+    def begin(x, y, job):
+        model = library.DL85Classifier(max_depth=job["depth"], time_limit=max(1, int(job["seconds"] or FOREVER)))
+
+        def nested(part):
+            return part["value"] if "value" in part else (part["feat"], 0, nested(part["right"]), nested(part["left"]))
+
+        def read():
+            if model.tree_ is None:
+                return {"nodes": [], "proven": False, "claim": None}
+            return {"nodes": flatten(nested(model.tree_)), "proven": not model.timeout_, "claim": model.error_ / len(y)}
+
+        return lambda: model.fit(x.astype(np.int32), y), read
+
+    return begin
+
+
+def fst():
+    """imodels' FastSmallTreeClassifier: λ per leaf, no depth; it makes a column of its own of every distinct value, a 0/1 column of two."""
+    library = importlib.import_module("imodels")
+
+    def begin(x, y, job):
+        limits = {"time_limit": job["seconds"] or 0.0, "memory_limit": job["bytes"] or 0}
+        model = library.FastSmallTreeClassifier(regularization=job["lam"], **limits)
+
+        def nested(part):
+            if "prediction" in part:
+                return part["prediction"]
+            assert part["relation"] in (">=", "=="), part["relation"]  # of a 0/1 column both hold for 1
+            return part["feature"], 0, nested(part["false"]), nested(part["true"])
+
+        def fit():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(x.astype(np.float64), y)
+
+        return fit, lambda: {"nodes": flatten(nested(model.tree_)), "proven": bool(model.optimal_), "claim": model.objective_}
+
+    return begin
+
+
+ADAPTERS = {"gosdt": gosdt, "pystreed": pystreed, "pycontree": pycontree, "pydl8.5": dl85, "imodels": fst}
+"""Distribution → adapter."""
+
+
+def limit_memory(more):
+    """Allow this process so many bytes of address space besides those it has."""
+    import resource
+
+    try:
+        with open("/proc/self/statm") as file:
+            now = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:  # not Linux: what a loaded peer takes, roughly
+        now = 2 << 30
+    resource.setrlimit(resource.RLIMIT_AS, (now + more, now + more))
+
+
+def peak_bytes():
+    """Largest resident size of this process so far."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def serve(name, adapter, distribution=""):
+    """Load, rehearse, solve one job, answer.
+
+    Job: ``x`` and ``y`` as (bytes, dtype, shape), the labels 0 … k − 1; ``lam`` per leaf in the unit of the share of errors;
+    ``depth`` or None; ``seconds`` or None; ``bytes``, of memory from now on, or None; ``repeat``, seconds that further fits
+    may take (the median counts).
+    Answer: what ``read`` returns, with ``seconds`` of ``fit`` alone and ``memory``, bytes by which the process has grown; or
+    ``{"error": a line}``, ``{"spent": "memory"}``.
+    """
+    line = Connection(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # peers print
+    try:
+        begin = adapter()
+        x, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 4, np.uint8), np.array([0, 0, 0, 1] * 4)
+        run = begin(x, y, {"lam": 0.0 if "dl8" in name else 0.01, "depth": 2, "seconds": 60.0, "bytes": None})
+        run[0](), run[1]()
+        line.send({"ready": f"{distribution or name} {version(distribution or name)}"})
+    except ImportError as error:
+        line.send({"absent": str(error)})
+        return
+    try:
+        job = line.recv()
+    except EOFError:  # nobody asks
+        return
+    line.send(answer(begin, job))
+
+
+def answer(begin, job):
+    """Solve a job; every failure becomes an answer."""
+    x, y = (np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in (job["x"], job["y"]))
+    before, took = peak_bytes(), []
+    try:
+        if job["bytes"] is not None:
+            limit_memory(job["bytes"])
+        while not took or (sum(took) + took[-1] < job.get("repeat", 0.0) and len(took) < 9):
+            fit, read = begin(x, y, job)
+            start = time.perf_counter()
+            fit()
+            took.append(time.perf_counter() - start)
+        found = read()
+    except MemoryError:
+        return {"spent": "memory"}
+    except Exception as error:  # noqa: BLE001 - whatever a peer raises is told
+        return {"error": f"{type(error).__name__}: {error}"}
+    return {**found, "seconds": sorted(took)[(len(took) - 1) // 2], "memory": peak_bytes() - before}
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], ADAPTERS[sys.argv[1]])
