@@ -13,6 +13,7 @@ import numpy as np
 from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, Tree, param, shape_of, unknown, value_of
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.graph import Builder, Graph, build
+from arboretum_decision_tables.proof import write
 from arboretum_decision_tables.search import Search, load
 from arboretum_decision_tables.space import Space, rehearsal, space_of
 from arboretum_decision_tables.trees import best_known_tree, optimal_tree
@@ -54,6 +55,7 @@ class SubtableDP:
     count: bool = param(False, "also count the optimal trees (details.optimal_trees)")
     enumerate: int = param(1, "how many optimal trees to list, the first included", ge=1, unit="trees")
     then: tuple[str, ...] = param((), "complexities minimised next among the optimal trees, one after the other", converter=tuple)
+    proof: str = param("", "file for the proof of the minimum (arboretum verify checks it); nothing: none is written")
     inconsistent: Inconsistent = param(
         Inconsistent.majority, "objects with equal values and different classes: a leaf of the heaviest class, or refused"
     )
@@ -71,7 +73,7 @@ class SubtableDP:
         if complexity is None:
             raise CapabilityError("solver subtable_dp needs a complexity; add complexity=NAME (arboretum plugins lists them)")
         costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
-        return Attempt(self, costs, Builder(self._space(problem), values=len(costs)))
+        return Attempt(self, problem, costs, Builder(self._space(problem), values=len(costs)))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Solve a table of four rows; by branch and bound, too, where a deadline may leave the rest to it."""
@@ -157,6 +159,7 @@ class Attempt:
     """A table on its way to be solved: the graph as far as it was built, and what branch and bound knows."""
 
     solver: SubtableDP
+    problem: Problem
     costs: list[Cost]
     builder: Builder
     search: Search | None = None
@@ -168,10 +171,16 @@ class Attempt:
         context = attrs.evolve(context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale))
         graph = self.builder.run(_for_graph(context, costs[:1]))
         if graph.finished:
-            return solver._optimal(graph, costs)
+            found = solver._optimal(graph, costs)
+            if solver.proof:
+                write(solver.proof, self.problem, graph, cost, found.tree, found.value * scale, context.seed)
+            return found
         if self.search is None and cost.form is not None:
             self.search = Search(space, cost.form)
         found = _searched(graph, cost, context, start, self.search)
+        if solver.proof:
+            note = "no proof is written: the graph of subtables, which it holds, did not fit the budget"
+            found = attrs.evolve(found, notes=(*found.notes, note))
         plain = len(costs) == 1 and not solver.count and solver.enumerate == 1
         return found if plain else attrs.evolve(found, finished=False)
 

@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "why": ("show:why_main", "why this test at that node: every candidate's table, score and terms"),
     "predict": ("export:predict_main", "rows of a file through the tree of a run"),
     "export": ("export:main", "the tree of a run in another form: text, picture, SQL, scikit-learn"),
+    "verify": ("verify:main", "a solver's proof, replayed against the table: accepted or rejected"),
     "new": ("new:main", "write a complete plugin that passes its own tests"),
     "ui": ("sync:ui_main", "open the tracker's user interface"),
     "sync": ("sync:main", "send runs to the tracker that never reached it"),

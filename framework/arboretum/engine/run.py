@@ -213,6 +213,43 @@ def _certify(
         return found
 
 
+@attrs.frozen(eq=False)
+class Posed:
+    """A problem, the rows that it was made from, and a seal on the data where it was asked for."""
+
+    problem: Problem
+    division: Division
+    seal: Seal
+
+
+@blaming()
+def pose(
+    parts: Parts, table: Table, seed: int = 0, *, progress: Progress | None = None, timings: dict[str, float] | None = None,
+    sealed: bool = False,
+) -> Posed:  # fmt: skip
+    """Split and encode: what a method is handed.   timings : takes the seconds of "encode".   sealed : as for :func:`fit`."""
+    division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows teach
+    if parts.split is not None:
+        division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
+    everything = len(division.train) == table.n_rows
+    train = table if everything else table.take(division.train)
+    seal = Seal().over(table, *() if everything else (train,)) if sealed else Seal()
+    valid = table.take(division.valid) if len(division.valid) else None
+    check.check_validation(parts, valid)
+    if hasattr(parts.impurity, "for_task"):  # one that stands for another per kind of target: impurity=auto
+        parts = attrs.evolve(parts, impurity=parts.impurity.for_task(table.task))
+    with clock({} if timings is None else timings, "encode"):
+        (progress or _silent)(0, None, "encoding")
+        raw = Capability.thresholds in check.capabilities_of(parts.method)
+        objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
+        check.returned(objects, Encoded, parts.encoder, "encode")
+        prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
+    check.check_objects(parts, objects)
+    if sealed:
+        seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
+    return Posed(Problem(objects, prices, parts, valid), division, seal)
+
+
 @blaming()
 def fit(
     parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),  # noqa: B008 - frozen
@@ -225,26 +262,8 @@ def fit(
     """
     progress = progress or _silent
     timings: dict[str, float] = {}
-    division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows teach
-    if parts.split is not None:
-        division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
-    everything = len(division.train) == table.n_rows
-    train = table if everything else table.take(division.train)
-    seal = Seal().over(table, *() if everything else (train,)) if sealed else Seal()
-    valid = table.take(division.valid) if len(division.valid) else None
-    check.check_validation(parts, valid)
-    if hasattr(parts.impurity, "for_task"):  # one that stands for another per kind of target: impurity=auto
-        parts = attrs.evolve(parts, impurity=parts.impurity.for_task(table.task))
-    with clock(timings, "encode"):
-        progress(0, None, "encoding")
-        raw = Capability.thresholds in check.capabilities_of(parts.method)
-        objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
-        check.returned(objects, Encoded, parts.encoder, "encode")
-        prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
-    check.check_objects(parts, objects)
-    if sealed:
-        seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
-    problem = Problem(objects, prices, parts, valid)
+    posed = pose(parts, table, seed, progress=progress, timings=timings, sealed=sealed)
+    problem = posed.problem
     timings["compile"] = 0.0
     if warm:
         with clock(timings, "compile"):
@@ -252,7 +271,8 @@ def fit(
     progress(0, None, f"growing with {parts.method.name}")
     with clock(timings, "fit", progress):
         grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
-    return Fit(grown.solution, grown.problem, grown.selections, division=division, train=objects.table, timings=timings, seal=seal)
+    told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal}
+    return Fit(grown.solution, grown.problem, grown.selections, **told)
 
 
 def warm_up(component: Any, problem: Problem, context: Context) -> None:

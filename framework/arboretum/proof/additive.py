@@ -26,14 +26,19 @@ decides something there: with two tests left, and wherever p > 0.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
+from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Problem
+from arboretum.model.tree import Tree
 from arboretum.proof.format import Proof, Record
 from arboretum.proof.ground import Columns, Costs
 
+PRECISION = 1e-9
+"""Relative; to which an objective's value in floating point is the exact one."""
 Limits = tuple[int, int]
 """Tests on a path and leaves that a subtree may have; −1: no limit."""
 
@@ -72,6 +77,7 @@ class Binary:
     """Checks records about sets of merged objects, which tests with two outcomes divide."""
 
     def __init__(self, problem: Problem, proof: Proof, columns: Columns, costs: Costs) -> None:
+        self.problem, self.slack = problem, 0
         limits, rows = problem.parts.limits(), np.bincount(columns.group, problem.objects.count)
         self.columns, self.costs, self.tests = columns, costs, proof.header["tests"]
         self.p = costs.p
@@ -79,6 +85,7 @@ class Binary:
         kept = np.ones(len(rows), np.bool_) if self.min_leaf > 1 else costs.loss.any(axis=1)
         loss = costs.loss[kept]
         self.n, self.k = loss.shape
+        self.more = costs.more[kept]
         planes = [*loss.T, loss.max(axis=1), *([rows[kept]] if self.min_leaf > 1 else [])]
         kind = np.float32 if max(int(plane.sum()) for plane in planes) + 4 * costs.p < 1 << 24 else np.float64
         self.planes = np.array(planes, kind).T
@@ -91,22 +98,42 @@ class Binary:
 
     def root_bound(self, limits: Limits) -> int:
         """The best that is known of all objects."""
-        return max((bound for held, bound in self.known.get(self.everything.tobytes(), ()) if serves(held, limits)), default=0)
+        known = self.known.get(self.everything.tobytes(), ())
+        return max((bound for held, bound in known if serves(held, limits)), default=0) + self._more(self.everything)
+
+    def value(self, cost: Fraction | int) -> float:
+        """The objective's value of a cost as the log counts it."""
+        return float(self.costs.base + cost * self.costs.unit)
+
+    def cost_of(self, tree: Tree) -> Fraction:
+        """The tree's cost as the log counts it: its answers for the raw rows, and its leaves.
+
+        Raises VerificationError where its objective, in floating point, says something else.
+        """
+        objects, costs = self.problem.objects, self.costs
+        answer = tree.predict(objects.table)[objects.row_of_object]
+        lost = int(costs.scaled[np.arange(len(answer)), answer].sum())
+        cost = Fraction(lost, costs.scale) - costs.base / costs.unit + costs.p * tree.n_leaves
+        said = float(self.problem.parts.objective.value(tree, self.problem))
+        if abs(said - self.value(cost)) > PRECISION * max(1.0, abs(said)):
+            raise VerificationError(f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}")
+        return cost
 
     def refusal(self, number: int, record: Record) -> str:
         """Why a record does not follow, "" where it does: it is known from then on."""
         bits, limits = self._set(record.path), (record.depth, record.leaves)
+        bound = record.bound - self._more(bits)
         like = self.kept.get(record.like)
         if record.like >= 0 and like is None:
             return f"it is like record {record.like}, which does not come before it"
-        follows, profile = self._at_once(bits, limits, record.bound, like), np.full((2, self.matrix.shape[1]), -np.inf)
+        follows, profile = self._at_once(bits, limits, bound, like), np.full((2, self.matrix.shape[1]), -np.inf)
         if not follows or number in self.named:
-            reason = self._divided(bits, limits, record.bound, like, profile)
+            reason = self._divided(bits, limits, bound, like, profile)
             if reason and not follows:
                 return reason
-        self.known.setdefault(bits.tobytes(), []).append((limits, record.bound))
+        self.known.setdefault(bits.tobytes(), []).append((limits, bound))
         if number in self.named:
-            self.kept[number] = Kept(bits, limits, record.bound, profile)
+            self.kept[number] = Kept(bits, limits, bound, profile)
         return ""
 
     def _set(self, path: np.ndarray) -> np.ndarray:
@@ -127,6 +154,10 @@ class Binary:
     def _weight(self, bits: np.ndarray) -> float:
         return float(self.planes[self._rows(bits), self.k].sum(dtype=np.float64))
 
+    def _more(self, bits: np.ndarray) -> int:
+        """What the log counts of a set besides its loss."""
+        return int(self.more[self._rows(bits)].sum()) if self.k > 2 else 0
+
     def _rows(self, bits: np.ndarray) -> np.ndarray:
         return np.flatnonzero(np.unpackbits(bits, count=self.n, bitorder="little"))
 
@@ -134,7 +165,7 @@ class Binary:
         """Division: why some tree may cost less than the bound, "" where none does.   profile : takes the bounds of the sides."""
         node, (depth, leaves) = self._count(bits), limits
         if node.leaf < bound:
-            return f"a leaf costs {node.leaf:.0f}"
+            return f"a leaf costs {bound - node.leaf:.0f} less"
         if depth == 0 or leaves == 1 or not len(node.tests):
             return ""
         below, unlimited, expanded = (max(depth - 1, -1), leaves), limits == (-1, -1), set()
@@ -157,7 +188,7 @@ class Binary:
                     break
             else:
                 test = int(np.flatnonzero(self.columns.column == node.tests[at])[0])
-                return f"no more than {total[at]:.0f} is shown of trees that begin with test {test} of the table"
+                return f"trees that begin with test {test} of the table may cost {bound - total[at]:.0f} less for all that is known"
             self._spread(node, lower, unlimited)
 
     def _decides(self, depth: int) -> bool:

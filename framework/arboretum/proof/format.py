@@ -28,9 +28,12 @@ count on after them, as in :meth:`arboretum.api.Prices.of`).  ``outcome`` is tha
 a raw column 2·cut + s, where s = 1 is "value ≤ v", s = 0 the rest, and v is the ``cut``-th smallest (from 0) of the column's
 different values among **all** training objects.
 
-Bounds of an additive objective are integers in units of ``header["unit"]``, an exact fraction of the objective's value, and count
-what exceeds the losses that every tree makes (objects that no test tells apart).  They include everything: an objective
-q·loss + p·leaves is logged as it is.  Unit: λ / p, where p > 0.
+Bounds of an additive objective are integers in units of ``header["unit"]``, an exact fraction of the objective's value: λ / p where
+p > 0.  They are of the cost q·loss + p·leaves, where the loss of a leaf S over objects u (all rows equal in all tests are one) is
+
+    Σ_u Σ_k w_u(k) − max_k Σ_u w_u(k),  w_u(k) = max_j c_u(j) − c_u(k),  c_u(k) being what u costs where its leaf says k,
+
+which leaves out what every tree pays.  Those of a complexity are values of ψ, not divided by the weight of all objects.
 """
 
 from __future__ import annotations
@@ -95,7 +98,7 @@ class ProofWriter:
             self._file = self._part.open("wb")
         except OSError as error:
             raise self._trouble(error) from error
-        self._write(MAGIC + json.dumps(header, ensure_ascii=False).encode() + b"\n")
+        self._write(MAGIC + json.dumps(header, ensure_ascii=False, default=str).encode() + b"\n")
 
     def append(self, words: np.ndarray, records: int) -> None:
         """Add int32 words, contiguous, that hold so many whole records."""

@@ -11,7 +11,6 @@ import numpy as np
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded, Family
-from arboretum.model.tree import Tree
 
 MOST = 2**53
 """What sums of costs must stay below: float64 adds integers exactly up to here."""
@@ -76,9 +75,10 @@ class Columns:
 
 @attrs.frozen(eq=False)
 class Costs:
-    """An additive objective in integers: Σ costs[u, label] over the merged objects + p · leaves, + base.
+    """An additive objective in integers: Σ loss[u, label] over the merged objects + p · leaves, + what every tree pays.
 
-    loss : int64[n, classes]; the least of an object is 0.   p : of a leaf.   base : Fraction, value of the losses that every tree makes.   unit : value of 1.
+    loss : int64[n, classes]; the least of an object is 0.   p : of a leaf.   unit : value of 1.   base : value of a cost of 0 in the log.
+    more : int64[n], what the log's form of the loss counts besides for each object; 0 with two classes.
     scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
     """
 
@@ -86,6 +86,7 @@ class Costs:
     p: int
     base: Fraction
     unit: Fraction
+    more: np.ndarray
     scaled: np.ndarray
     scale: int
 
@@ -93,13 +94,18 @@ class Costs:
     def of(problem: Problem, group: np.ndarray, unit: Fraction) -> Costs:
         """Raises VerificationError where the unit does not divide λ and the costs, CapabilityError for an objective without them."""
         objective, objects = problem.parts.objective, problem.objects
-        if not hasattr(objective, "costs") or getattr(objective, "mu", 0) != 0:
-            raise CapabilityError("proofs know objectives that state costs per class and λ, and no prices")
+        if not hasattr(objective, "factors") or getattr(objective, "mu", 0) != 0:
+            raise CapabilityError("proofs know objectives that state what errors cost (factors, errors) and λ (lam), and no prices")
         if unit <= 0:
             raise VerificationError(f"the log's unit is {unit}; it must be above 0")
-        per_class, lam = objective.costs(problem), decimal(objective.lam)
-        pairs, which = np.unique(np.stack([objects.label, objects.weight], axis=1), axis=0, return_inverse=True)
-        exact = [[decimal(weight) * cost / unit for cost in per_class[int(label)]] for label, weight in pairs.tolist()]
+        lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
+        pairs, which, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+        classes, weights = pairs[:, 0].astype(int).tolist(), list(map(decimal, pairs[:, 1].tolist()))
+        total = [Fraction(0)] * objects.n_classes
+        for y, weight, n in zip(classes, weights, times.tolist(), strict=True):
+            total[y] += weight * n
+        factors, errors = objective.factors(total), objective.errors(objects.n_classes)
+        exact = [[weight * factors[y] * error / unit for error in errors[y]] for y, weight in zip(classes, weights, strict=True)]
         scale = math.lcm(*(cost.denominator for row in exact for cost in row))
         scaled = [[int(cost * scale) for cost in row] for row in exact]
         if max(map(max, scaled)) * objects.n_objects >= MOST:
@@ -114,14 +120,7 @@ class Costs:
         loss //= scale
         if int(loss.max(axis=1).sum()) + 4 * p >= MOST:
             raise VerificationError(f"costs in units of {unit} exceed 2^53")
-        return Costs(loss, int(p), Fraction(int(least.sum()), scale) * unit, unit, own, scale)
-
-    def of_tree(self, tree: Tree, objects: Encoded) -> Fraction:
-        """The tree's cost above the base, in units: its answers for the raw rows, and its leaves."""
-        answer = tree.predict(objects.table)[objects.row_of_object]
-        lost = int(self.scaled[np.arange(len(answer)), answer].sum())
-        return Fraction(lost, self.scale) - self.base / self.unit + self.p * tree.n_leaves
-
-    def value(self, bound: float) -> float:
-        """The objective's value of a number of units above the base."""
-        return float(self.base + bound * self.unit)
+        saved = loss.max(axis=1, keepdims=True) - loss
+        more = saved.sum(axis=1) - saved.max(axis=1)
+        base = (Fraction(int(least.sum()), scale) - int(more.sum())) * unit
+        return Costs(loss, int(p), base, unit, more, own, scale)

@@ -46,12 +46,18 @@ def problem_of(x: np.ndarray, label: np.ndarray, objective, weight=None, **limit
     return Problem(objects, prices_of(objects), parts)
 
 
+def costs_of(problem: Problem) -> list[list[Fraction]]:
+    """What each object costs by the answer, as a value of the objective."""
+    objects, objective = problem.objects, problem.parts.objective
+    weight, label = [Fraction(repr(float(w))) for w in objects.weight], objects.label.tolist()
+    total = [sum((w for w, y in zip(weight, label) if y == k), Fraction(0)) for k in range(objects.n_classes)]
+    factors, errors = objective.factors(total), objective.errors(objects.n_classes)
+    return [[w * factors[y] * error for error in errors[y]] for w, y in zip(weight, label, strict=True)]
+
+
 def unit_of(problem: Problem) -> Fraction:
     """The largest unit that divides λ and all costs."""
-    objects, objective = problem.objects, problem.parts.objective
-    costs = objective.costs(problem)
-    values = [Fraction(repr(float(w))) * cost for y, w in set(zip(objects.label.tolist(), objects.weight.tolist())) for cost in costs[y]]
-    values.append(Fraction(repr(float(objective.lam))))
+    values = {cost for row in costs_of(problem) for cost in row} | {Fraction(repr(float(problem.parts.objective.lam)))}
     below = math.lcm(*(value.denominator for value in values))
     return Fraction(math.gcd(*(int(value * below) for value in values)) or 1, below)
 
@@ -66,23 +72,22 @@ class Exact:
         self.problem, self.min_leaf = problem, problem.parts.limits().min_leaf
         self.tests = int(objects.test_offset[-1])
         self.answers = [outcomes(objects, t, np.arange(objects.n_objects)).tolist() for t in range(self.tests)]
-        costs = problem.parts.objective.costs(problem)
-        weight = [Fraction(repr(float(w))) for w in objects.weight]
-        self.cost = [[w * c / unit for c in costs[y]] for y, w in zip(objects.label.tolist(), weight, strict=True)]
+        self.cost = [[cost / unit for cost in row] for row in costs_of(problem)]
         self.p = Fraction(repr(float(problem.parts.objective.lam))) / unit
         self.count = objects.count.tolist()
         self.least = functools.cache(self._least)
-        same: dict = {}
+        groups: dict = {}
         for u in range(objects.n_objects):
-            same.setdefault(tuple(a[u] for a in self.answers), []).append(u)
-        self.floor = {u: Fraction(0) for u in range(objects.n_objects)}
-        for group in same.values():  # what a merged object costs whatever is said, booked on its first
-            self.floor[group[0]] = min(sum(self.cost[u][k] for u in group) for k in range(objects.n_classes))
+            groups.setdefault(tuple(answer[u] for answer in self.answers), []).append(u)
+        self.saved = []  # (an object, what each label saves) per merged object
+        for group in groups.values():
+            by_label = [sum(self.cost[u][k] for u in group) for k in range(objects.n_classes)]
+            self.saved.append((group[0], [max(by_label) - cost for cost in by_label]))
 
     def leaf(self, rows: frozenset) -> Fraction:
-        """Above the base."""
-        by_label = [sum((self.cost[u][k] for u in rows), Fraction(0)) for k in range(self.problem.objects.n_classes)]
-        return min(by_label) - sum((self.floor[u] for u in rows), Fraction(0)) + self.p
+        """As the log counts it."""
+        saved = [each for u, each in self.saved if u in rows]
+        return sum(map(sum, saved), Fraction(0)) - max(map(sum, zip(*saved, strict=True)), default=0) + self.p
 
     def part(self, rows: frozenset, test: int, outcome: int) -> frozenset:
         return frozenset(u for u in rows if self.answers[test][u] == outcome)

@@ -1,0 +1,48 @@
+"""The log of a solved graph of subtables: each subtable after those that it leads to, with its minimum as its bound."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from arboretum.api import Problem, Tree
+from arboretum_decision_tables.graph import Graph
+from arboretum_decision_tables.trees import parts_of
+from arboretum_decision_tables.values import Cost, bundles_of, values
+
+Path = tuple[tuple[int, int], ...]
+
+
+def write(file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, value: float, seed: int) -> None:
+    """Write the proof that no tree is below ``value``.   graph : all of Δ(T).   value : ψ of the tree.
+
+    Raises StoreError where the file cannot be written.
+    """
+    from arboretum.api import ProofWriter
+
+    with ProofWriter(file, problem, tests=range(problem.objects.n_tests), unit=Fraction(1), seed=seed) as log:
+        found, paths = values(graph, cost), paths_of(graph)
+        for node in graph.order.tolist():
+            log.record(paths[node], float(found[node]))
+        if not graph.n_nodes:
+            log.record((), float(value))
+        log.close(float(found[0]) if graph.n_nodes else float(value), float(value), tree)
+
+
+def paths_of(graph: Graph) -> list[Path]:
+    """For every node the literals (test, outcome) of one path that leads to it."""
+    space, found = graph.space, [None] * graph.n_nodes
+    waiting = {0: ((), np.arange(space.n_objects))} if graph.n_nodes else {}
+    for node in graph.order[::-1].tolist():  # every node before those that it leads to
+        path, rows = waiting.pop(node)
+        found[node] = path
+        for at, _, below in bundles_of(graph, node):
+            if all(found[child] is not None or child in waiting for child in below):
+                continue
+            test = int(graph.stream[at])
+            for outcome, part in parts_of(space, rows, test):
+                child = graph.node_of(part)
+                if child >= 0 and child not in waiting:
+                    waiting[child] = ((*path, (test, outcome)), part)
+    return found
