@@ -14,31 +14,30 @@ from arboretum_decision_tables.values import Cost, bundles_of, values
 Path = tuple[tuple[int, int], ...]
 
 
-def write(file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, value: float, seed: int) -> None:
-    """Write the proof that no tree is below ``value``.   graph : all of Δ(T).   value : ψ of the tree.
+def write(file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, seed: int) -> None:
+    """Write the proof that no tree is below one that is optimal.   graph : all of Δ(T).
 
     Raises StoreError where the file cannot be written.
     """
     from arboretum.api import ProofWriter
 
     with ProofWriter(file, problem, tests=range(problem.objects.n_tests), unit=Fraction(1), seed=seed) as log:
-        found, paths = values(graph, cost), paths_of(graph)
-        for node in graph.order.tolist():
-            log.record(paths[node], float(found[node]))
-        if not graph.n_nodes:
-            log.record((), float(value))
-        log.close(float(found[0]) if graph.n_nodes else float(value), float(value), tree)
+        least = values(graph, cost).tolist() or [float(cost.complexity.leaf())]
+        paths = paths_of(graph)
+        for node in graph.order.tolist() or [0]:  # no node: the whole table is a leaf
+            log.record(paths[node], least[node])
+        log.close(least[0], least[0], tree)
 
 
 def paths_of(graph: Graph) -> list[Path]:
     """For every node the literals (test, outcome) of one path that leads to it."""
-    space, found = graph.space, [None] * graph.n_nodes
-    waiting = {0: ((), np.arange(space.n_objects))} if graph.n_nodes else {}
+    space, found = graph.space, [()] * max(1, graph.n_nodes)
+    waiting = {0: ((), np.arange(space.n_objects))}
     for node in graph.order[::-1].tolist():  # every node before those that it leads to
         path, rows = waiting.pop(node)
         found[node] = path
         for at, _, below in bundles_of(graph, node):
-            if all(found[child] is not None or child in waiting for child in below):
+            if all(child in waiting for child in below):
                 continue
             test = int(graph.stream[at])
             for outcome, part in parts_of(space, rows, test):

@@ -173,7 +173,7 @@ class Attempt:
         if graph.finished:
             found = solver._optimal(graph, costs)
             if solver.proof:
-                write(solver.proof, self.problem, graph, cost, found.tree, found.value * scale, context.seed)
+                write(solver.proof, self.problem, graph, cost, found.tree, context.seed)
             return found
         if self.search is None and cost.form is not None:
             self.search = Search(space, cost.form)
