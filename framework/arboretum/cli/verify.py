@@ -43,7 +43,8 @@ def main(argv: list[str]) -> int:
     seconds = duration(time.monotonic() - start)
     value = "" if found.value is None else f", the tree's value is {found.value:.6g}"
     optimal = " (optimal)" if found.value is not None and proof.end["bound"] == proof.end["value"] else ""
-    what = f"{problem.parts.objective.name} on {proof.header['data']['name']}"
+    least = problem.parts.complexity or problem.parts.objective
+    what = f"{least.name} on {proof.header['data']['name']}"
     terminal.say(f"accepted: {found.records:,} records of {proof.header['solver']} checked in {seconds}")
     terminal.say(f"no tree is below {found.lower_bound:.6g} ({what}){value}{optimal}")
     return 0
