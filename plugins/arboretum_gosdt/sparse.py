@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.fingerprints import enter, random_words
+from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import run_slices
-from arboretum_gosdt.sparse_kernel import KNOWN, LEVEL, N_STATE, EXPANDED, Memo, keyed, search
-from arboretum_gosdt.sparse_node import BEST, BUDGET, DEPTH, N_NODE, NEVER, UNLIMITED, Data, Levels, Scratch
+from arboretum_gosdt.sparse_kernel import KNOWN, LEVEL, N_STATE, EXPANDED, Memo, search
+from arboretum_gosdt.sparse_node import BEST, BUDGET, DEPTH, N_NODE, NEVER, UNLIMITED, WEIGHT, Data, Levels, Scratch
 
 SLICE = 3_000_000
 LEVELS = 12
@@ -47,51 +47,42 @@ class SparseSearch:
         kind = np.uint16 if total <= SMALL else np.uint32
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         rows, sizes, group_class, shifts = groups_of(weights)
-        table = np.ascontiguousarray(bits[rows])
-        if lanes == 16:
-            table = np.ascontiguousarray(table.view(np.uint16))
-        row_words = table.shape[1]
+        parts = bits.shape[1]
         support = p // q + 1
         of_class = np.searchsorted(group_class, np.arange(classes + 1))
         saving = np.array([min(support, np.iinfo(kind).max)], kind)
-        numbers = np.array([row_words, classes, word_bits, q, p, support], np.int64)
-        self._data = Data(table.ravel(), random_words(len(rows)), of_class, group_class, shifts, saving, numbers)
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), -(-n_features // lanes) * lanes
-        n_bits = n_words * word_bits
+        positions = (n_words + 1) * word_bits
+        numbers = np.array([parts, classes, word_bits, q, p, support, positions, lanes], np.int64)
+        self._data = Data(of_class, shifts, saving, numbers)
 
         def level(kind_of: type, *shape: int) -> np.ndarray:
             return np.empty((LEVELS, *shape), kind_of)
 
         self._levels = Arrays({
-            "words": level(kind, n_words * stride), "full": level(kind, n_words), "ids": level(np.int32, n_bits),
+            "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, parts * positions), "sums": level(np.uint64, 2 * positions),
             "starts": level(np.int64, len(sizes) + 1), "features": level(np.int32, n_features), "totals": level(kind, classes),
             "counts": level(kind, classes * stride), "both": level(kind, n_features * classes * stride), "alive": level(kind, stride),
             "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
-            "pair": level(np.int64, stride), "order": level(np.int32, stride + 1), "keys": level(np.uint64, n_features, 2),
+            "pair": level(np.int64, stride), "rank": level(np.int64, stride), "keys": level(np.uint64, n_features, 2),
             "seen": level(np.int8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
-            "first": level(np.uint64, n_bits), "second": level(np.uint64, n_bits),
         }, tables=())  # fmt: skip
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
         self._scratch = Scratch(
-            np.empty(row_words * lanes, kind), np.empty(2 * stride + 1, kind), np.empty(2 * stride + 1, kind),
-            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind),
+            np.empty(parts * 32, kind), np.empty(2 * stride + 1, kind), np.empty(2 * stride + 1, kind),
+            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(6 * stride, kind),
         )  # fmt: skip
         levels = Levels(*self._levels.values())
         levels.starts[0] = np.concatenate([[0], np.cumsum(words_of)])
-        levels.ids[0] = -1
-        levels.full[0] = 0
-        first = 0
-        for g, size in enumerate(sizes):
-            at = levels.starts[0, g] * word_bits
-            levels.ids[0, at : at + size] = np.arange(first, first + size)
-            first += size
-            levels.full[0, levels.starts[0, g] : levels.starts[0, g + 1]] = np.iinfo(kind).max
-            if size % word_bits:
-                levels.full[0, levels.starts[0, g + 1] - 1] = (1 << size % word_bits) - 1
+        place = np.concatenate([first * word_bits + np.arange(size) for first, size in zip(levels.starts[0], sizes)])
+        levels.rows[0], levels.sums[0], levels.full[0] = 0, 0, 0
+        levels.rows[0].reshape(parts, positions)[:, place] = bits[rows].T
+        levels.sums[0].reshape(2, positions)[:, place] = random_words(len(rows)).T
+        np.bitwise_or.at(levels.full[0], place // word_bits, (1 << place % word_bits).astype(kind))
         levels.totals[0] = weights.sum(axis=0)
         levels.node[0] = 0
-        levels.node[0, BUDGET], levels.node[0, DEPTH] = NEVER, UNLIMITED if depth is None else depth
+        levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, UNLIMITED if depth is None else depth
         levels.node_key[0] = 0
         self._state = np.zeros(N_STATE, np.int64)
         self._p, self._q = p, q
@@ -110,8 +101,9 @@ class SparseSearch:
             return search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*self._memo.values()), self._state, SLICE)
 
         def make_room() -> bool:
-            known, level = int(self._state[KNOWN]), int(self._state[LEVEL])
-            wanted = {"slots": 2 * known + 4, "lower": known + 2, "upper": known + 2, "test": known + 2}
+            level = int(self._state[LEVEL])
+            known = int(self._state[KNOWN]) + max(level + 3, len(self._levels["node"])) + 1
+            wanted = {"slots": 2 * known, "lower": known, "upper": known, "test": known}
             left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
             if not self._memo.make_room(wanted, left):
                 return False

@@ -14,8 +14,8 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse_lanes import sum_where
 from arboretum_gosdt.sparse_node import (
-    AT, BEST, BEST_FEATURE, BUDGET, CHILD, CLASSES, DEPTH, LEAF, LEAST, LOSS, N_FEATURES, NEVER, SIDE, STATE, STRIDE, UNLIMITED,
-    begin, bound_pair, enter_child, expand, keep_features, spread_bound, three_leaves,
+    BEST, BEST_FEATURE, BUDGET, CHILD, CLASSES, DEPTH, LEAF, LEAST, LOSS, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE, STRIDE, UNLIMITED,
+    begin, bound_pair, enter_child, expand, spread_bound, three_leaves,
 )  # fmt: skip
 
 
@@ -72,8 +72,9 @@ def learn(levels, d, i, side, lower, upper):
 def look_up(data, levels, memo, d, i):
     """Ask the memo for both children of feature i."""
     stride, depth, n_words = levels.node[d, STRIDE], below(levels.node[d, DEPTH]), levels.starts[d, data.shifts.shape[0]]
-    one = sum_where(levels.words[d], stride, i, n_words, levels.first[d])
-    two = sum_where(levels.words[d], stride, i, n_words, levels.second[d])
+    positions = data.numbers[POSITIONS]
+    one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
+    two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, positions:])
     levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
     levels.seen[d, i] = LOOKED
     for side in range(2):
@@ -103,10 +104,9 @@ def close(levels, memo, state, d):
 
 
 @jit(inner=True, borrow=True)
-def descend(data, levels, d, i, side, budget):
+def descend(data, levels, scratch, d, i, side, budget):
     """Make child (side, i) the node of level d + 1."""
-    enter_child(data, levels, d, i, side)
-    keep_features(data, levels, d, i, side)
+    enter_child(data, levels, scratch, d, i, side)
     node, child = levels.node[d], levels.node[d + 1]
     node[CHILD], node[SIDE] = i, side
     for word in range(2):
@@ -136,13 +136,23 @@ def few_leaves(data, levels, scratch, d, i, side, budget):
 
 @jit(inner=True, borrow=True)
 def next_candidate(levels, d, limit):
-    """The most balanced feature whose bound does not exceed the limit, −1 where there is none."""
-    node = levels.node[d]
-    while True:
-        i = np.int64(levels.order[d, node[AT]])
-        if i < 0 or levels.pair[d, i] <= limit:
-            return i
-        node[AT] += 1
+    """The most balanced feature whose bound does not exceed the limit, −1 where there is none.
+
+    Bounds of balanced children say most about other children.
+    """
+    stride, pair, rank, best = levels.node[d, STRIDE], levels.pair[d], levels.rank[d], np.int64(0)
+    for f in range(levels.node[d, N_FEATURES]):
+        best = max(best, rank[f] if pair[f] <= limit else np.int64(0))
+    return stride - best % RANK if best > 0 else np.int64(-1)
+
+
+@jit(inner=True, borrow=True)
+def weight_with(data, levels, d, i):
+    """Weight of the rows that have feature i."""
+    found = np.int64(0)
+    for k in range(data.numbers[CLASSES]):
+        found += np.int64(levels.counts[d, k * levels.node[d, STRIDE] + i])
+    return found
 
 
 @jit(inner=True, borrow=True)
@@ -161,11 +171,9 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
         levels.pair[d, i] = NEVER
         return again
     if open_0 and open_1:
-        with_i, all_of = np.int64(0), np.int64(0)
-        for k in range(data.numbers[CLASSES]):
-            with_i += np.int64(levels.counts[d, k * stride + i])
-            all_of += np.int64(levels.totals[d, k])
-        side = np.int64(1) if 2 * with_i < all_of else np.int64(0)
+        smaller = levels.rank[d, i] // RANK  # the child with fewer rows is solved first, and its cost limits the other
+        of_i = weight_with(data, levels, d, i)
+        side = np.int64(1) if of_i == smaller else np.int64(0)
     else:
         side = np.int64(1) if open_1 else np.int64(0)
     for turn in range(2):
@@ -176,7 +184,7 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
             if budget >= 3 * data.numbers[LEAF]:
                 state[TESTED] += 1
                 if few_leaves(data, levels, scratch, d, i, one, budget):
-                    spread_bound(data, levels, d, i, one, low[place], limit)
+                    spread_bound(data, levels, scratch, d, i, one, low[place])
                     return again
     if open_0 and open_1 and seen[i] & PROBED == 0:
         seen[i] |= PROBED
@@ -197,7 +205,8 @@ def search(data, levels, scratch, memo, state, work):
         d = state[LEVEL]
         node = levels.node[d]
         if node[STATE] == 0:
-            if d + 2 >= levels.node.shape[0] or state[KNOWN] + 1 >= memo.lower.shape[0] or 2 * (state[KNOWN] + 1) >= memo.slots.shape[0]:
+            soon = state[KNOWN] + levels.node.shape[0]  # every node on the way from the root may be closed before the next is expanded
+            if d + 2 >= levels.node.shape[0] or soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
                 return NEED_ROOM
             if work < 0:
                 return PAUSED
@@ -210,7 +219,7 @@ def search(data, levels, scratch, memo, state, work):
         if i >= 0:
             side, budget = choose(data, levels, scratch, memo, state, d, limit, i)
             if side >= 0:
-                descend(data, levels, d, i, side, budget)
+                descend(data, levels, scratch, d, i, side, budget)
                 state[LEVEL] = d + 1
             continue
         number = close(levels, memo, state, d)
@@ -221,4 +230,4 @@ def search(data, levels, scratch, memo, state, work):
         node = levels.node[d]
         i, side = node[CHILD], node[SIDE]
         learn(levels, d, i, side, memo.lower[number], memo.upper[number])
-        spread_bound(data, levels, d, i, side, levels.low[d, side * node[STRIDE] + i], min(node[BUDGET], node[BEST] - 1))
+        spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node[STRIDE] + i])

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arboretum_gosdt.lanes import INDEX, Lanes, lanes_kernel
+from arboretum_gosdt.lanes import INDEX, VECTOR_BYTES, Lanes, lanes_kernel
 from llvmlite import ir
 from numba.core import cgutils, types
 
@@ -23,17 +23,34 @@ def csa(v: Lanes, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
     return b.xor(odd, z), b.or_(b.and_(x, y), b.and_(odd, z))
 
 
+def bytes_set(v: Lanes, word: Any) -> Any:
+    """How many bits are set in each byte of a vector."""
+    return v.call("ctpop", v.builder.bitcast(word, ir.VectorType(ir.IntType(8), VECTOR_BYTES)))
+
+
+def sum_of_bytes(v: Lanes, counts: Any) -> Any:
+    """Lane by lane, the sum of its bytes."""
+    b = v.builder
+    found, width = b.bitcast(counts, v.vector), 8
+    while width < v.word.width:
+        low = v.all(sum(((1 << width) - 1) << at for at in range(0, v.word.width, 2 * width)))
+        found = b.add(b.and_(found, low), b.and_(b.lshr(found, v.all(width)), low))
+        width *= 2
+    return found
+
+
 def ones_of(v: Lanes, low: Any, high: Any, word: Callable[[Any], Any]) -> Any:
     """Lane by lane, how many bits are set in word(low) … word(high − 1).
 
     Eight words at a time go through carry-save adders, so that one population count serves eight (from 500 rows on 1.7 to 2 times
-    as fast as one count a word).
+    as fast as one count a word); those that are left over are counted byte by byte, and summed once.
     """
     b = v.builder
-    zero, by_eight = v.all(0), b.lshr(b.sub(high, low), v.index(3))
+    by_eight = b.lshr(b.sub(high, low), v.index(3))
     some = b.zext(b.icmp_signed(">", by_eight, v.index(0)), INDEX)
-    with v.loop(v.index(0), some, [zero]) as once:
-        with v.loop(v.index(0), by_eight, [zero] * 4) as eights:
+    none = ir.Constant(ir.VectorType(ir.IntType(8), VECTOR_BYTES), [0] * VECTOR_BYTES)
+    with v.loop(v.index(0), some, [v.all(0), none]) as once:
+        with v.loop(v.index(0), by_eight, [v.all(0)] * 4) as eights:
             first = b.add(low, b.shl(eights.i, v.index(3)))
             x = [word(b.add(first, v.index(k))) for k in range(8)]
             ones, twos, fours, count = eights.now
@@ -45,13 +62,13 @@ def ones_of(v: Lanes, low: Any, high: Any, word: Callable[[Any], Any]) -> Any:
             twos, four_b = csa(v, twos, two_a, two_b)
             fours, eight = csa(v, fours, four_a, four_b)
             eights.next = [ones, twos, fours, b.add(count, v.call("ctpop", eight))]
-        total = b.shl(eights.after[3], v.all(3))
-        for power, bits in enumerate(eights.after[:3]):
-            total = b.add(total, b.shl(v.call("ctpop", bits), v.all(power)))
-        once.next = [total]
-    with v.loop(b.add(low, b.shl(by_eight, v.index(3))), high, [once.after[0]]) as rest:
-        rest.next = [b.add(rest.now[0], v.call("ctpop", word(rest.i)))]
-    return rest.after[0]
+        few = none
+        for bits in reversed(eights.after[:3]):
+            few = b.add(b.add(few, few), bytes_set(v, bits))
+        once.next = [b.shl(eights.after[3], v.all(3)), few]
+    with v.loop(b.add(low, b.shl(by_eight, v.index(3))), high, [once.after[1]]) as rest:
+        rest.next = [b.add(rest.now[0], bytes_set(v, word(rest.i)))]
+    return b.add(once.after[0], sum_of_bytes(v, rest.after[0]))
 
 
 def weight_of(v: Lanes, groups: tuple[Any, Any, Any], k: Any, word: Callable[[Any], Any]) -> Any:
@@ -65,21 +82,92 @@ def weight_of(v: Lanes, groups: tuple[Any, Any, Any], k: Any, word: Callable[[An
     return group.after[0]
 
 
-@lanes_kernel()
-def pack_rows(v, words, at, rows, row_words, ids, low, high):
-    """The rows ids[low:high], at most as many as a word has bits, as one word of every feature at words[at:].
+ROWS = 16
+"""Rows that are moved at once: the lanes of 32 bits of a vector."""
 
-    rows : their features as bits, ``row_words`` elements a row, an element having as many bits as a vector has lanes.
+
+def kept_lanes(v: Lanes, word: Any, lanes: int) -> Any:
+    """The lowest bits of a word, one a lane."""
+    b = v.builder
+    number = ir.IntType(lanes)
+    cut = word if word.type.width == lanes else b.trunc(word, number)
+    return b.bitcast(cut, ir.VectorType(ir.IntType(1), lanes))
+
+
+@lanes_kernel(types.int64)
+def keep_rows(v, words, stride, i, absent, full, low, high, parts, positions, old, old_sums, at, new, new_sums):
+    """Append the rows of the words low … high − 1 that have feature i (absent = 1: that do not have it); returns the end.
+
+    full : [words], bits that stand for rows.   parts : uint32 features of a row; old, new : uint32[part · positions + row].
+    old_sums, new_sums : uint64[2 · positions], the random words of the rows.   at : first free row of ``new``; behind the end
+    rows are cleared up to a multiple of a word.
     """
     b = v.builder
-    kind = ir.VectorType(ir.IntType(1), v.count)
-    with v.loop(v.index(0), row_words) as part:
-        with v.loop(low, high, [v.all(0), v.all(1)]) as row:
-            found, bit = row.now
-            r = b.sext(v.element(ids, row.i), INDEX)
-            has = b.bitcast(v.element(rows, b.add(b.mul(r, row_words), part.i)), kind)
-            row.next = [b.or_(found, b.select(has, bit, v.all(0))), b.shl(bit, v.all(1))]
-        v.store(row.after[0], words, b.add(at, b.mul(part.i, v.index(v.count))))
+    flip = b.icmp_signed("!=", absent, v.index(0))
+    packed = {16: ir.VectorType(ir.IntType(32), 16), 8: ir.VectorType(INDEX, 8)}
+    move = {
+        lanes: cgutils.get_or_insert_function(
+            b.module,
+            ir.FunctionType(ir.VoidType(), [kind, kind.element.as_pointer(), ir.VectorType(ir.IntType(1), lanes)]),
+            f"llvm.masked.compressstore.v{lanes}i{kind.element.width}",
+        )
+        for lanes, kind in packed.items()
+    }
+
+    def append(lanes: int, source: Any, place: Any, target: Any, to: Any, mask: Any) -> None:
+        value = b.load(b.bitcast(b.gep(source, [place]), packed[lanes].as_pointer()))
+        value.align = 4
+        b.call(move[lanes], [value, b.gep(target, [to]), mask])
+
+    with v.loop(low, high, [at]) as each:
+        word = v.element(words, b.add(b.mul(each.i, stride), i))
+        word = b.select(flip, b.and_(v.element(full, each.i), b.not_(word)), word)
+        word, end = b.zext(word, INDEX), each.now[0]
+        for half in range(v.word.width // ROWS):
+            bits = b.trunc(b.lshr(word, v.index(half * ROWS)), ir.IntType(ROWS))
+            row = b.add(b.mul(each.i, v.index(v.word.width)), v.index(half * ROWS))
+            mask = kept_lanes(v, bits, 16)
+            with v.loop(v.index(0), parts) as part:
+                plane = b.mul(part.i, positions)
+                append(16, old, b.add(plane, row), new, b.add(plane, end), mask)
+            for eight in range(2):
+                some = b.trunc(b.lshr(bits, ir.Constant(bits.type, 8 * eight)), ir.IntType(8))
+                mask = kept_lanes(v, some, 8)
+                for which in range(2):
+                    plane = b.mul(v.index(which), positions)
+                    append(8, old_sums, b.add(b.add(plane, row), v.index(8 * eight)), new_sums, b.add(plane, end), mask)
+                count = cgutils.get_or_insert_function(b.module, ir.FunctionType(some.type, [some.type]), "llvm.ctpop.i8")
+                end = b.add(end, b.zext(b.call(count, [some]), INDEX))
+        each.next = [end]
+    end = each.after[0]
+    for half in range(v.word.width // ROWS):
+        to = b.add(end, v.index(half * ROWS))
+        with v.loop(v.index(0), parts) as part:
+            place = b.gep(new, [b.add(b.mul(part.i, positions), to)])
+            b.store(ir.Constant(packed[16], [0] * 16), b.bitcast(place, packed[16].as_pointer())).align = 4
+        for which in range(2):
+            for eight in range(2):
+                place = b.gep(new_sums, [b.add(b.mul(v.index(which), positions), b.add(to, v.index(8 * eight)))])
+                b.store(ir.Constant(packed[8], [0] * 8), b.bitcast(place, packed[8].as_pointer())).align = 4
+    return end
+
+
+@lanes_kernel()
+def pack_word(v, words, at, parts, positions, rows, first):
+    """The rows first … as one word of every feature of the table, at words[at:].   rows : see ``keep_rows``."""
+    b = v.builder
+    pieces = 32 // v.count  # of a part, each as many features as a vector has lanes
+    element = ir.IntType(v.count)
+    source = b.bitcast(rows, element.as_pointer())
+    with v.loop(v.index(0), parts) as part:
+        row = b.add(b.mul(part.i, positions), first)
+        for piece in range(pieces):
+            found = v.all(0)
+            for t in range(v.word.width):
+                bits = b.load(b.gep(source, [b.add(b.mul(b.add(row, v.index(t)), v.index(pieces)), v.index(piece))]))
+                has = b.bitcast(bits, ir.VectorType(ir.IntType(1), v.count))
+                found = b.or_(found, b.select(has, v.all(1 << t), v.all(0)))
+            v.store(found, words, b.add(at, b.mul(b.add(b.mul(part.i, v.index(pieces)), v.index(piece)), v.index(v.count))))
 
 
 @lanes_kernel()
@@ -156,6 +244,48 @@ def pairs_of(v, words, stride, i, classes, of_class, starts, shifts, totals, cou
         v.put(b.select(b.icmp_unsigned("<", smallest, old), smallest, old), out, place)
 
 
+@lanes_kernel()
+def cells_of(v, cells, stride, classes, both, counts, totals, i, absent, saving):
+    """Child i (absent = 1: its other side) with and without every feature.
+
+    both : [k · stride + f] for feature i, all lanes.   cells : out, [6 · stride], loss and saving with f, loss and saving without f;
+    then masks by lane (all bits or none): both cells save enough; the same, and their loss could be divided (bit 0: that without
+    f, so that f can be a leaf; bit 1: that with f).
+    """
+    b = v.builder
+    enough, flip = v.spread(saving), b.icmp_signed("!=", absent, v.index(0))
+    with v.loop(v.index(0), stride, step=v.count) as part:
+        with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
+            row = b.mul(one.i, stride)
+            at = b.add(row, part.i)
+            both_now, of_i, of_f = v.load(both, at), v.spread(v.element(counts, b.add(row, i))), v.load(counts, at)
+            with_f = b.select(flip, b.sub(of_f, both_now), both_now)
+            size = b.select(flip, b.sub(v.spread(v.element(totals, one.i)), of_i), of_i)
+            pair = (with_f, b.sub(size, with_f))
+            one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair)] + [v.call("umax", m, n) for m, n in zip(one.now[2:], pair)]
+        sums, saved = one.after[:2], one.after[2:]
+        losses = [b.sub(total, most) for total, most in zip(sums, saved)]
+        valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
+        with_leaf, without_leaf = (b.and_(valid, b.icmp_unsigned(">=", loss, enough)) for loss in reversed(losses))
+        mask = b.add(b.select(with_leaf, v.all(1), v.all(0)), b.select(without_leaf, v.all(2), v.all(0)))
+        for number, value in enumerate((losses[0], saved[0], losses[1], saved[1], b.select(valid, v.all(1), v.all(0)), mask)):
+            v.store(value, cells, b.add(b.mul(v.index(number), stride), part.i))
+
+
+@lanes_kernel()
+def leaf_losses(v, losses, stride, classes, counts, totals):
+    """losses : out, [3 · stride], of the rows without f, of those with f, and the weight of the rows with f."""
+    b = v.builder
+    with v.loop(v.index(0), stride, step=v.count) as part:
+        with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
+            with_f = v.load(counts, b.add(b.mul(one.i, stride), part.i))
+            pair = (b.sub(v.spread(v.element(totals, one.i)), with_f), with_f)
+            one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair)] + [v.call("umax", m, n) for m, n in zip(one.now[2:], pair)]
+        values = (*(b.sub(total, most) for total, most in zip(one.after[:2], one.after[2:])), one.after[1])
+        for number, value in enumerate(values):
+            v.store(value, losses, b.add(b.mul(v.index(number), stride), part.i))
+
+
 @lanes_kernel(types.int64)
 def best_of_two(v, words, stride, mask, classes, of_class, starts, shifts, totals, least_saving):
     """Least loss of two leaves for the rows that ``mask`` (one element a word) keeps; the largest number where there is none.
@@ -183,7 +313,7 @@ def best_of_two(v, words, stride, mask, classes, of_class, starts, shifts, total
 
 @lanes_kernel(types.uint64)
 def sum_where(v, words, stride, i, n_words, numbers):
-    """Sum (mod 2⁶⁴) of the numbers of the rows that have feature i.   numbers : uint64[words · bits of a word]."""
+    """Sum (mod 2⁶⁴) of the numbers of the rows that have feature i.   numbers : uint64, one a row."""
     b = v.builder
     eight = ir.VectorType(INDEX, 8)
     zero = ir.Constant(eight, [0] * 8)
@@ -199,10 +329,3 @@ def sum_where(v, words, stride, i, n_words, numbers):
             found = b.add(found, b.select(has, value, zero))
         each.next = [found]
     return v.reduce("add", each.after[0])
-
-
-@lanes_kernel(types.int64)
-def lowest_bit(v, like, word):
-    """Number of the lowest bit that is set.   like : any array of words."""
-    function = cgutils.get_or_insert_function(v.builder.module, ir.FunctionType(INDEX, [INDEX, ir.IntType(1)]), "llvm.cttz.i64")
-    return v.builder.call(function, [word, ir.Constant(ir.IntType(1), 1)])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.sparse_lanes import best_of_two, class_weights, lowest_bit, pack_rows, pairs_of
+from arboretum_gosdt.sparse_lanes import best_of_two, cells_of, class_weights, keep_rows, leaf_losses, pack_word, pairs_of
 
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
@@ -22,40 +22,37 @@ UNLIMITED = np.int64(1) << 20
 class Data(NamedTuple):
     """The table, and what is asked.
 
-    bits : [rows · row_words], elements as wide as a vector has lanes.   random : uint64[rows, 2].   of_class : int64[classes + 1],
-    group_class, shifts : int64[groups], see :mod:`.sparse_lanes`.   saving : [1], what a leaf must save, in lanes' type.
-    numbers : int64, see the names below.
+    of_class : int64[classes + 1], shifts : int64[groups], see :mod:`.sparse_lanes`.   saving : [1], what a leaf must save, in the
+    type of a lane.   numbers : int64, see the names below.
     """
 
-    bits: np.ndarray
-    random: np.ndarray
     of_class: np.ndarray
-    group_class: np.ndarray
     shifts: np.ndarray
     saving: np.ndarray
     numbers: np.ndarray
 
 
-ROW_WORDS, CLASSES, WORD_BITS, LOSS, LEAF, SUPPORT = range(6)
-"""Places in ``Data.numbers``: words of a row, classes, bits of a word, q, p, what a leaf must save."""
+PARTS, CLASSES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES = range(8)
+"""Places in ``Data.numbers``: uint32 words of a row, classes, bits of a word, q, p, what a leaf must save, rows that a level can
+hold, lanes of a vector."""
 
 
 class Levels(NamedTuple):
-    """The nodes on the way from the root, one row a level; lanes' type unless said.
+    """The nodes on the way from the root, one row a level; elements as wide as a lane unless said.
 
-    words, full : words of the features, bits that stand for rows.   ids : int32, row of each bit, group by group.
-    starts : int64[groups + 1].   features : int32, of the table.   totals, counts, both : see ``pairs_of``.
-    alive : 1 for features that divide the rows as no feature before them.
+    words, full : words of the features, bits that stand for rows.   rows : uint32[parts · positions], the features of each row.
+    sums : uint64[2 · positions], its random words.   starts : int64[groups + 1].   features : int32, of the table.
+    totals, counts, both : see ``pairs_of``.   alive : 1 for features that divide the rows as no feature before them.
     upper, low, many : int64 by literal: least cost known, bound of all trees, bound of trees of three leaves and more.
     pair : int64, bound of the trees that ask the feature first, other than those whose cost is known.
-    order : int32, features from the most balanced to the least.   keys : uint64[…, 2], of child (1, f).
+    rank : int64, the larger the sooner a feature is tried.   keys : uint64[…, 2], of child (1, f).
     seen : int8, what was done for a feature.   node : int64, see the names below.   node_key : uint64[2].
-    first, second : uint64, the two random words of each row.
     """
 
     words: np.ndarray
     full: np.ndarray
-    ids: np.ndarray
+    rows: np.ndarray
+    sums: np.ndarray
     starts: np.ndarray
     features: np.ndarray
     totals: np.ndarray
@@ -66,25 +63,25 @@ class Levels(NamedTuple):
     low: np.ndarray
     many: np.ndarray
     pair: np.ndarray
-    order: np.ndarray
+    rank: np.ndarray
     keys: np.ndarray
     seen: np.ndarray
     node: np.ndarray
     node_key: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
 
 
-N_FEATURES, STRIDE, DEPTH, BUDGET, BEST, BEST_FEATURE, LEAST, AT, CHILD, SIDE, STATE, TRIED = range(12)
+N_FEATURES, STRIDE, DEPTH, BUDGET, BEST, BEST_FEATURE, LEAST, CHILD, SIDE, STATE, WEIGHT = range(11)
 """Places in ``Levels.node``: features, their number rounded up to whole vectors, remaining depth, what a tree may cost to matter,
-least cost known and its feature (−1: a leaf), proven bound, place in ``order``, feature and side of the child that is being
-solved, 0 for a node that is new, features that a greedy pass has tried."""
-N_NODE = 12
+least cost known and its feature (−1: a leaf), proven bound, feature and side of the child that is being solved, 0 for a node that
+is new, weight of all rows."""
+N_NODE = 11
+RANK = 1 << 20
+"""Rank = weight of the smaller side · RANK + features behind."""
 
 
 class Scratch(NamedTuple):
-    """Lanes' type.   row : one word of every feature of the table.   two, three : by literal, and the largest number behind the
-    last.   mask, child : words.   some : [classes].
+    """Elements as wide as a lane.   row : one word of every feature of the table.   two, three : by literal, and the largest number
+    behind the last.   mask, child : words.   some : [classes].   cells : see ``cells_of``.
     """
 
     row: np.ndarray
@@ -93,159 +90,105 @@ class Scratch(NamedTuple):
     mask: np.ndarray
     child: np.ndarray
     some: np.ndarray
+    cells: np.ndarray
+
+
+WHOLE = 64
+"""Bit of ``Levels.seen``: row i of ``both`` is there for all features, not only from i's vector on."""
 
 
 @jit(inner=True, borrow=True)
-def weight_both(levels, d, i, f, k, stride, lanes, classes):
-    """Weight of class k that has features i and f."""
-    if f // lanes < i // lanes:
-        i, f = f, i
-    return np.int64(levels.both[d, (i * classes + k) * stride + f])
-
-
-@jit(inner=True, borrow=True)
-def cells_of(levels, d, i, side, f, k, stride, lanes, classes):
-    """Weight of class k in child (side, i) with and without feature f."""
-    counts, total = levels.counts[d], np.int64(levels.totals[d, k])
-    with_both = weight_both(levels, d, i, f, k, stride, lanes, classes)
-    of_i, of_f = np.int64(counts[k * stride + i]), np.int64(counts[k * stride + f])
-    if side == 1:
-        return with_both, of_i - with_both
-    return of_f - with_both, total - of_i - of_f + with_both
-
-
-@jit(inner=True, borrow=True)
-def enter_child(data, levels, d, i, side):
-    """Copy the rows of child (side, i) of level d to level d + 1, group by group."""
-    bits = data.numbers[WORD_BITS]
-    stride, old, new = levels.node[d, STRIDE], levels.ids[d], levels.ids[d + 1]
-    words, full = levels.words[d], levels.full[d]
-    at = 0
-    for g in range(data.shifts.shape[0]):
-        levels.starts[d + 1, g] = at
-        n = at * bits
-        for w in range(levels.starts[d, g], levels.starts[d, g + 1]):
-            word = np.int64(words[w * stride + i])
-            if side == 0:
-                word = np.int64(full[w]) & ~word
-            base = w * bits
-            while word != 0:
-                new[n] = old[base + lowest_bit(words, word)]
-                n += 1
-                word &= word - 1
-        while at * bits < n:
-            left = n - at * bits
-            levels.full[d + 1, at] = (1 << left) - 1 if left < bits else (1 << bits) - 1
-            at += 1
-        for k in range(n, at * bits):
-            new[k] = -1
-    levels.starts[d + 1, data.shifts.shape[0]] = at
-
-
-@jit(inner=True, borrow=True)
-def keep_features(data, levels, d, i, side):
-    """Features of level d + 1: those of level d that leave both sides of the child enough to save; with their class weights."""
-    classes, support = data.numbers[CLASSES], data.numbers[SUPPORT]
-    lanes = 512 // data.numbers[WORD_BITS]
-    stride, n = levels.node[d, STRIDE], 0
-    for k in range(classes):
-        of_i = np.int64(levels.counts[d, k * stride + i])
-        levels.totals[d + 1, k] = of_i if side == 1 else np.int64(levels.totals[d, k]) - of_i
-    order = levels.order[d + 1]
-    for f in range(levels.node[d, N_FEATURES]):
-        if levels.alive[d, f] == 0:
-            continue
-        most_with, most_without = np.int64(0), np.int64(0)
+def cells(data, levels, scratch, d, i, side):
+    """Child (side, i) with and without each feature, in ``scratch.cells``."""
+    classes, stride, lanes = data.numbers[CLASSES], levels.node[d, STRIDE], data.numbers[LANES]
+    both = levels.both[d]
+    if levels.seen[d, i] & WHOLE == 0:
+        levels.seen[d, i] |= WHOLE
         for k in range(classes):
-            inside, outside = cells_of(levels, d, i, side, f, k, stride, lanes, classes)
-            most_with, most_without = max(most_with, inside), max(most_without, outside)
-        if most_with >= support and most_without >= support:
-            order[n] = f
-            n += 1
+            for f in range(i // lanes * lanes):
+                both[(i * classes + k) * stride + f] = both[(f * classes + k) * stride + i]
+    row = both[i * classes * stride : (i + 1) * classes * stride]
+    cells_of(scratch.cells, stride, classes, row, levels.counts[d], levels.totals[d], i, 1 - side, data.numbers[SUPPORT])
+
+
+@jit(inner=True, borrow=True)
+def enter_child(data, levels, scratch, d, i, side):
+    """Rows and features of child (side, i) of level d, as level d + 1.
+
+    Features that leave a side of the child too little to save for a leaf stay out, here and below.
+    """
+    numbers, stride = data.numbers, levels.node[d, STRIDE]
+    classes, bits, lanes = numbers[CLASSES], numbers[WORD_BITS], numbers[LANES]
+    at = np.int64(0)
+    for g in range(data.shifts.shape[0]):
+        first = at // bits
+        levels.starts[d + 1, g] = first
+        end = keep_rows(
+            levels.words[d], stride, i, 1 - side, levels.full[d], levels.starts[d, g], levels.starts[d, g + 1],
+            numbers[PARTS], numbers[POSITIONS], levels.rows[d], levels.sums[d], at, levels.rows[d + 1], levels.sums[d + 1],
+        )  # fmt: skip
+        while at < end:
+            left = end - at
+            levels.full[d + 1, at // bits] = (1 << left) - 1 if left < bits else -1
+            at += bits
+    levels.starts[d + 1, data.shifts.shape[0]] = at // bits
+    cells(data, levels, scratch, d, i, side)
+    valid, features, n = scratch.cells[4 * stride : 5 * stride], levels.features[d + 1], 0
+    for f in range(levels.node[d, N_FEATURES]):
+        features[n] = f
+        n += np.int64(valid[f] & levels.alive[d, f])
     new_stride = (n + lanes - 1) // lanes * lanes
-    counts = levels.counts[d + 1]
+    both, old, new, weight = levels.both[d], levels.counts[d], levels.counts[d + 1], np.int64(0)
     for k in range(classes):
+        of_i = np.int64(old[k * stride + i])
+        total = of_i if side == 1 else np.int64(levels.totals[d, k]) - of_i
+        levels.totals[d + 1, k] = total
+        weight += total
+        row, column, here = (i * classes + k) * stride, k * stride, k * new_stride
         for c in range(n):
-            inside, outside = cells_of(levels, d, i, side, np.int64(order[c]), k, stride, lanes, classes)
-            counts[k * new_stride + c] = inside
+            f = features[c]
+            new[here + c] = both[row + f] if side == 1 else old[column + f] - both[row + f]
         for c in range(n, new_stride):
-            counts[k * new_stride + c] = 0
+            new[here + c] = 0
     for c in range(n):
-        levels.features[d + 1, c] = levels.features[d, order[c]]
-    levels.node[d + 1, N_FEATURES], levels.node[d + 1, STRIDE] = n, new_stride
+        features[c] = levels.features[d, features[c]]
+    child = levels.node[d + 1]
+    child[N_FEATURES], child[STRIDE], child[WEIGHT] = n, new_stride, weight
 
 
 @jit(inner=True, borrow=True)
 def pack_node(data, levels, scratch, d):
-    """Words of the features of level d for its rows; the random words of its rows."""
-    bits, row_words = data.numbers[WORD_BITS], data.numbers[ROW_WORDS]
-    n, stride = levels.node[d, N_FEATURES], levels.node[d, STRIDE]
-    words, ids, features = levels.words[d], levels.ids[d], levels.features[d]
-    n_words = levels.starts[d, data.shifts.shape[0]]
-    for w in range(n_words):
-        low, high = w * bits, (w + 1) * bits
-        while ids[high - 1] < 0:
-            high -= 1
-        pack_rows(scratch.row, 0, data.bits, row_words, ids, low, high)
+    """Words of the features of level d for its rows."""
+    n, stride, words, features = levels.node[d, N_FEATURES], levels.node[d, STRIDE], levels.words[d], levels.features[d]
+    bits = data.numbers[WORD_BITS]
+    for w in range(levels.starts[d, data.shifts.shape[0]]):
+        pack_word(scratch.row, 0, data.numbers[PARTS], data.numbers[POSITIONS], levels.rows[d], w * bits)
         for f in range(n):
             words[w * stride + f] = scratch.row[features[f]]
         for f in range(n, stride):
             words[w * stride + f] = 0
-    for r in range(n_words * bits):
-        row = np.int64(ids[r])
-        levels.first[d, r] = data.random[row, 0] if row >= 0 else np.uint64(0)
-        levels.second[d, r] = data.random[row, 1] if row >= 0 else np.uint64(0)
-
-
-@jit(inner=True, borrow=True)
-def literal_costs(data, levels, scratch, d, i, depth_left):
-    """What the pairs say of the children of feature i: ``upper``, ``low`` and ``many`` of both sides.
-
-    One leaf and two leaves are known exactly.  A tree of three leaves and more has, at its root, a leaf beside a cell that is
-    divided (three leaves and at least the loss of that leaf), or two cells that are divided (four leaves).
-    """
-    q, p, classes = data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES]
-    stride = levels.node[d, STRIDE]
-    never = np.int64(scratch.two[2 * stride])
-    for side in range(2):
-        weight, most = np.int64(0), np.int64(0)
-        for k in range(classes):
-            x = np.int64(levels.counts[d, k * stride + i])
-            if side == 0:
-                x = np.int64(levels.totals[d, k]) - x
-            weight += x
-            most = max(most, x)
-        place = side * stride + i
-        upper, many = q * (weight - most) + p, NEVER
-        if depth_left >= 2:
-            two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
-            if two != never:
-                upper = min(upper, q * two + 2 * p)
-            if depth_left >= 3 and three != never:
-                many = min(4 * p, q * three + 3 * p)
-        levels.upper[d, place], levels.many[d, place], levels.low[d, place] = upper, many, min(upper, many)
 
 
 @jit(inner=True, borrow=True)
 def bound_pair(levels, d, i):
     """The bound of feature i: a tree that is not among those known has at least three leaves on one side."""
-    stride = levels.node[d, STRIDE]
-    low, many = levels.low[d], levels.many[d]
-    levels.pair[d, i] = min(low[stride + i] + many[i], many[stride + i] + low[i])
+    low, many, other = levels.low[d], levels.many[d], levels.node[d, STRIDE] + i
+    levels.pair[d, i] = max(levels.pair[d, i], min(low[other] + many[i], many[other] + low[i]))
 
 
 @jit(inner=True, borrow=True)
 def begin(data, levels, scratch):
-    """Features of the root that leave both sides enough to save; rows, words' rows and depth are there."""
-    classes, support, lanes, node = data.numbers[CLASSES], data.numbers[SUPPORT], 512 // data.numbers[WORD_BITS], levels.node[0]
+    """Features of the root that leave both sides enough to save; rows, totals and depth are there."""
+    classes, support, lanes, node = data.numbers[CLASSES], data.numbers[SUPPORT], data.numbers[LANES], levels.node[0]
     n = levels.features.shape[1]
     for f in range(n):
         levels.features[0, f] = f
     node[N_FEATURES], node[STRIDE] = n, (n + lanes - 1) // lanes * lanes
     pack_node(data, levels, scratch, 0)
+    positions = data.numbers[POSITIONS]
     for r in range(levels.starts[0, data.shifts.shape[0]] * data.numbers[WORD_BITS]):
-        levels.node_key[0, 0] += levels.first[0, r]
-        levels.node_key[0, 1] += levels.second[0, r]
+        levels.node_key[0, 0] += levels.sums[0, r]
+        levels.node_key[0, 1] += levels.sums[0, positions + r]
     stride, counts, kept = node[STRIDE], levels.counts[0], 0
     class_weights(levels.words[0], stride, classes, data.of_class, levels.starts[0], data.shifts, counts)
     for f in range(n):
@@ -263,25 +206,28 @@ def begin(data, levels, scratch):
 
 @jit(inner=True, borrow=True)
 def expand(data, levels, scratch, d):
-    """Everything that counting the pairs of a node's features says of it; rows, features and class weights are there."""
-    node, numbers = levels.node[d], data.numbers
-    q, p, classes = numbers[LOSS], numbers[LEAF], numbers[CLASSES]
+    """Everything that counting the pairs of a node's features says of it; rows, features and class weights are there.
+
+    One leaf and two leaves below a literal are known exactly.  A tree of three leaves and more has, at its root, a leaf beside a
+    cell that is divided (three leaves and at least the loss of that leaf), or two cells that are divided (four leaves).
+    """
+    node, q, p, classes = levels.node[d], data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES]
     n, stride, depth = node[N_FEATURES], node[STRIDE], node[DEPTH]
-    weight, most = np.int64(0), np.int64(0)
+    most = np.int64(0)
     for k in range(classes):
-        weight += np.int64(levels.totals[d, k])
         most = max(most, np.int64(levels.totals[d, k]))
-    node[STATE], node[AT], node[CHILD], node[TRIED] = 1, 0, -1, 0
-    node[BEST], node[BEST_FEATURE] = q * (weight - most) + p, -1
+    node[STATE], node[CHILD] = 1, -1
+    node[BEST], node[BEST_FEATURE] = q * (node[WEIGHT] - most) + p, -1
     if n == 0 or depth == 0:
-        node[N_FEATURES], levels.order[d, 0] = 0, -1
+        node[N_FEATURES] = 0
         return
     pack_node(data, levels, scratch, d)
     none = np.int64(-1)
-    for c in range(2 * stride + 1):
+    for c in range(2 * stride):
         scratch.two[c] = none
         scratch.three[c] = none
-    alive = levels.alive[d]
+    scratch.two[2 * stride] = none
+    never, alive = np.int64(scratch.two[2 * stride]), levels.alive[d]
     for f in range(stride):
         alive[f] = 1 if f < n else 0
     for i in range(n):
@@ -291,72 +237,47 @@ def expand(data, levels, scratch, d):
                 data.saving, levels.both[d, i * classes * stride :], scratch.two, scratch.three, alive,
             )  # fmt: skip
             alive[i] = 1
-    kept = 0
-    for i in range(n):
-        levels.seen[d, i] = 0
-        if alive[i] == 0:
-            levels.pair[d, i] = NEVER
-            continue
-        literal_costs(data, levels, scratch, d, i, depth)
-        bound_pair(levels, d, i)
-        cost = levels.upper[d, i] + levels.upper[d, stride + i]
-        if cost < node[BEST]:
-            node[BEST], node[BEST_FEATURE] = cost, levels.features[d, i]
-        levels.order[d, kept] = i
-        kept += 1
-    sort_by_balance(levels, d, kept, weight, classes)
-    levels.order[d, kept] = -1
+    leaf_losses(scratch.cells, stride, classes, levels.counts[d], levels.totals[d])
+    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
+    for place in range(2 * stride):
+        cost, two, three = q * np.int64(scratch.cells[place]) + p, np.int64(scratch.two[place]), np.int64(scratch.three[place])
+        if depth >= 2:
+            cost = min(cost, q * two + 2 * p if two != never else NEVER)
+        more = min(4 * p, q * three + 3 * p) if depth >= 3 and three != never else NEVER
+        upper[place], many[place], low[place] = cost, more, min(cost, more)
+    weight = node[WEIGHT]
+    for f in range(stride):
+        levels.seen[d, f] = 0
+        has = np.int64(scratch.cells[2 * stride + f])
+        levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
+        bound = min(low[stride + f] + many[f], many[stride + f] + low[f])
+        cost = upper[f] + upper[stride + f]
+        pair[f] = bound if alive[f] != 0 else NEVER
+        if alive[f] != 0 and cost < node[BEST]:
+            node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
 
 
 @jit(inner=True, borrow=True)
-def sort_by_balance(levels, d, kept, weight, classes):
-    """Features with the smaller side largest first: bounds of balanced children say most about other children."""
-    stride, order, size = levels.node[d, STRIDE], levels.order[d], levels.low[d + 1]
-    for c in range(kept):
-        i, x = order[c], np.int64(0)
-        for k in range(classes):
-            x += np.int64(levels.counts[d, k * stride + i])
-        x = min(x, weight - x)
-        j = c
-        while j > 0 and size[j - 1] < x:
-            size[j], order[j] = size[j - 1], order[j - 1]
-            j -= 1
-        size[j], order[j] = x, i
-
-
-@jit(inner=True, borrow=True)
-def spread_bound(data, levels, d, i, side, value, limit):
+def spread_bound(data, levels, scratch, d, i, side, value):
     """A bound of child (side, i) bounds the children of other features, which have most of its rows.
 
     With T the rows of the one, S of the other: a tree for S serves T, at the cost of the rows T ∖ S (similar support, B.10).  Or
-    T is divided by S's literal first, and T ∖ S becomes a leaf: its loss and a leaf.
+    T is divided by S's literal first, and T ∖ S becomes a leaf: its loss and a leaf, one level deeper.
     """
-    q, p, classes = data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES]
-    stride, lanes = levels.node[d, STRIDE], 512 // data.numbers[WORD_BITS]
-    no_limit = levels.node[d, DEPTH] == UNLIMITED
-    for f in range(levels.node[d, N_FEATURES]):
-        if levels.pair[d, f] > limit or f == i:
-            continue
-        weight_in, weight_out, most_in, most_out = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        for k in range(classes):
-            inside, outside = cells_of(levels, d, i, side, f, k, stride, lanes, classes)
-            weight_in += inside
-            weight_out += outside
-            most_in, most_out = max(most_in, inside), max(most_out, outside)
-        loss_in, loss_out = q * weight_in, q * weight_out
-        if no_limit:
-            loss_in, loss_out = min(loss_in, p + q * (weight_in - most_in)), min(loss_out, p + q * (weight_out - most_out))
-        raised = False
-        for other in range(2):
-            place, bound = other * stride + f, value - (loss_out if other == 1 else loss_in)
-            if bound > levels.many[d, place]:
-                levels.many[d, place] = bound
-                raised = True
-            if bound > levels.low[d, place]:
-                levels.low[d, place] = min(bound, levels.upper[d, place])
-                raised = True
-        if raised:
-            bound_pair(levels, d, f)
+    q, p, support, stride = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d, STRIDE]
+    cells(data, levels, scratch, d, i, side)
+    if levels.node[d, DEPTH] != UNLIMITED:
+        support = NEVER
+    upper, low, many, pair, found = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], scratch.cells
+    for other in range(2):
+        out = 2 * stride if other == 1 else 0  # T without f where S has it
+        for f in range(stride):
+            loss, saved, place = np.int64(found[out + f]), np.int64(found[out + stride + f]), other * stride + f
+            bound = value - (p + q * loss if saved >= support else q * (loss + saved))
+            many[place] = max(many[place], bound)
+            low[place] = max(low[place], min(bound, upper[place]))
+    for f in range(stride):
+        pair[f] = max(pair[f], min(low[stride + f] + many[f], many[stride + f] + low[f]))
 
 
 @jit(inner=True, borrow=True)
@@ -365,39 +286,36 @@ def three_leaves(data, levels, scratch, d, i, side, allowed):
 
     From the node's own words, without entering the child: one feature makes a leaf, another divides what is left.
     """
-    q, p, support, classes = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], data.numbers[CLASSES]
-    stride, lanes = levels.node[d, STRIDE], 512 // data.numbers[WORD_BITS]
-    words, groups = levels.words[d], data.shifts.shape[0]
-    n_words = levels.starts[d, groups]
-    upper = levels.upper[d, side * stride + i]
-    ready = False
+    q, p, classes, stride = data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES], levels.node[d, STRIDE]
+    words, n_words, ready = levels.words[d], levels.starts[d, data.shifts.shape[0]], False
+    # two leaves for the rest cost at least the child's best two without the rows of the leaf
+    least_saved = levels.upper[d, side * stride + i] - 2 * p
+    cells(data, levels, scratch, d, i, side)
+    found = scratch.cells
     for f in range(levels.node[d, N_FEATURES]):
-        if levels.alive[d, f] == 0 or f == i:
+        kinds = found[5 * stride + f]
+        if kinds == 0 or levels.alive[d, f] == 0:
             continue
-        weight_in, weight_out, most_in, most_out = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        for k in range(classes):
-            inside, outside = cells_of(levels, d, i, side, f, k, stride, lanes, classes)
-            weight_in += inside
-            weight_out += outside
-            most_in, most_out = max(most_in, inside), max(most_out, outside)
-        if most_in < support or most_out < support:
-            continue
-        for leaf in range(2):
-            loss, saved, other = (weight_in - most_in, most_in, weight_out - most_out) if leaf == 1 else (weight_out - most_out, most_out, weight_in - most_in)
-            # two leaves for the rest cost at least the child's best two without the leaf's rows
-            if loss > allowed or other < support or upper + p - q * saved > 3 * p + q * allowed:
+        for leaf in range(2):  # the rows without f, those with it
+            at = f if leaf == 1 else 2 * stride + f
+            loss, saved = np.int64(found[at]), np.int64(found[stride + at])
+            if loss > allowed or q * (saved + allowed) < least_saved or np.int64(kinds) & (1 if leaf == 1 else 2) == 0:
                 continue
             if not ready:
                 ready = True
                 for w in range(n_words):
-                    word = np.int64(words[w * stride + i])
-                    scratch.child[w] = word if side == 1 else np.int64(levels.full[d, w]) & ~word
+                    word = words[w * stride + i]
+                    scratch.child[w] = word if side == 1 else levels.full[d, w] & ~word
             for w in range(n_words):
-                word = np.int64(words[w * stride + f])
-                scratch.mask[w] = np.int64(scratch.child[w]) & (~word if leaf == 1 else word)
+                word = words[w * stride + f]
+                scratch.mask[w] = scratch.child[w] & (~word if leaf == 1 else word)
+            row = i * classes * stride
             for k in range(classes):
-                inside, outside = cells_of(levels, d, i, side, f, k, stride, lanes, classes)
-                scratch.some[k] = outside if leaf == 1 else inside
+                of_f, of_i = np.int64(levels.counts[d, k * stride + f]), np.int64(levels.counts[d, k * stride + i])
+                with_f = np.int64(levels.both[d, row + k * stride + f])
+                if side == 0:
+                    with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i
+                scratch.some[k] = of_i - with_f if leaf == 1 else with_f
             rest = best_of_two(words, stride, scratch.mask, classes, data.of_class, levels.starts[d], data.shifts, scratch.some, data.saving)
             allowed = min(allowed, loss + rest - 1)
     return allowed + 1
