@@ -1,4 +1,4 @@
-"""Does a bound of an additive objective on binary tests follow from the bounds before it?  By counting, and by nothing else.
+"""Does a bound of an additive objective follow from the bounds before it?  By counting, and by nothing else.
 
 Write OPT(S, d, l) for the least cost, loss + p·leaves in units of the log, of a tree on the set S with at most d tests on a path
 and l leaves.  What
@@ -20,8 +20,7 @@ is relied on, each for the limits of a record ("looser" limits allow all that ti
    Monotone, without limits: OPT(S) is at least that of each part of it.
 
 With a least size of leaves, counted in rows, tests with a smaller side are left out, and 4 and 5 are not used: a part of a leaf
-need not be a leaf.  Stricter leaf rules only raise what trees cost.  Sets that miss a record are expanded once more where counting
-decides something there: with two tests left, and wherever p > 0.
+need not be a leaf.  Stricter leaf rules only raise what trees cost.
 """
 
 from __future__ import annotations
@@ -39,6 +38,8 @@ from arboretum.proof.ground import Columns, Costs
 
 PRECISION = 1e-9
 """Relative; to which an objective's value in floating point is the exact one."""
+EXACT = 1 << 24
+"""Sums of integers below are exact in float32, which is twice as fast."""
 Limits = tuple[int, int]
 """Tests on a path and leaves that a subtree may have; −1: no limit."""
 
@@ -46,22 +47,6 @@ Limits = tuple[int, int]
 def serves(known: Limits, asked: Limits) -> bool:
     """Whether a bound under the first limits holds under the second: they are looser."""
     return all(have < 0 or 0 <= want <= have for have, want in zip(known, asked, strict=True))
-
-
-class Node(NamedTuple):
-    """A set, counted.   leaf : its cost.   tests : int64[F], the columns that are not idle, to which all arrays refer.
-
-    side : float64[2, F], w of a side.   one, two, more : float64[2, F], cost of a side with one leaf, with two, at least with more.
-    apart, split : float64[2, 2, F, F], for T = (i, s) and S = (j, t), at [s, t, i, j]: what similarity and split similarity subtract.
-    """
-
-    leaf: float
-    tests: np.ndarray
-    one: np.ndarray
-    two: np.ndarray
-    more: np.ndarray
-    apart: np.ndarray
-    split: np.ndarray
 
 
 class Kept(NamedTuple):
@@ -73,24 +58,25 @@ class Kept(NamedTuple):
     profile: np.ndarray
 
 
-class Binary:
-    """Checks records about sets of merged objects, which tests with two outcomes divide."""
+class Additive:
+    """Checks records about sets of merged objects; subclasses divide them.
+
+    planes : float[n, ·], costs by label, w, and rows where leaves have a least size.   rank : int32[n, columns].
+    known : set → its bounds, each with the limits that it holds for.   kept : records that others are like.
+    """
+
+    slack = 0
 
     def __init__(self, problem: Problem, proof: Proof, columns: Columns, costs: Costs) -> None:
-        self.problem, self.slack = problem, 0
-        limits, rows = problem.parts.limits(), np.bincount(columns.group, problem.objects.count)
-        self.columns, self.costs, self.tests = columns, costs, proof.header["tests"]
-        self.p = costs.p
-        self.min_leaf = limits.min_leaf
+        self.problem, self.columns, self.costs, self.p = problem, columns, costs, costs.p
+        self.tests, self.min_leaf = proof.header["tests"], problem.parts.limits().min_leaf
+        rows = np.bincount(columns.group, problem.objects.count)
         kept = np.ones(len(rows), np.bool_) if self.min_leaf > 1 else costs.loss.any(axis=1)
-        loss = costs.loss[kept]
+        loss, self.more, self.rank = costs.loss[kept], costs.more[kept], columns.rank[kept]
         self.n, self.k = loss.shape
-        self.more = costs.more[kept]
         planes = [*loss.T, loss.max(axis=1), *([rows[kept]] if self.min_leaf > 1 else [])]
-        kind = np.float32 if max(int(plane.sum()) for plane in planes) + 4 * costs.p < 1 << 24 else np.float64
-        self.planes = np.array(planes, kind).T
-        self.matrix = columns.rank[kept].astype(kind)
-        self.packed = np.packbits(columns.rank[kept].T.astype(np.bool_), axis=1, bitorder="little")
+        self.kind = np.float32 if max(int(plane.sum()) for plane in planes) + 4 * costs.p < EXACT else np.float64
+        self.planes = np.array(planes, self.kind).T
         self.everything = np.packbits(np.ones(self.n, np.bool_), bitorder="little")
         self.known: dict[bytes, list[tuple[Limits, int]]] = {}
         self.named = {record.like for record in proof.records()} - {-1}
@@ -126,7 +112,7 @@ class Binary:
         like = self.kept.get(record.like)
         if record.like >= 0 and like is None:
             return f"it is like record {record.like}, which does not come before it"
-        follows, profile = self._at_once(bits, limits, bound, like), np.full((2, self.matrix.shape[1]), -np.inf)
+        follows, profile = self._at_once(bits, limits, bound, like), np.full((2, self.rank.shape[1]), -np.inf)
         if not follows or number in self.named:
             reason = self._divided(bits, limits, bound, like, profile)
             if reason and not follows:
@@ -136,13 +122,21 @@ class Binary:
             self.kept[number] = Kept(bits, limits, bound, profile)
         return ""
 
+    def _divided(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None, profile: np.ndarray) -> str:
+        """Division: why some tree may cost less than the bound, "" where none does.   profile : takes the bounds of the sides."""
+        raise NotImplementedError
+
     def _set(self, path: np.ndarray) -> np.ndarray:
         """uint8[bytes]: the objects that a path leads to, packed."""
         bits = self.everything
         for test, outcome in path.tolist():
-            column, side = self.columns.column[self.tests[test]], outcome ^ int(self.columns.flip[self.tests[test]])
-            bits = self._side(bits, column, side) if column >= 0 else bits * np.uint8(1 - side)
+            bits = bits & self._literal(*self.columns.literal(self.tests[test], outcome))
         return bits
+
+    def _literal(self, column: int, cut: int, above: bool) -> np.ndarray:
+        """uint8[bytes]: the objects of ranks above a cut of a column, or of the others; column −1 holds rank 0 alone."""
+        inside = (self.rank[:, column] if column >= 0 else np.zeros(self.n, np.int32)) > cut
+        return np.packbits(inside if above else ~inside, bitorder="little")
 
     def _at_once(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None) -> bool:
         """Whether the set itself, or the record that it is like, has the bound already."""
@@ -161,114 +155,7 @@ class Binary:
     def _rows(self, bits: np.ndarray) -> np.ndarray:
         return np.flatnonzero(np.unpackbits(bits, count=self.n, bitorder="little"))
 
-    def _divided(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None, profile: np.ndarray) -> str:
-        """Division: why some tree may cost less than the bound, "" where none does.   profile : takes the bounds of the sides."""
-        node, (depth, leaves) = self._count(bits), limits
-        if node.leaf < bound:
-            return f"a leaf costs {bound - node.leaf:.0f} less"
-        if depth == 0 or leaves == 1 or not len(node.tests):
-            return ""
-        below, unlimited, expanded = (max(depth - 1, -1), leaves), limits == (-1, -1), set()
-        lower = self._sides(bits, node, *below)
-        if like is not None and self.min_leaf <= 1 and leaves < 0 and serves(like.limits, limits):
-            lower[0] = np.maximum(lower[0], self._beside(bits, node, like))
-        self._spread(node, lower, unlimited)
-        while True:
-            total = self._joined(lower, leaves)
-            at = int(total.argmin())
-            if leaves < 0:
-                profile[:, node.tests] = lower[0]
-            if total[at] >= bound or (unlimited and self.min_leaf <= 1 and lower.max() >= bound):
-                return ""
-            worse = int(lower[-1, 1, at] < lower[-1, 0, at])  # the side of which less is known
-            for side in (worse, 1 - worse):
-                if (side, at) not in expanded and self._decides(below[0]):
-                    expanded.add((side, at))
-                    self._expand(self._side(bits, node.tests[at], side), lower[:, side, at], *below)
-                    break
-            else:
-                test = int(np.flatnonzero(self.columns.column == node.tests[at])[0])
-                return f"trees that begin with test {test} of the table may cost {bound - total[at]:.0f} less for all that is known"
-            self._spread(node, lower, unlimited)
-
-    def _decides(self, depth: int) -> bool:
-        """Whether counting says more of a set than what the set above it says."""
-        return depth == 2 or (self.p > 0 and depth not in (0, 1))
-
-    def _side(self, bits: np.ndarray, column: int, side: int) -> np.ndarray:
-        return bits & (self.packed[column] if side else ~self.packed[column])
-
-    def _count(self, bits: np.ndarray) -> Node:
-        """Counting, of a set and the sides of its tests."""
-        rows, p, k = self._rows(bits), self.p, self.k
-        planes, x = self.planes[rows], self.matrix[rows]
-        total, ones = planes.sum(axis=0), x.T @ planes
-        tests = np.flatnonzero(self._busy((total - ones).T) & self._busy(ones.T))
-        x, ones = x[:, tests], ones[tests].T
-        both = [(x * plane[:, None]).T @ x for plane in planes.T[1 if k == 2 else 0 :]]
-        if k == 2:  # an object costs nothing as one of its two classes: w is their sum
-            both = [both[1] - both[0], *both]
-        pair = np.array(both).reshape(len(total), len(tests), len(tests))
-        i, j, every = ones[:, :, None], ones[:, None, :], total[:, None, None]
-        cell = [[every - i - (j - pair), j - pair], [i - pair, pair]]  # [s][t], of planes by tests i and j
-        loss = np.array([[each[:k].min(axis=0) for each in row] for row in cell])
-        busy = np.array([self._busy(row[0]) & self._busy(row[1]) for row in cell])
-        divided = busy[:, None] & (loss[:, ::-1] > p)
-        least = np.where(divided, loss, np.inf).min(axis=(1, 3), initial=np.inf)
-        one = np.array([(total[:k, None] - ones[:k]).min(axis=0), ones[:k].min(axis=0)]) + p
-        two = np.where(busy, loss[:, 0] + loss[:, 1], np.inf).min(axis=2, initial=np.inf) + 2 * p
-        more = np.where(least < np.inf, 3 * p + np.minimum(least, p), np.inf)
-        apart = np.array([[row[1][k], row[0][k]] for row in cell])
-        return Node(float(total[:k].min() + p), tests, one, two, more, apart, np.minimum(apart, p + loss[:, ::-1]))
-
     def _busy(self, planes: np.ndarray) -> np.ndarray:
         """Whether sets, given by their sums along the first axis, may stand below the root of a tree with the fewest leaves."""
         busy = planes[self.k] - planes[: self.k].min(axis=0) > self.p
         return busy & (planes[self.k + 1] >= self.min_leaf) if self.min_leaf > 1 else busy
-
-    def _sides(self, bits: np.ndarray, node: Node, depth: int, leaves: int) -> np.ndarray:
-        """float64[levels, 2, F]: bounds of the sides of the tests, by counting and by records, with 1, 2, … leaves − 1 leaves; one
-        level where leaves are not limited.   depth : that is left to the sides.
-        """
-        steps = [node.one, np.minimum(node.one, node.two), np.minimum(np.minimum(node.one, node.two), node.more)]
-        deepest = min(depth, 2) if depth >= 0 else 2
-        levels = [steps[deepest]] if leaves < 0 else [steps[min(n, deepest)] for n in range(leaves - 1)]
-        lower = np.array(levels).reshape(len(levels), 2, len(node.tests))
-        for s in (0, 1):
-            for f, part in enumerate(self._side(bits, node.tests, s)):
-                for held, bound in self.known.get(part.tobytes(), ()):
-                    for n in range(len(lower)):
-                        if serves(held, (depth, n + 1 if leaves >= 0 else -1)):
-                            lower[n, s, f] = max(lower[n, s, f], bound)
-        return lower
-
-    def _beside(self, bits: np.ndarray, node: Node, like: Kept) -> np.ndarray:
-        """float64[2, F]: what similarity to the sides of a record's set says of the sides."""
-        rows = self._rows(like.bits & ~bits)
-        weight = self.planes[rows, self.k].astype(np.float64)
-        ones = weight @ self.matrix[np.ix_(rows, node.tests)]
-        return like.profile[:, node.tests] - np.array([weight.sum() - ones, ones])
-
-    def _spread(self, node: Node, lower: np.ndarray, unlimited: bool) -> None:
-        """Similarity between all sides."""
-        if self.min_leaf > 1 or not len(node.tests):
-            return
-        less = node.split if unlimited else node.apart
-        for level in lower:
-            np.maximum(level, (level[:, None, :, None] - less).max(axis=(0, 2)), out=level)
-
-    @staticmethod
-    def _joined(lower: np.ndarray, leaves: int) -> np.ndarray:
-        """float64[F]: what trees cost that begin with each test."""
-        return (lower + lower[:, ::-1] if leaves < 0 else lower + lower[::-1, ::-1])[:, 0].min(axis=0)
-
-    def _expand(self, bits: np.ndarray, lower: np.ndarray, depth: int, leaves: int) -> None:
-        """Raise bounds of a set, float64[levels] as :meth:`_sides` orders them, by counting in it and by records of its parts."""
-        node = self._count(bits)
-        sides = self._sides(bits, node, max(depth - 1, -1), leaves - 1 if leaves > 0 else leaves)
-        self._spread(node, sides, (depth, leaves) == (-1, -1))
-        for n in range(len(lower)):
-            few = n + 1 if leaves > 0 else -1
-            below = sides[:n] if leaves > 0 else sides
-            least = self._joined(below, few).min(initial=np.inf) if len(below) else np.inf
-            lower[n] = max(lower[n], min(node.leaf, least))

@@ -12,7 +12,8 @@ import numpy as np
 from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.tree import Tree
-from arboretum.proof.additive import Binary
+from arboretum.proof.binary import Binary
+from arboretum.proof.cuts import Cuts
 from arboretum.proof.format import Proof, Record, data_of
 from arboretum.proof.ground import Columns, Costs
 from arboretum.proof.subtables import Subtables
@@ -55,7 +56,8 @@ def rules_of(proof: Proof, problem: Problem) -> Any:
     if proof.header["shape"] == "complexity":
         return Subtables(problem, proof)
     columns = Columns.of(problem.objects)
-    return Binary(problem, proof, columns, Costs.of(problem, columns.group, proof.unit))
+    kind = Binary if columns.rank.max(initial=0) <= 1 else Cuts
+    return kind(problem, proof, columns, Costs.of(problem, columns.group, proof.unit))
 
 
 def _form(record: Record, n_tests: int) -> str:

@@ -40,13 +40,14 @@ class Columns:
 
     rank : int32[n, columns], of the merged objects.   group : int64[n_objects], the merged object that each became.
     column : int64[problem's tests], the column that stands for it, −1 for a constant one.   flip : bool[problem's tests], whether
-        the fixed test's outcome 1 is rank 0.
+        outcome 1 of a fixed test is rank 0.   n_fixed : number of fixed tests; raw columns count on.
     """
 
     rank: np.ndarray
     group: np.ndarray
     column: np.ndarray
     flip: np.ndarray
+    n_fixed: int
 
     @staticmethod
     def of(objects: Encoded) -> Columns:
@@ -70,7 +71,13 @@ class Columns:
                 kept.append(ranks)
         rank = np.array(kept, np.int32).reshape(len(kept), objects.n_objects).T
         merged, group = np.unique(rank, axis=0, return_inverse=True)
-        return Columns(merged, group.ravel(), np.array(column, np.int64), np.array(flip, np.bool_))
+        return Columns(merged, group.ravel(), np.array(column, np.int64), np.array(flip, np.bool_), len(fixed))
+
+    def literal(self, test: int, outcome: int) -> tuple[int, int, bool]:
+        """Column, cut and whether ranks above it are meant, of a literal as a log has it."""
+        if test < self.n_fixed:
+            return int(self.column[test]), 0, bool(outcome) != self.flip[test]
+        return int(self.column[test]), outcome >> 1, not outcome & 1
 
 
 @attrs.frozen(eq=False)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, Parts, Problem, Table, Target, Task
+from arboretum.api import Column, ColumnKind, Encoded, Parts, Problem, RawFeature, Table, Target, Task
 from arboretum.proof.format import ProofWriter
 from arboretum.testing.oracles import build_tree
 from arboretum.testing.tables import prices_of, toy_objects
@@ -42,6 +42,19 @@ def problem_of(x: np.ndarray, label: np.ndarray, objective, weight=None, **limit
     columns = [Column(f"x{f}", ColumnKind.categorical, values.astype(np.int32), ("a", "b")) for f, values in enumerate(x.T)]
     target = Target("y", Task.classification, label.astype(np.int32), tuple(f"c{k}" for k in range(max(2, label.max() + 1))))
     objects = toy_objects(Table("drawn", tuple(columns), target, weight), multiway=False)
+    return _problem(objects, objective, limits)
+
+
+def raw_problem_of(x: np.ndarray, raw: np.ndarray, label: np.ndarray, objective, weight=None, **limits) -> Problem:
+    """The same with raw columns beside.   raw : float[n, columns]."""
+    objects = problem_of(x, label, objective, weight).objects
+    columns = [Column(f"z{g}", ColumnKind.continuous, values.astype(float)) for g, values in enumerate(raw.T)]
+    table = attrs.evolve(objects.table, columns=(*objects.table.columns, *columns))
+    features = tuple(RawFeature(column.name, x.shape[1] + g) for g, column in enumerate(columns))
+    return _problem(attrs.evolve(objects, table=table, raw_features=features, raw=raw.astype(float)), objective, limits)
+
+
+def _problem(objects: Encoded, objective, limits) -> Problem:
     parts = Parts(method=None, objective=objective, solver=Prover(), stopping=(Within(**limits),))
     return Problem(objects, prices_of(objects), parts)
 
@@ -70,8 +83,14 @@ class Exact:
 
         objects = problem.objects
         self.problem, self.min_leaf = problem, problem.parts.limits().min_leaf
-        self.tests = int(objects.test_offset[-1])
-        self.answers = [outcomes(objects, t, np.arange(objects.n_objects)).tolist() for t in range(self.tests)]
+        fixed, everything = int(objects.test_offset[-1]), np.arange(objects.n_objects)
+        self.answers = [outcomes(objects, t, everything).tolist() for t in range(fixed)]
+        self.literals = [((t, 0), (t, 1)) for t in range(fixed)]  # of outcome 0 and of outcome 1
+        for g, values in enumerate(objects.raw.T):
+            for cut, value in enumerate(np.unique(values)):
+                self.answers.append((values <= value).astype(int).tolist())
+                self.literals.append(((fixed + g, 2 * cut), (fixed + g, 2 * cut + 1)))
+        self.tests = len(self.answers)
         self.cost = [[cost / unit for cost in row] for row in costs_of(problem)]
         self.p = Fraction(repr(float(problem.parts.objective.lam))) / unit
         self.count = objects.count.tolist()
@@ -135,8 +154,8 @@ def closed_sets(exact: Exact, depth: int, leaves: int) -> list[tuple[list, froze
         if depth != 0 and leaves != 1:
             for t, one, zero in exact.divisions(rows):
                 for here, there in exact.shares(leaves):
-                    visit([*path, (t, 1)], one, max(depth - 1, -1), here)
-                    visit([*path, (t, 0)], zero, max(depth - 1, -1), there)
+                    visit([*path, exact.literals[t][1]], one, max(depth - 1, -1), here)
+                    visit([*path, exact.literals[t][0]], zero, max(depth - 1, -1), there)
         found.append((path, rows, depth, leaves))
 
     visit([], frozenset(range(exact.problem.objects.n_objects)), depth, leaves)
@@ -155,6 +174,9 @@ def prove(problem: Problem, path, *, change=lambda record: record, keep=lambda n
         for number, (literals, rows, d, n) in enumerate(sets):
             if keep(number) or number == len(sets) - 1:
                 log.record(*change((literals, int(exact.least(rows, d, n)[0]), d, n, -1)))
+        if problem.objects.raw_features:
+            log.close(cost, None, None)
+            return exact, cost
         tree = build_tree(problem.objects, exact.sketch(everything, depth, leaves))
         best = problem.parts.objective.label_costs(tree.weights, problem).argmin(axis=1).astype(np.int32)
         log.close(cost, cost, attrs.evolve(tree, label=best))

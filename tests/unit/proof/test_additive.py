@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from slow_prover import Exact, problem_of, prove, unit_of
+from slow_prover import Exact, problem_of, prove, raw_problem_of, unit_of
 
 from arboretum.errors import VerificationError
 from arboretum.proof import check
@@ -14,26 +14,31 @@ from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
 LIMITS = [{}, {}, {"max_depth": 2}, {"max_depth": 3}, {"max_leaves": 3}, {"max_leaves": 4, "max_depth": 2}, {"min_leaf": 2}]
 
 
-def drawn(rng, most=9):
-    """A tiny problem: duplicates with several labels, three classes, weights, every limit."""
-    x = rng.integers(0, 2, (rng.integers(2, most), rng.integers(1, 4)))
+def drawn(rng, most=9, raw=False):
+    """A tiny problem: duplicates with several labels, three classes, weights, every limit; raw columns beside the binary ones."""
+    x = rng.integers(0, 2, (rng.integers(2, most), rng.integers(0 if raw else 1, 2 if raw else 4)))
     y = rng.integers(0, rng.integers(2, 4), len(x))
     y[:2] = 0, 1
-    k = y.max() + 1
+    k = int(y.max()) + 1
     objectives = [Accuracy(lam=0.1), Accuracy(lam=0.05), Accuracy(lam=0.0), Balanced(lam=0.07)]
-    objectives += [CostMatrix(lam=0.1, costs=rng.integers(0, 4, (k, k)).tolist())] + [Weighted(lam=0.03, omega=2.5)] * int(k == 2)
-    weight = rng.integers(1, 4, len(x)).astype(float) if rng.random() < 0.5 else None
-    return problem_of(x, y, objectives[rng.integers(len(objectives))], weight, **LIMITS[rng.integers(len(LIMITS))])
+    objectives += [CostMatrix(lam=0.1, costs=rng.integers(0, 4, (k, k)).tolist())] + [Weighted(lam=0.03, omega=2.5)] * (k == 2)
+    objective, weight = objectives[rng.integers(len(objectives))], rng.integers(1, 4, len(x)).astype(float)
+    limits, weight = LIMITS[rng.integers(len(LIMITS))], weight if rng.random() < 0.5 else None
+    if not raw:
+        return problem_of(x, y, objective, weight, **limits)
+    values = rng.integers(0, rng.integers(2, 6), (len(x), rng.integers(1, 3))) / 2.0
+    return raw_problem_of(x, values, y, objective, weight, **{name: most for name, most in limits.items() if name != "max_leaves"})
 
 
+@pytest.mark.parametrize("raw", [False, True], ids=["binary", "raw"])
 @pytest.mark.parametrize("seed", range(24))
-def test_a_true_proof_is_accepted_and_each_record_with_a_higher_bound_is_not(seed, tmp_path):
-    problem = drawn(np.random.default_rng(seed))
+def test_a_true_proof_is_accepted_and_each_record_with_a_higher_bound_is_not(seed, raw, tmp_path):
+    problem = drawn(np.random.default_rng(seed), raw=raw)
     exact, cost = prove(problem, tmp_path / "log")
     proof = read(tmp_path / "log")
     found = check.check(proof, problem)
     assert found.records == proof.n_records
-    assert found.lower_bound == pytest.approx(found.value)
+    assert raw or found.lower_bound == pytest.approx(found.value)
     number = int(np.random.default_rng(seed).integers(proof.n_records))
 
     def raised(record, seen=iter(range(proof.n_records))):
@@ -45,19 +50,20 @@ def test_a_true_proof_is_accepted_and_each_record_with_a_higher_bound_is_not(see
         check.check(read(tmp_path / "tampered"), problem)
 
 
-def try_random_records(seed, path, n=60):
+def try_random_records(seed, path, raw, n=60):
     """How many random claims were accepted, and how many of these were the exact optimum; raises when one is untrue."""
     rng = np.random.default_rng([7, seed])
-    problem = drawn(rng, most=14)
+    problem = drawn(rng, most=10 if raw else 14, raw=raw)
     unit = unit_of(problem)
     exact, tests, truth = Exact(problem, unit), problem.objects.n_tests, []
     with ProofWriter(path, problem, tests=range(tests), unit=unit) as log:
         for number in range(n):
-            literals = [(int(rng.integers(tests)), int(rng.integers(2))) for _ in range(rng.integers(4))]
+            steps = [(int(rng.integers(exact.tests)), int(rng.integers(2))) for _ in range(rng.integers(4))]
             rows = frozenset(range(problem.objects.n_objects))
-            for test, outcome in literals:
+            for test, outcome in steps:
                 rows = exact.part(rows, test, outcome)
-            limits = int(rng.integers(-1, 4)), int(rng.choice([-1, -1, 1, 2, 3, 4]))
+            literals = [exact.literals[test][outcome] for test, outcome in steps]
+            limits = int(rng.integers(-1, 4)), -1 if raw else int(rng.choice([-1, -1, 1, 2, 3, 4]))
             least, far = int(exact.least(rows, *limits)[0]), int(exact.p) + 2
             bound = least + int(rng.integers(-far, far) if rng.random() < 0.7 else rng.integers(2))
             log.record(literals, bound, *limits, int(rng.integers(-1, number)) if rng.random() < 0.5 else -1)
@@ -72,16 +78,18 @@ def try_random_records(seed, path, n=60):
     return accepted, tight
 
 
-def test_random_claims_are_accepted_only_where_they_are_true(tmp_path):
-    accepted, tight = np.sum([try_random_records(seed, tmp_path / "log") for seed in range(15)], axis=0)
+@pytest.mark.parametrize("raw", [False, True], ids=["binary", "raw"])
+def test_random_claims_are_accepted_only_where_they_are_true(raw, tmp_path):
+    accepted, tight = np.sum([try_random_records(seed, tmp_path / "log", raw) for seed in range(15)], axis=0)
     assert accepted > 350
     assert tight > 120
 
 
 @pytest.mark.slow
-def test_many_random_claims_are_accepted_only_where_they_are_true(tmp_path):
+@pytest.mark.parametrize("raw", [False, True], ids=["binary", "raw"])
+def test_many_random_claims_are_accepted_only_where_they_are_true(raw, tmp_path):
     for seed in range(15, 1000):
-        try_random_records(seed, tmp_path / "log")
+        try_random_records(seed, tmp_path / "log", raw)
 
 
 def test_a_proof_may_leave_out_what_counting_shows(tmp_path):
