@@ -28,7 +28,7 @@ class Limits:
 
     kind = "budget"
 
-    seconds: float | None = param(None, "wall clock for growing or solving", gt=0.0, unit="s")
+    seconds: float | None = param(None, "wall clock for growing or solving; 0: what is known without any work", ge=0.0, unit="s")
     memory_mb: int | None = param(None, "what growing or solving allocates, at most; a smaller budget than needed is refused", gt=0, unit="MB")
 
 

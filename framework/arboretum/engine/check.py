@@ -148,7 +148,8 @@ def check_validation(parts: Parts, valid: Table | None) -> None:
 def check_objects(parts: Parts, objects: Encoded) -> None:
     """Refuse tests that the method cannot use: raw columns, several outcomes, missing values."""
     method = parts.method
-    if objects.raw_features and lacks(method, Capability.thresholds):
+    raw_too = Capability.thresholds in capabilities_of(parts.solver)
+    if objects.raw_features and lacks(method, Capability.thresholds) and not raw_too:
         leaves = f"encoder {parts.encoder.name} leaves columns raw"
         raise CapabilityError(f"{label(method)} needs fixed tests, but {leaves}; use encoder=auto")
     for part in (method, parts.criterion):

@@ -38,21 +38,21 @@ CERTIFICATE_MB = 4000
 proof beside it to fill the machine.  (Memory, not seconds: the same bound on every machine.)"""
 
 
-def _above_zero(budget: Any, field: Any, value: float | None) -> None:
-    if value is not None and not value > 0:
-        raise ValueError(f"budget.{field.name} must be > 0; got {value!r}")
+def _in_bounds(budget: Any, field: Any, value: float | None) -> None:
+    if value is not None and not (value > 0 or (value == 0 and field.name == "seconds")):
+        raise ValueError(f"budget.{field.name} must be {'≥' if field.name == 'seconds' else '>'} 0; got {value!r}")
 
 
 @attrs.frozen
 class Budget:
     """What a run may spend on growing or solving, and again on its certificate.
 
-    seconds : wall.   memory_mb : megabytes of their own arrays; a growth that is estimated to need more is refused before it
-        starts.
+    seconds : wall; 0: a solver returns its best leaf and what it knows without a search.   memory_mb : megabytes of their own
+        arrays; a growth that is estimated to need more is refused before it starts.
     """
 
-    seconds: float | None = attrs.field(default=None, validator=_above_zero)
-    memory_mb: int | None = attrs.field(default=None, validator=_above_zero)
+    seconds: float | None = attrs.field(default=None, validator=_in_bounds)
+    memory_mb: int | None = attrs.field(default=None, validator=_in_bounds)
 
     def context(self, seed: int, progress: Progress) -> Context:
         """The budget from now on."""

@@ -12,7 +12,7 @@ Tolerances.  Sums of n weights in float64, in whatever order, differ by at most 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 from typing import Any
@@ -52,7 +52,8 @@ def verify(
     """
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
-    tree, arrived, sampled = check_tree(tree, objects, train)
+    labelled = parts.solver is not None and hasattr(parts.objective, "label_costs")
+    tree, arrived, sampled = check_tree(tree, objects, train, (lambda w: parts.objective.label_costs(w, problem)) if labelled else None)
     check_prices(tree, objects, problem.prices)
     known = {**complexities(tree, objects, arrived), **errors(tree, train, arrived.places)}
     if "covering_cost" in metrics:
@@ -73,10 +74,13 @@ def verify(
     }
 
 
-def check_tree(tree: Tree, objects: Encoded, table: Table) -> tuple[Tree, Arrivals, int]:
+def check_tree(
+    tree: Tree, objects: Encoded, table: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None = None
+) -> tuple[Tree, Arrivals, int]:
     """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows walked in plain Python.
 
-    table : the rows the objects were made from.   Raises VerificationError.
+    table : the rows the objects were made from.   label_costs : class weights → what each label costs; None: the heaviest is right.
+    Raises VerificationError.
     """
     tree = check_structure(tree)
     places = walk.places(tree, table)
@@ -85,7 +89,7 @@ def check_tree(tree: Tree, objects: Encoded, table: Table) -> tuple[Tree, Arriva
         arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
     except ContractError as error:
         fail(str(error))
-    check_objects(tree, objects, arrived)
+    check_objects(tree, objects, arrived, label_costs)
     return tree, arrived, sampled
 
 
@@ -185,7 +189,7 @@ class _Walker:
         return [(branches[outcome] if outcome >= 0 else -1, 1)]
 
 
-def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
+def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals, label_costs: Callable[[np.ndarray], np.ndarray] | None = None) -> None:
     """Recompute weights, counts and labels (or values) of every node from the objects that pass it."""
     if not (np.isfinite(objects.weight) & (objects.weight > 0)).all():
         fail("every object has a finite weight above 0", objects.weight[~(objects.weight > 0)][:3].tolist())
@@ -196,9 +200,12 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals) -> None:
     count = arrived.counts(objects.count)
     rounding = arrived.rounding(objects) * objects.count.sum() if arrived.split else 0.0
     at_every_node("number of rows", np.abs(count - tree.counts) <= rounding, tree.counts, count)
-    if classes:  # a label is right if no class outweighs it by more than the rounding of the sums
-        lead = own.max(axis=1) - own[np.arange(tree.n_nodes), tree.label]
-        at_every_node("the label is the heaviest class", lead <= slack, tree.label, own.argmax(axis=1))
+    if classes:  # a label is right if no class outweighs it, or costs less, by more than the rounding of the sums
+        cost = -own if label_costs is None else label_costs(own)
+        unit = 1.0 if label_costs is None else float(np.abs(label_costs(np.eye(own.shape[1]))).max())
+        lead = cost[np.arange(tree.n_nodes), tree.label] - cost.min(axis=1)
+        rule = "the label is the heaviest class" if label_costs is None else "the label is a class of least cost"
+        at_every_node(rule, lead <= slack * unit, tree.label, cost.argmin(axis=1))
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:

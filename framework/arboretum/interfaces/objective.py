@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Any, Protocol
 
+import numpy as np
+
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
@@ -31,6 +33,16 @@ class Objective(Component, Protocol):
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective's value over the problem's objects; lower is better, ∞ = the tree is not allowed."""
+
+
+class ObjectiveOptional(Protocol):
+    """What an objective may have besides."""
+
+    def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
+        """float64[nodes, classes]: what nodes with these class weights (float64[nodes, classes]) add by the class that they predict.
+
+        An exact solver's trees then predict a class of least cost, where others predict the heaviest.
+        """
 
 
 def shape_of(objective: Any) -> Shape | None:

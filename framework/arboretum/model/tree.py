@@ -83,7 +83,8 @@ class Tree:
     weights : float64[n_nodes, n_classes], class weights of the training objects; for regression the moments
         (Σw, Σwy, Σwy²).
     counts : float64[n_nodes], number of training rows that come by; of a row in shares, its share.
-    label : int32[n_nodes], the class predicted (heaviest; ties: smallest index); zeros for regression.
+    label : int32[n_nodes], the class predicted (the heaviest, or of least loss by what a solver minimised; ties: smallest
+        index); zeros for regression.
     value : float64[n_nodes], the number predicted (regression), NaN for classification.
     price : float64[n_nodes], what asking the node's test costs on its path (the most, where branches differ, and what a
         row pays that stops there); 0 at a leaf.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import attrs
@@ -152,10 +153,11 @@ def test_one_class_no_columns_and_no_rows_are_refused():
             prepare(Request(attrs.evolve(WHOLE, dataset=Given(broken))))
 
 
-@pytest.mark.parametrize("values", [{"seconds": 0}, {"seconds": -1.0}, {"memory_mb": 0}])
-def test_a_budget_is_positive(values):
-    with pytest.raises(ValueError, match="budget.* must be > 0"):
+@pytest.mark.parametrize("values", [{"seconds": -1.0}, {"seconds": math.nan}, {"memory_mb": 0}])
+def test_a_budget_is_positive_but_for_seconds_which_may_be_none_at_all(values):
+    with pytest.raises(ValueError, match="budget.* must be [>≥] 0"):
         Budget(**values)
+    assert Budget(seconds=0).seconds == 0
 
 
 @attrs.frozen

@@ -115,7 +115,15 @@ class SolverSuite(ComponentSuite):
 
     @staticmethod
     def brute_force(problem, value) -> tuple[float, Tree]:
-        return best_tree(problem.objects, lambda tree: value(tree, problem), problem.prices)
+        """Over all trees, each leaf with the label that the objective likes best."""
+        objective = problem.parts.objective
+
+        def least(tree: Tree) -> float:
+            if hasattr(objective, "label_costs"):
+                tree = attrs.evolve(tree, label=objective.label_costs(tree.weights, problem).argmin(axis=1))
+            return value(tree, problem)
+
+        return best_tree(problem.objects, least, problem.prices)
 
     def test_it_finds_what_brute_force_finds(self, component, parts, value):
         for problem in self.problems(parts):
