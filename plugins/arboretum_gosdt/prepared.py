@@ -25,7 +25,7 @@ from arboretum_gosdt.objectives import WHOLE, Price, class_weights, decimal, exa
 MOST = 1 << 58
 """All losses together stay below, in 1/q losses, so that sixteen times as much fits into 62 bits."""
 FINE = 34
-"""Bits of all losses together, or of 1/q, where something has to be rounded."""
+"""Bits of the mean loss, or of 1/q, where something has to be rounded."""
 THRESHOLDS = 1
 """Family of a column whose test k has outcome 1 where code > k, as in arboretum.kernels.solving.rows; any other: where code ≠ k."""
 
@@ -90,7 +90,7 @@ def units_of(problem: Problem) -> Units:
     if total * max(each) * most < WHOLE:
         loss = mass if max(each) == 1 else mass * np.array(each)[objects.label]
     else:  # half a loss, and the rounding of a product of floats below 2^52 in losses
-        loss_value = Fraction(float(total * unit * max(factors)) / (1 << min(FINE, 51 - most.bit_length()))) * parts
+        loss_value = Fraction(float(total * unit * max(factors)) / (1 << min(FINE + len(mass).bit_length(), 51 - most.bit_length()))) * parts
         loss = np.rint(objects.weight * np.array([float(one * parts / loss_value) for one in factors])[objects.label]).astype(np.int64)
         slack += len(mass) * loss_value * most
     bound, lam = int(loss.sum()) * most + 1, decimal(objective.lam) / loss_value

@@ -1,0 +1,377 @@
+"""The search for everything: loss + λ · leaves + μ · price, under limits on depth, leaves and rows of a leaf.
+
+Plain branch and bound over sets of objects.  What is found out about a set holds for more than the limits it was asked for: a lower
+bound for all tighter limits, an optimal tree for all limits between what it uses and what was allowed.  So both are kept with
+what they hold for, and a limit on leaves costs little more than none.
+
+Bounds: a leaf's loss is at least 0 after merging equal rows (equivalent points, B.9); a node that is divided has two leaves
+(look-ahead, B.2, and B.6); a child's bound is at least that of a similar set's, solved under the same limits, less what their
+difference can cost (similar support, B.10; where neither rows nor prices count).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import attrs
+import numpy as np
+
+from arboretum_gosdt.prepared import Merged
+
+ANY = 1 << 62
+"""No limit, and a bound above every value."""
+DEEPEST = 60
+"""Tests on a path of the greedy trees."""
+NODE_BYTES = 900
+"""Of memory for what is known of a set, with its trees (measured, rounded up)."""
+
+
+class Grown(NamedTuple):
+    """A tree: its value without the dearest path, and what it uses of the limits (0 where there is none); ``feature`` −1: a leaf."""
+
+    cost: int
+    depth: int
+    leaves: int
+    bill: int
+    feature: int = -1
+    one: Grown | None = None
+    rest: Grown | None = None
+
+
+class Bounds(NamedTuple):
+    """Limits of a tree: tests on a path, leaves, price of a path."""
+
+    depth: int = ANY
+    leaves: int = ANY
+    bill: int = ANY
+
+    def hold(self, tree: Grown) -> bool:
+        """Whether a tree keeps within them."""
+        return tree.depth <= self.depth and tree.leaves <= self.leaves and tree.bill <= self.bill
+
+    def within(self, other: Bounds) -> bool:
+        """Whether these are at least as tight."""
+        return self.depth <= other.depth and self.leaves <= other.leaves and self.bill <= other.bill
+
+
+@attrs.frozen
+class Rules:
+    """Which nodes may be divided, and how.
+
+    limits : of the whole tree.   least : training rows in every branch.   split, light, members : a node of fewer rows, of at most
+    this mass, or of fewer objects is a leaf.   worst : prices count by the dearest path, else by mass.
+    """
+
+    limits: Bounds = Bounds()
+    least: int = 1
+    split: int = 2
+    light: float = 0.0
+    members: int = 0
+    worst: bool = False
+
+
+class Known:
+    """What is known of a set of objects.   trees : none of which another beats in everything.   lows : (limits, lower bound)."""
+
+    __slots__ = ("leaf", "trees", "lows")
+
+    def __init__(self, leaf: Grown) -> None:
+        self.leaf, self.trees, self.lows = leaf, [leaf], []
+
+    def best(self, limits: Bounds) -> Grown:
+        """The best tree within limits; a leaf always is."""
+        return min((tree for tree in self.trees if limits.hold(tree)), key=lambda tree: tree.cost)
+
+    def low(self, limits: Bounds) -> int:
+        """The greatest proven bound of trees within limits."""
+        return max((low for proven, low in self.lows if limits.within(proven)), default=0)
+
+    def plant(self, tree: Grown) -> None:
+        """Keep a tree unless one is known that costs and uses no more."""
+        limits = Bounds(*tree[1:4])
+        if not any(other.cost <= tree.cost and limits.hold(other) for other in self.trees):
+            self.trees = [t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).hold(tree))] + [tree]
+
+    def prove(self, limits: Bounds, low: int) -> None:
+        """Keep a bound unless a better one holds already."""
+        if low > self.low(limits):
+            self.lows = [(other, known) for other, known in self.lows if not (known <= low and other.within(limits))] + [(limits, low)]
+
+
+@attrs.frozen(eq=False)
+class Split:
+    """A node's features: the costs of both children as leaves, lower bounds of theirs if they are divided, and what the test costs.
+
+    feature, paid : int64[m].   leaf, low : int64[2, m], of outcome 1 and of the rest.   bound : int64[m], of the whole.
+    """
+
+    feature: np.ndarray
+    paid: np.ndarray
+    leaf: np.ndarray
+    low: np.ndarray
+    bound: np.ndarray
+
+
+class GeneralSearch:
+    """Exact, anytime, of moderate speed: one node at a time, some ten microseconds each."""
+
+    def __init__(self, merged: Merged, p: int, q: int, rules: Rules = Rules()) -> None:  # noqa: B008 - frozen
+        self.rules, self.p, self.q = rules, p, q
+        n, self.n_features = len(merged.weights), len(merged.tests)
+        most = merged.weights.max(axis=1)
+        self.own = q * int((merged.weights.sum(axis=1) - most).sum())
+        excess = most[:, None] - merged.weights
+        self._classes = excess.shape[1]
+        self._data = np.ascontiguousarray(np.column_stack([excess, most, merged.rows, np.ones(n, np.int64), merged.mass, merged.members]))
+        bits = np.unpackbits(merged.bits.astype("<u4").view(np.uint8).reshape(n, -1), axis=1, bitorder="little")
+        self._outcome = np.ascontiguousarray(bits[:, : self.n_features])
+        self._words = np.random.default_rng(5).integers(1, 1 << 64, (n, 2), np.uint64)
+        self._price, self._priced = merged.price, bool(merged.price.any())
+        self._cheapest = int(merged.price.min(initial=ANY)) if self.n_features else 0
+        self._out = np.empty((self._data.shape[1], self.n_features), np.int64)
+        self._known: dict[tuple[int, int], Known] = {}
+        self._similar = rules.least == 1 and rules.split <= 2 and rules.light == 0 and rules.members <= 1 and not self._priced
+        self.subproblems = 0
+        everything = np.arange(n)
+        self._deep, self._wide = rules.limits.depth < ANY, rules.limits.leaves < ANY
+        self._root = self._of(everything)
+        self._cap = rules.limits
+        self._until: float | None = None
+        self._stack: list[Iterator] = [self._everything(everything)]
+        self._top: Split | None = None
+        self._best = self._root.leaf
+        self._lower = p
+
+    # -- what every search has ----------------------------------------------------------------------------------------
+
+    @property
+    def lower(self) -> int:
+        """No tree is below; without ``base``."""
+        low = self._lower
+        if self._top is not None and self._stack:
+            low = max(low, min(self._root.best(self._cap).cost, int(self._top.bound.min(initial=ANY))))
+        return self.own + min(self._value(self._best), max(low, self._root.low(self._cap)))
+
+    @property
+    def upper(self) -> int:
+        """Value of the best tree known; without ``base``."""
+        return self.own + self._value(self._best)
+
+    @property
+    def bytes_used(self) -> int:
+        return len(self._known) * NODE_BYTES + self._outcome.nbytes + self._data.nbytes + self._words.nbytes
+
+    def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
+        """Go on until it is finished (""), or "seconds" or "bytes" run out."""
+        told, self._until = None, until
+        while self._stack:
+            if until is not None and time.monotonic() >= until:
+                return "seconds"
+            if memory_bytes is not None and self.bytes_used > memory_bytes:
+                return "bytes"
+            below = next(self._stack[-1], None)
+            if below is None:
+                self._stack.pop()
+            else:
+                self._stack.append(below)
+            if len(self._stack) <= 2 and (now := (self.lower, self.upper)) != told:
+                told = now
+                tell(*now)
+        return ""
+
+    def tree(self) -> np.ndarray:
+        """int64[nodes, 4]: (feature or −1, 0, node of outcome 1, node of the rest), root first."""
+        nodes: list[list[int]] = []
+        waiting: list[tuple[Grown, int, int]] = [(self._best, -1, 0)]
+        while waiting:
+            tree, above, side = waiting.pop()
+            if above >= 0:
+                nodes[above][side] = len(nodes)
+            if tree.one is not None and tree.rest is not None:
+                waiting += [(tree.rest, len(nodes), 3), (tree.one, len(nodes), 2)]
+            nodes.append([tree.feature, 0, -1, -1])
+        return np.array(nodes, np.int64)
+
+    # -- the search; a step that needs another one done first yields it ----------------------------------------------------
+
+    def _value(self, tree: Grown) -> int:
+        return tree.cost + (tree.bill if self.rules.worst else 0)
+
+    def _keep(self) -> None:
+        tree = self._root.best(self._cap)
+        if self._value(tree) < self._value(self._best):
+            self._best = tree
+
+    def _everything(self, rows: np.ndarray) -> Iterator:
+        """Of the trees whose dearest path costs at most a cap the best, for lower and lower caps (one cap where that is no matter)."""
+        shallow = self._cap._replace(depth=min(self._cap.depth, DEEPEST))
+        for by_loss in (True, False):
+            self._sprout(rows, shallow, by_loss)
+            self._keep()
+            yield iter(())
+        while True:
+            yield self._solve(self._root, rows, self._cap, self._value(self._best) - 1)
+            self._keep()
+            self._lower, self._top = self._root.low(self._cap), None
+            found = self._root.best(self._cap)
+            if not self.rules.worst or found.bill == 0 or self._lower >= self._value(self._best):
+                break
+            # trees of the same or a higher value are all that is left above what this one pays; a lower one pays less
+            self._cap = self._cap._replace(bill=min(found.bill, self._value(self._best) - self._lower) - 1)
+        self._lower = self._value(self._best)
+
+    def _of(self, rows: np.ndarray) -> Known:
+        """What is known of a set."""
+        one, two = self._words[rows].sum(axis=0, dtype=np.uint64).tolist()
+        found = self._known.get((one, two))
+        if found is None:
+            loss = int(self._data[rows, : self._classes].sum(axis=0).min())
+            found = self._known[one, two] = Known(Grown(self.q * loss + self.p, 0, int(self._wide), 0))
+            self.subproblems += 1
+        return found
+
+    def _split(self, rows: np.ndarray, limits: Bounds) -> Split | None:
+        """The features that may divide these objects; None where the node must be a leaf."""
+        from arboretum_gosdt.kernels_general import tally
+
+        rules, k = self.rules, self._classes
+        total = self._data[rows].sum(axis=0)
+        _, count, size, mass, members = total[k:].tolist()
+        few = count < max(rules.split, 2 * rules.least) or mass <= rules.light or members < rules.members
+        if few or size < 2 or limits.depth < 1 or limits.leaves < 2 or not self.n_features:
+            return None
+        tally(rows, self._outcome, self._data, self._out)
+        sums = np.stack([self._out, total[:, None] - self._out])  # [2, columns, features]
+        there = (sums[:, k + 2] > 0) & (sums[:, k + 1] >= rules.least)
+        feature = np.flatnonzero(there.all(axis=0) & (self._price <= limits.bill if rules.worst else True))
+        if not len(feature):
+            return None
+        sums, price = sums[:, :, feature], self._price[feature]
+        paid = np.zeros(len(feature), np.int64) if rules.worst else price * mass
+        leaf = self.q * sums[:, :k].min(axis=1) + self.p
+        firm = (sums[:, k + 2] < 2) | (sums[:, k + 1] < max(rules.split, 2 * rules.least)) | (sums[:, k + 3] <= rules.light)
+        divided = 2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + 3])
+        divided = np.where(firm | (limits.depth < 2) | (limits.leaves < 3), ANY >> 2, divided)
+        either = np.minimum(leaf, divided)
+        bound = paid + np.minimum(either[0] + divided[1], divided[0] + either[1])
+        return Split(feature, paid, leaf, either, bound)
+
+    def _stump(self, split: Split, i: int) -> Grown:
+        """The tree that asks one test."""
+        f = int(split.feature[i])
+        one, rest = (Grown(int(cost), 0, int(self._wide), 0) for cost in split.leaf[:, i])
+        return self._join(f, int(split.paid[i]), one, rest)
+
+    def _join(self, f: int, paid: int, one: Grown, rest: Grown) -> Grown:
+        bill = int(self._price[f]) + max(one.bill, rest.bill) if self.rules.worst else 0
+        depth = 1 + max(one.depth, rest.depth) if self._deep else 0
+        return Grown(paid + one.cost + rest.cost, depth, one.leaves + rest.leaves, bill, f, one, rest)
+
+    def _below(self, limits: Bounds, f: int) -> Bounds:
+        """Limits of a child if the other one is a leaf."""
+        bill = limits.bill - int(self._price[f]) if self.rules.worst and limits.bill < ANY else limits.bill
+        return Bounds(*(one if one == ANY else one - 1 for one in limits[:2]), bill)
+
+    def _sprout(self, rows: np.ndarray, limits: Bounds, by_loss: bool) -> Grown:
+        """A greedy tree within limits: by the least loss, or by the least entropy; no subtree is worse than its leaf."""
+        known = self._of(rows)
+        late = self._until is not None and time.monotonic() >= self._until
+        if late or known.leaf.cost <= 2 * self.p or (split := self._split(rows, limits)) is None:
+            return known.best(limits)
+        scores = split.leaf.sum(axis=0) + split.paid if by_loss else self._entropies(rows, split)
+        i = int(scores.argmin())
+        f = int(split.feature[i])
+        below, one = self._below(limits, f), self._outcome[rows, f] == 1
+        first = self._sprout(rows[one], below, by_loss)
+        second = self._sprout(rows[~one], below._replace(leaves=limits.leaves - first.leaves), by_loss)
+        known.plant(self._join(f, int(split.paid[i]), first, second))
+        known.plant(self._stump(split, int((split.leaf.sum(axis=0) + split.paid).argmin())))
+        return known.best(limits)
+
+    def _entropies(self, rows: np.ndarray, split: Split) -> np.ndarray:
+        """float64[m]: −Σ over children and classes of what the class saves, times the logarithm of its share."""
+        k = self._classes
+        one = (self._out[k][None] - self._out[:k])[:, split.feature].astype(np.float64)
+        total = (self._data[rows, k][:, None] - self._data[rows, :k]).sum(axis=0, dtype=np.float64)
+        found = np.zeros(len(split.feature))
+        for part in (one, total[:, None] - one):
+            share = part / np.maximum(part.sum(axis=0), 1.0)
+            found -= (part * np.log2(share, out=np.zeros_like(share), where=share > 0)).sum(axis=0)
+        return found
+
+    def _solve(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Iterator:
+        """Afterwards the best tree within limits is known, or its value is proven to exceed the budget."""
+        depth, leaves = ANY if limits.depth >= len(rows) - 1 else limits.depth, ANY if limits.leaves >= len(rows) else limits.leaves
+        limits = Bounds(depth, leaves, limits.bill)  # no tree on so few objects uses more
+        if known.low(limits) >= min(known.best(limits).cost, budget + 1):
+            return
+        paid = self._cheapest * int(self._data[rows, self._classes + 3].sum()) if self._priced and not self.rules.worst else 0
+        if known.leaf.cost <= 2 * self.p + paid:  # a node that is divided has two leaves, and pays for a test
+            known.prove(Bounds(), known.leaf.cost)
+            return
+        split = self._split(rows, limits)
+        if split is None:
+            known.prove(limits, known.leaf.cost)
+            return
+        stumps = split.leaf.sum(axis=0) + split.paid
+        known.plant(self._stump(split, int(stumps.argmin())))
+        if known is self._root:
+            self._top = split
+            self._keep()
+        for i in np.argsort(stumps, kind="stable").tolist():
+            up = known.best(limits).cost
+            if split.bound[i] <= min(budget, up - 1):
+                yield from self._pair(known, rows, limits, split, i, min(budget, up - 1))
+                if known is self._root:
+                    self._keep()
+        known.prove(limits, min(known.best(limits).cost, int(split.bound.min())))
+
+    def _pair(self, known: Known, rows: np.ndarray, limits: Bounds, split: Split, i: int, budget: int) -> Iterator:
+        """Try one test: all ways to share the leaves between the children."""
+        f, paid = int(split.feature[i]), int(split.paid[i])
+        mine = self._outcome[rows, f] == 1
+        parts = [rows[mine], rows[~mine]]
+        small = int(len(parts[1]) < len(parts[0]))  # the smaller child first
+        a, b = parts[small], parts[1 - small]
+        left, right, most = self._of(a), self._of(b), self._below(limits, f)
+        far, low = max(right.low(most), int(split.low[1 - small, i])), ANY
+        share = min(most.leaves, len(a))
+        while share >= 1:
+            here = most._replace(leaves=share) if limits.leaves < ANY else most
+            yield self._solve(left, a, here, budget - paid - far)
+            best = left.best(here)
+            if left.low(here) < best.cost or best.cost + far + paid > budget:
+                low = min(low, max(left.low(here), int(split.low[small, i])) + far + paid)
+                break
+            rest = most._replace(leaves=limits.leaves - best.leaves) if limits.leaves < ANY else most
+            yield self._solve(right, b, rest, budget - paid - best.cost)
+            other = right.best(rest)
+            low = min(low, best.cost + max(right.low(rest), int(split.low[1 - small, i])) + paid)
+            one, two = (other, best) if small else (best, other)
+            tree = self._join(f, paid, one, two)
+            known.plant(tree)
+            budget = min(budget, tree.cost - 1)
+            if rest.leaves >= len(b):
+                break
+            share = best.leaves - 1
+        split.bound[i] = max(split.bound[i], low)
+        if self._similar:
+            self._spread(split, a, left.low(most))
+            self._spread(split, b, right.low(most))
+
+    def _spread(self, split: Split, rows: np.ndarray, low: int) -> None:
+        """R(S) ≥ R(T) − q · w(T ∖ S) for the children S of all features, where R(T) ≥ low under the limits that they have."""
+        from arboretum_gosdt.kernels_general import tally
+
+        if low <= 2 * self.p:
+            return
+        influence = self._data[:, self._classes : self._classes + 1]
+        sums = self._out[:1]
+        tally(rows, self._outcome, influence, sums)
+        one = sums[0, split.feature]
+        rest = int(influence[rows].sum()) - one
+        np.maximum(split.low[0], low - self.q * rest, out=split.low[0])
+        np.maximum(split.low[1], low - self.q * one, out=split.low[1])
+        np.maximum(split.bound, split.low.sum(axis=0) + split.paid, out=split.bound)

@@ -1,0 +1,84 @@
+"""The general search against brute force over all trees, for every objective and limit."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum_gosdt.general import ANY, Bounds, GeneralSearch, Rules
+from arboretum_gosdt.objectives import Accuracy, Price
+from arboretum_gosdt.prepared import all_tests, merge, units_of
+from arboretum_gosdt.reference import Asked, minimum
+
+from tiny_tables import least, objectives, tiny_problem
+
+
+def search_of(problem, depth=None, leaves=None, **rules):
+    units, objective = units_of(problem), problem.parts.objective
+    merged = merge(problem, all_tests(problem), units)
+    bounds = Bounds(ANY if depth is None else depth, ANY if leaves is None else leaves)
+    return merged, GeneralSearch(merged, units.p, units.q, Rules(bounds, worst=objective.price is Price.max, **rules))
+
+
+def told(merged, integer):
+    return (integer + merged.units.q * merged.base) * merged.units.loss_value / merged.units.q
+
+
+def replayed(merged, search, worst):
+    """The value of the search's tree, from its nodes and the merged objects."""
+    nodes, units, leaves, dearest = search.tree(), merged.units, 0, 0
+    total, waiting = merged.base * units.q, [(0, np.arange(len(merged.bits)), 0)]
+    while waiting:
+        node, rows, paid = waiting.pop()
+        f, _, one, rest = nodes[node].tolist()
+        if f < 0:
+            weights = merged.weights[rows]
+            total += units.q * int(weights.sum() - weights.sum(axis=0).max()) + units.p
+            leaves, dearest = leaves + 1, max(dearest, paid)
+            continue
+        bit = (merged.bits[rows, f // 32] >> (f % 32)) & 1 == 1
+        assert 0 < bit.sum() < len(rows)
+        price = int(merged.price[f])
+        total += 0 if worst else price * int(merged.mass[rows].sum())
+        waiting += [(one, rows[bit], paid + price), (rest, rows[~bit], paid + price)]
+    return (total + (dearest if worst else 0)) * units.loss_value / units.q
+
+
+def check(seed, objective, **limits):
+    problem = tiny_problem(seed, objective, raw=seed % 6 == 0)
+    rules = {"least": limits["least"]} if "least" in limits else {}
+    rules |= {"split": limits["split"]} if "split" in limits else {}
+    merged, search = search_of(problem, limits.get("depth"), limits.get("leaves"), **rules)
+    heard = []
+    assert search.run(None, None, lambda low, up: heard.append((low, up))) == ""
+    best = least(problem, **limits)
+    assert told(merged, search.upper) == best, (seed, objective, limits)
+    assert search.lower == search.upper
+    assert replayed(merged, search, objective.price is Price.max) == best
+    assert all(told(merged, low) <= best <= told(merged, up) for low, up in heard)
+    assert heard and heard[-1] == (search.lower, search.upper)
+
+
+LIMITS = [
+    {}, {"depth": 0}, {"depth": 1}, {"depth": 2}, {"leaves": 1}, {"leaves": 2}, {"leaves": 3}, {"leaves": 4, "depth": 2}, {"leaves": 5},
+    {"least": 2}, {"least": 3, "leaves": 3}, {"split": 4, "depth": 3}, {"least": 2, "depth": 2, "leaves": 3},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_it_finds_what_brute_force_finds(limits):
+    for seed in range(25):
+        for objective in objectives(seed):
+            check(seed, objective, **limits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("part", range(4))
+def test_it_finds_what_brute_force_finds_on_thousands_of_tables(limits, part):
+    for seed in range(1000 + part * 400, 1400 + part * 400):
+        for objective in objectives(seed):
+            check(seed, objective, **limits)

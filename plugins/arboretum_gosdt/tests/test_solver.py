@@ -1,0 +1,151 @@
+"""The solver as a run meets it: conformance, limits, budgets, what it refuses."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+import pytest
+
+from arboretum.api import BudgetError, CapabilityError, Context, Parts, Prices, Status
+from arboretum.testing import SolverSuite
+from arboretum.testing.suites.base import verify_solution
+from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
+from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price
+from arboretum_gosdt.solver import Gosdt
+
+from tiny_tables import least, limited, objectives, tiny_problem
+
+
+class TestConformance(SolverSuite):
+    tables = 4
+
+    @pytest.fixture(params=[Accuracy(), Balanced(mu=0.01), CostMatrix(lam=0.0, mu=0.1, price=Price.max)], ids=lambda one: one.name)
+    def objective(self, request):
+        return request.param
+
+    @pytest.fixture
+    def component(self):
+        return Gosdt()
+
+    @pytest.fixture
+    def parts(self, component, objective):
+        return Parts(method=None, solver=component, objective=objective)
+
+
+def solved(problem, context=Context(), **limits):  # noqa: B008 - frozen
+    problem = limited(problem, solver=Gosdt(), stopping=(Standard(**limits),))
+    return problem, Gosdt().solve(problem, context)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_depth": 2}, {"max_leaves": 3}, {"min_leaf": 2}, {"max_depth": 2, "max_leaves": 3, "min_leaf": 2}], ids=str)
+def test_its_tree_is_verified_and_of_least_value_for_every_objective_and_limit(limits):
+    for seed in range(12):
+        for objective in objectives(seed):
+            problem, solution = solved(tiny_problem(seed, objective, raw=seed % 4 == 0), **limits)
+            verify_solution(solution, problem)
+            best = float(least(problem, depth=limits.get("max_depth"), leaves=limits.get("max_leaves"), least=limits.get("min_leaf", 1)))
+            assert solution.status is Status.optimal and solution.lower_bound == solution.value == pytest.approx(best, rel=1e-12, abs=1e-15)
+            assert solution.tree.depth_of.max() <= limits.get("max_depth", 99)
+
+
+def noise(n_rows=150, n_columns=12, **objective):
+    return tiny_problem(8, Accuracy(**objective), n_rows=n_rows, n_columns=n_columns)
+
+
+def test_leaf_rules_that_look_at_rows_and_mass_are_obeyed_and_others_refused():
+    for seed in range(20):
+        problem, solution = solved(tiny_problem(seed, Accuracy(lam=0.0), n_rows=8), min_split=5)
+        assert (solution.tree.counts[~solution.tree.is_leaf] >= 5).all()
+        assert solution.value == pytest.approx(float(least(problem, split=5)))
+        problem = limited(problem, stopping=(MassAtMost(theta=0.5),))
+        tree = Gosdt().solve(problem, Context()).tree
+        assert (tree.mass[~tree.is_leaf] > 0.5 * tree.mass[0]).all()
+    for wrong, words in ((ImpurityAtMost(), "leave stopping=impurity out"), (Standard(min_decrease=0.1), "know no limit min_decrease")):
+        with pytest.raises(CapabilityError, match=words):
+            Gosdt().solve(limited(problem, stopping=(wrong,)), Context())
+
+
+def test_without_time_it_returns_the_best_leaf_and_its_gap():
+    problem, solution = solved(noise(), Context(deadline=time.monotonic()))
+    assert solution.tree.n_nodes == 1 and solution.status is Status.feasible and not solution.finished
+    assert 0 < solution.lower_bound < solution.value == problem.parts.objective.value(solution.tree, problem)
+    assert "the budget of seconds ran out" in solution.notes[0]
+
+
+def test_it_goes_on_where_it_stopped_and_is_told_of_every_step():
+    problem = limited(noise(70, 6, lam=0.02), solver=Gosdt())
+    whole = Gosdt().solve(problem, Context())
+    attempt, heard = Gosdt().begin(problem), []
+    for _ in range(10_000):
+        context = Context(deadline=time.monotonic() + 0.02, proven=lambda low, value: heard.append((low, value)))
+        found = attempt.go_on(context)
+        assert found.lower_bound <= whole.value <= found.value + 1e-12
+        if found.finished:
+            break
+    assert found.value == whole.value == found.lower_bound
+    assert heard and all(low <= whole.value + 1e-12 <= value + 2e-12 for low, value in heard)
+
+
+def test_an_interrupt_returns_the_best_tree_so_far():
+    problem, calls = limited(noise(80, 8, lam=0.005), solver=Gosdt()), []
+
+    def interrupt(low, value):
+        calls.append(value)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    solution = Gosdt().solve(problem, Context(proven=interrupt))
+    verify_solution(solution, problem)
+    assert solution.details == {"interrupted": True} and not solution.finished
+    assert solution.value <= calls[1] + 1e-12
+
+    def end(low, value):
+        raise KeyboardInterrupt(15)
+
+    with pytest.raises(KeyboardInterrupt):  # a signal that ends the process
+        Gosdt().solve(problem, Context(proven=end))
+
+
+def test_memory_is_refused_with_the_estimate_and_runs_out_with_a_tree():
+    with pytest.raises(BudgetError, match="tests of 200 objects take about 0 MB as bits"):
+        solved(noise(n_rows=200), Context(memory_bytes=10))
+    _, solution = solved(noise(n_rows=200, lam=0.003), Context(memory_bytes=400_000))
+    assert solution.status is Status.feasible and "the budget of bytes ran out" in solution.notes[0]
+
+
+def test_one_class_and_no_tests_are_a_leaf():
+    problem = tiny_problem(2, n_rows=6)
+    same = attrs.evolve(problem.objects, label=np.zeros(6, np.int32))
+    _, solution = solved(attrs.evolve(problem, objects=same))
+    assert solution.tree.n_nodes == 1 and solution.value == solution.lower_bound == pytest.approx(0.01)
+    constant = attrs.evolve(problem.objects, codes=np.zeros_like(problem.objects.codes))
+    _, solution = solved(attrs.evolve(problem, objects=constant))
+    assert solution.tree.n_nodes == 1 and solution.status is Status.optimal
+
+
+def test_a_lambda_above_everything_and_weights_of_many_digits():
+    _, solution = solved(tiny_problem(5, Accuracy(lam=1e6), n_rows=8))
+    assert solution.tree.n_nodes == 1 and solution.status is Status.optimal
+    problem = tiny_problem(7, Balanced(lam=1 / 3e2), n_rows=60, n_columns=4)
+    weight = np.random.default_rng(3).random(60)
+    problem = limited(attrs.evolve(problem, objects=attrs.evolve(problem.objects, weight=weight)), solver=Gosdt())
+    solution = Gosdt().solve(problem, Context())
+    verify_solution(solution, problem)
+    assert solution.status is Status.optimal and solution.value - solution.lower_bound < 1e-8
+
+
+def test_what_it_does_not_know_is_refused_with_the_way_out():
+    problem = tiny_problem(3, Accuracy(mu=0.1))
+    shared = attrs.evolve(problem.prices, once_per_column=True)
+    several = any(feature.n_tests > 1 for feature in problem.objects.features)
+    if several:
+        with pytest.raises(CapabilityError, match="paid once for several tests; choose cost=table"):
+            solved(attrs.evolve(problem, prices=shared))
+    by_path = Prices(problem.prices.tests, problem.prices.raw, after=lambda asked, paid: problem.prices)
+    with pytest.raises(CapabilityError, match="depends on the path or the outcome"):
+        solved(attrs.evolve(problem, prices=by_path))
+    assert solved(attrs.evolve(limited(problem, objective=Accuracy()), prices=by_path))[1].status is Status.optimal
+    with pytest.raises(CapabilityError, match="add objective=accuracy"):
+        Gosdt().solve(limited(problem, objective=None), Context())

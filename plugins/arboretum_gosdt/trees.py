@@ -1,0 +1,65 @@
+"""From the nodes that a search hands over to a tree that predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.api import ColumnSpec, Problem, Tree
+from arboretum_gosdt.prepared import Tests, Units
+
+LEAF, MISSING_STOPS = -1, -1
+"""As in Tree."""
+
+
+def tree_of(problem: Problem, tests: Tests, units: Units, nodes: np.ndarray) -> Tree:
+    """The tree, its labels those of least loss (ties: the smallest).
+
+    nodes : int64[nodes, 3], (test of ``tests`` or −1 for a leaf, node of outcome 1, node of outcome 0), root first.
+    """
+    from arboretum_gosdt import kernels_prepare, kernels_trees
+
+    objects, nodes = problem.objects, _preorder(nodes)
+    n, classes = len(nodes), objects.n_classes
+    held = kernels_trees.Held(np.zeros((n, classes)), np.zeros(n, np.int64), np.zeros((n, classes), np.int64))
+    coded = kernels_prepare.Coded(tests.codes, tests.family, tests.column, tests.index)
+    kernels_trees.walk(coded, nodes, kernels_trees.Objects(objects.label, objects.weight, objects.count, units.loss), held)
+    inner = nodes[:, 0] != LEAF
+    asked, rule_of = nodes[inner, 0], {}
+    for test in asked.tolist():
+        if test not in rule_of:
+            rule_of[test] = len(rule_of)
+    test = np.full(n, LEAF)
+    test[inner] = [rule_of[one] for one in asked.tolist()]
+    price, nothing = np.zeros(n), np.full(n, np.nan)
+    price[inner] = tests.price[asked]
+    return Tree(
+        task=objects.task,
+        columns=tuple(ColumnSpec.of(column) for column in objects.table.columns),
+        classes=objects.table.target.classes,
+        rules=tuple(tests.rule(one) for one in rule_of),
+        test=test,
+        child_offset=np.concatenate([[0], np.cumsum(2 * inner)]),
+        child=nodes[inner][:, [2, 1]].ravel(),  # outcome 0 first
+        missing_child=np.full(n, MISSING_STOPS),
+        weights=held.weights,
+        counts=held.rows,
+        label=(held.losses @ units.cost).argmin(axis=1),
+        value=nothing,
+        price=price,
+        impurity=nothing,
+        score=nothing,
+    )
+
+
+def _preorder(nodes: np.ndarray) -> np.ndarray:
+    """The same tree, numbered depth first, the branch of outcome 0 before that of outcome 1."""
+    listed, found, waiting = nodes.tolist(), [], [(0, -1, 0)]
+    while waiting:
+        old, above, side = waiting.pop()
+        if above >= 0:
+            found[above][side] = len(found)
+        test, one, rest = listed[old]
+        if test >= 0:
+            waiting += [(one, len(found), 1), (rest, len(found), 2)]
+        found.append([test, -1, -1])
+    return np.array(found, np.int64)
