@@ -89,12 +89,16 @@ def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
 
 
 def tree_of(data: dict[str, Any], problem: Problem) -> Tree:
-    """The tree of a log.  Raises VerificationError where its answers are not classes of the table."""
+    """The tree of a log.  Raises VerificationError where it is none of this table, or has other objects at its leaves."""
+    objects = problem.objects
     try:
         tree = Tree.from_json(json.dumps(data))
-        if tree.classes != problem.objects.table.target.classes:
+        if tree.classes != objects.table.target.classes:
             raise ValueError(f"its classes are {', '.join(tree.classes)}")
-        tree.apply(problem.objects.table)
+        weights = np.zeros(tree.weights.shape)
+        np.add.at(weights, (tree.apply(objects.table)[objects.row_of_object], objects.label), objects.weight)
+        if not np.allclose(weights[tree.is_leaf], tree.weights[tree.is_leaf]):
+            raise ValueError("the weights of its leaves are others")
     except (ArboretumError, ValueError, KeyError) as error:
         raise VerificationError(f"the end holds a tree that is none for this table: {error}") from None
     return tree

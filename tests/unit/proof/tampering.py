@@ -1,0 +1,40 @@
+"""Logs with something changed, and a checksum that fits again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from arboretum.proof.format import DIGEST, MAGIC, read
+
+
+def rewritten(source: Path, target: Path, *, header=lambda data: data, words=lambda words, start: words, end=lambda data: data, magic=MAGIC):
+    """Write the log again as the functions change it.   words : of (int32 words, where each record starts) → int32 words."""
+    proof = read(source)
+    data = magic + json.dumps(header(dict(proof.header))).encode() + b"\n"
+    data += words(proof.words.astype(np.int64), proof.start).astype("<i4").tobytes()
+    closing = json.dumps(end(json.loads(json.dumps(dict(proof.end))))).encode()
+    data += struct.pack("<2i", -1, len(closing)) + closing
+    target.write_bytes(data + hashlib.sha256(data).digest())
+    return target
+
+
+BOUND = 4
+
+
+def word(number: int, place: int, value: int):
+    """A change of one word of one record, of two words where it is the bound."""
+
+    def change(words: np.ndarray, start: np.ndarray) -> np.ndarray:
+        at = start[number] + place
+        words[at : at + 1 + (place == BOUND)] = [value] if place != BOUND else [np.int64(value) & 0xFFFFFFFF, value >> 32]
+        return words
+
+    return change
+
+
+__all__ = ["BOUND", "DIGEST", "MAGIC", "rewritten", "word"]
