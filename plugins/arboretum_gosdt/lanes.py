@@ -33,9 +33,9 @@ class Lanes:
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
         self.builder = builder
-        first = next(kind for kind in signature.args if isinstance(kind, types.Array))
-        self.word = ir.IntType(first.dtype.bitwidth)
-        self.count = VECTOR_BYTES * 8 // first.dtype.bitwidth
+        bits = next((kind.dtype.bitwidth for kind in signature.args if isinstance(kind, types.Array)), 64)
+        self.word = ir.IntType(bits)
+        self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
         self.args = [
             make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value

@@ -52,7 +52,7 @@ class SparseSearch:
         of_class = np.searchsorted(group_class, np.arange(classes + 1))
         saving = np.array([min(support, np.iinfo(kind).max)], kind)
         words_of = -(-sizes // word_bits)
-        n_words, stride = int(words_of.sum()) + len(sizes), -(-n_features // lanes) * lanes
+        n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
         numbers = np.array([parts, classes, word_bits, q, p, support, positions, lanes], np.int64)
         self._data = Data(of_class, shifts, saving, numbers)
@@ -71,7 +71,7 @@ class SparseSearch:
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride + 1, kind), np.empty(2 * stride + 1, kind),
-            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(6 * stride, kind),
+            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(6 * stride, kind), np.empty(2 * stride // lanes, np.int64),
         )  # fmt: skip
         levels = Levels(*self._levels.values())
         levels.starts[0] = np.concatenate([[0], np.cumsum(words_of)])

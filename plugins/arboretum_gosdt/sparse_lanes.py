@@ -273,6 +273,43 @@ def cells_of(v, cells, stride, classes, both, counts, totals, i, absent, saving)
 
 
 @lanes_kernel()
+def leaf_candidates(v, cells, stride, alive, allowed, saved, found):
+    """Cells of ``cells_of`` that can be a leaf beside a cell that is divided, of at most a loss and at least a saving.
+
+    found : out, int64[2 · vectors]: for each vector of features a bit per feature, of the cells with it and of those without.
+    """
+    b = v.builder
+    allowed, saved = v.spread(allowed), v.spread(saved)
+    with v.loop(v.index(0), stride, step=v.count) as part:
+        at = [b.add(b.mul(v.index(number), stride), part.i) for number in range(6)]
+        kinds = b.select(b.icmp_unsigned("!=", v.load(alive, part.i), v.all(0)), v.load(cells, at[5]), v.all(0))
+        for side, bit in enumerate((1, 2)):
+            fits = b.and_(
+                b.icmp_unsigned("<=", v.load(cells, at[2 * side]), allowed), b.icmp_unsigned(">=", v.load(cells, at[2 * side + 1]), saved)
+            )
+            fits = b.and_(fits, b.icmp_unsigned("!=", b.and_(kinds, v.all(bit)), v.all(0)))
+            bits = b.zext(b.bitcast(fits, ir.IntType(v.count)), INDEX)
+            v.put(bits, found, b.add(b.mul(b.udiv(part.i, v.index(v.count)), v.index(2)), v.index(side)))
+
+
+@lanes_kernel(types.int64)
+def lowest_bit(v, word):
+    """Number of the lowest bit that is set."""
+    function = cgutils.get_or_insert_function(v.builder.module, ir.FunctionType(INDEX, [INDEX, ir.IntType(1)]), "llvm.cttz.i64")
+    return v.builder.call(function, [word, ir.Constant(ir.IntType(1), 1)])
+
+
+@lanes_kernel()
+def mask_of(v, words, stride, i, absent, full, low, high, mask):
+    """mask[w]: the rows of word w that have feature i (absent = 1: that do not), among those of full[w]."""
+    b = v.builder
+    flip = b.icmp_signed("!=", absent, v.index(0))
+    with v.loop(low, high) as each:
+        word = v.element(words, b.add(b.mul(each.i, stride), i))
+        v.put(b.and_(v.element(full, each.i), b.select(flip, b.not_(word), word)), mask, each.i)
+
+
+@lanes_kernel()
 def leaf_losses(v, losses, stride, classes, counts, totals):
     """losses : out, [3 · stride], of the rows without f, of those with f, and the weight of the rows with f."""
     b = v.builder

@@ -11,7 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.sparse_lanes import best_of_two, cells_of, class_weights, keep_rows, leaf_losses, pack_word, pairs_of
+from arboretum_gosdt.sparse_lanes import (
+    best_of_two, cells_of, class_weights, keep_rows, leaf_candidates, leaf_losses, lowest_bit, mask_of, pack_word, pairs_of,
+)  # fmt: skip
 
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
@@ -91,6 +93,7 @@ class Scratch(NamedTuple):
     child: np.ndarray
     some: np.ndarray
     cells: np.ndarray
+    fits: np.ndarray
 
 
 WHOLE = 64
@@ -133,11 +136,8 @@ def enter_child(data, levels, scratch, d, i, side):
             at += bits
     levels.starts[d + 1, data.shifts.shape[0]] = at // bits
     cells(data, levels, scratch, d, i, side)
-    valid, features, n = scratch.cells[4 * stride : 5 * stride], levels.features[d + 1], 0
-    for f in range(levels.node[d, N_FEATURES]):
-        features[n] = f
-        n += np.int64(valid[f] & levels.alive[d, f])
-    new_stride = (n + lanes - 1) // lanes * lanes
+    n = choose_features(data, levels, scratch, d)
+    new_stride, features = (n + lanes - 1) // lanes * lanes, levels.features[d + 1]
     both, old, new, weight = levels.both[d], levels.counts[d], levels.counts[d + 1], np.int64(0)
     for k in range(classes):
         of_i = np.int64(old[k * stride + i])
@@ -150,10 +150,33 @@ def enter_child(data, levels, scratch, d, i, side):
             new[here + c] = both[row + f] if side == 1 else old[column + f] - both[row + f]
         for c in range(n, new_stride):
             new[here + c] = 0
-    for c in range(n):
-        features[c] = levels.features[d, features[c]]
+    if new_stride < stride or stride < numbers[PARTS] * 32:
+        for c in range(n):
+            features[c] = levels.features[d, features[c]]
     child = levels.node[d + 1]
     child[N_FEATURES], child[STRIDE], child[WEIGHT] = n, new_stride, weight
+
+
+@jit(inner=True, borrow=True)
+def choose_features(data, levels, scratch, d):
+    """Lanes of level d that are features of level d + 1, where both sides of the child save enough; returns how many.
+
+    As long as that would not save a vector, all features of the table keep their lanes, and those that are out are not alive:
+    words are packed without picking lanes.
+    """
+    stride, n, lanes = levels.node[d, STRIDE], levels.node[d, N_FEATURES], data.numbers[LANES]
+    valid, features, alive = scratch.cells[4 * stride : 5 * stride], levels.features[d + 1], levels.alive[d + 1]
+    kept = 0
+    for f in range(n):
+        features[kept] = f
+        kept += np.int64(valid[f] & levels.alive[d, f])
+    if stride == data.numbers[PARTS] * 32 and kept > stride - lanes:
+        for f in range(n):
+            features[f], alive[f] = f, valid[f] & levels.alive[d, f]
+        return n
+    for c in range(kept):
+        alive[c] = 1
+    return kept
 
 
 @jit(inner=True, borrow=True)
@@ -161,8 +184,13 @@ def pack_node(data, levels, scratch, d):
     """Words of the features of level d for its rows."""
     n, stride, words, features = levels.node[d, N_FEATURES], levels.node[d, STRIDE], levels.words[d], levels.features[d]
     bits = data.numbers[WORD_BITS]
-    for w in range(levels.starts[d, data.shifts.shape[0]]):
-        pack_word(scratch.row, 0, data.numbers[PARTS], data.numbers[POSITIONS], levels.rows[d], w * bits)
+    parts, n_words = data.numbers[PARTS], levels.starts[d, data.shifts.shape[0]]
+    if stride == parts * 32:
+        for w in range(n_words):
+            pack_word(words, w * stride, parts, data.numbers[POSITIONS], levels.rows[d], w * bits)
+        return
+    for w in range(n_words):
+        pack_word(scratch.row, 0, parts, data.numbers[POSITIONS], levels.rows[d], w * bits)
         for f in range(n):
             words[w * stride + f] = scratch.row[features[f]]
         for f in range(n, stride):
@@ -183,7 +211,7 @@ def begin(data, levels, scratch):
     n = levels.features.shape[1]
     for f in range(n):
         levels.features[0, f] = f
-    node[N_FEATURES], node[STRIDE] = n, (n + lanes - 1) // lanes * lanes
+    node[N_FEATURES], node[STRIDE] = n, data.numbers[PARTS] * 32
     pack_node(data, levels, scratch, 0)
     positions = data.numbers[POSITIONS]
     for r in range(levels.starts[0, data.shifts.shape[0]] * data.numbers[WORD_BITS]):
@@ -196,9 +224,15 @@ def begin(data, levels, scratch):
         for k in range(classes):
             x = np.int64(counts[k * stride + f])
             most_with, most_without = max(most_with, x), max(most_without, np.int64(levels.totals[0, k]) - x)
-        if most_with >= support and most_without >= support:
-            levels.features[0, kept] = f
-            kept += 1
+        levels.alive[0, f] = most_with >= support and most_without >= support
+        levels.features[0, kept] = f
+        kept += np.int64(levels.alive[0, f])
+    if kept > stride - lanes:
+        for f in range(n):
+            levels.features[0, f] = f
+        return
+    for f in range(kept):
+        levels.alive[0, f] = 1
     node[N_FEATURES], node[STRIDE] = kept, (kept + lanes - 1) // lanes * lanes
     pack_node(data, levels, scratch, 0)
     class_weights(levels.words[0], node[STRIDE], classes, data.of_class, levels.starts[0], data.shifts, counts)
@@ -228,8 +262,8 @@ def expand(data, levels, scratch, d):
         scratch.three[c] = none
     scratch.two[2 * stride] = none
     never, alive = np.int64(scratch.two[2 * stride]), levels.alive[d]
-    for f in range(stride):
-        alive[f] = 1 if f < n else 0
+    for f in range(n, stride):
+        alive[f] = 0
     for i in range(n):
         if alive[i] != 0:
             pairs_of(
@@ -291,31 +325,28 @@ def three_leaves(data, levels, scratch, d, i, side, allowed):
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
     least_saved = levels.upper[d, side * stride + i] - 2 * p
     cells(data, levels, scratch, d, i, side)
-    found = scratch.cells
-    for f in range(levels.node[d, N_FEATURES]):
-        kinds = found[5 * stride + f]
-        if kinds == 0 or levels.alive[d, f] == 0:
-            continue
-        for leaf in range(2):  # the rows without f, those with it
-            at = f if leaf == 1 else 2 * stride + f
+    found, lanes = scratch.cells, data.numbers[LANES]
+    leaf_candidates(found, stride, levels.alive[d], allowed, max(np.int64(0), least_saved // q - allowed), scratch.fits)
+    for vector in range(2 * stride // lanes):
+        bits, without = scratch.fits[vector], vector & 1
+        while bits != 0:
+            f = vector // 2 * lanes + lowest_bit(bits)
+            bits &= bits - 1
+            at = 2 * without * stride + f
             loss, saved = np.int64(found[at]), np.int64(found[stride + at])
-            if loss > allowed or q * (saved + allowed) < least_saved or np.int64(kinds) & (1 if leaf == 1 else 2) == 0:
+            if loss > allowed or q * (saved + allowed) < least_saved:
                 continue
             if not ready:
                 ready = True
-                for w in range(n_words):
-                    word = words[w * stride + i]
-                    scratch.child[w] = word if side == 1 else levels.full[d, w] & ~word
-            for w in range(n_words):
-                word = words[w * stride + f]
-                scratch.mask[w] = scratch.child[w] & (~word if leaf == 1 else word)
+                mask_of(words, stride, i, 1 - side, levels.full[d], 0, n_words, scratch.child)
+            mask_of(words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask)
             row = i * classes * stride
             for k in range(classes):
                 of_f, of_i = np.int64(levels.counts[d, k * stride + f]), np.int64(levels.counts[d, k * stride + i])
                 with_f = np.int64(levels.both[d, row + k * stride + f])
                 if side == 0:
                     with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i
-                scratch.some[k] = of_i - with_f if leaf == 1 else with_f
+                scratch.some[k] = with_f if without == 1 else of_i - with_f
             rest = best_of_two(words, stride, scratch.mask, classes, data.of_class, levels.starts[d], data.shifts, scratch.some, data.saving)
             allowed = min(allowed, loss + rest - 1)
     return allowed + 1
