@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.fingerprints import random_words
+from arboretum.kernels.solving.fingerprints import find, random_words
 from arboretum.kernels.solving.slices import run_slices
-from arboretum_gosdt.sparse_kernel import KNOWN, LEVEL, N_STATE, EXPANDED, Memo, search
-from arboretum_gosdt.sparse_node import BEST, BUDGET, DEPTH, N_NODE, NEVER, UNLIMITED, WEIGHT, Data, Levels, Scratch
+from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
+from arboretum_gosdt.sparse_node import (
+    BEST, BEST_FEATURE, BUDGET, DEPTH, LEAST, N_FEATURES, N_NODE, NEVER, UNLIMITED, WEIGHT, Data, Levels, Scratch,
+)  # fmt: skip
 
 SLICE = 3_000_000
 LEVELS = 12
@@ -48,6 +49,8 @@ class SparseSearch:
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         rows, sizes, group_class, shifts = groups_of(weights)
         parts = bits.shape[1]
+        self._p, self._q, self._virtual, self._n_features = p, q, rows, n_features
+        self._depth = UNLIMITED if depth is None else depth
         support = p // q + 1
         of_class = np.searchsorted(group_class, np.arange(classes + 1))
         saving = np.array([min(support, np.iinfo(kind).max)], kind)
@@ -82,10 +85,9 @@ class SparseSearch:
         np.bitwise_or.at(levels.full[0], place // word_bits, (1 << place % word_bits).astype(kind))
         levels.totals[0] = weights.sum(axis=0)
         levels.node[0] = 0
-        levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, UNLIMITED if depth is None else depth
+        levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self._depth
         levels.node_key[0] = 0
         self._state = np.zeros(N_STATE, np.int64)
-        self._p, self._q = p, q
         self.lower, self.upper = 0, q * (total - int(weights.sum(axis=0).max())) + p
 
     @property
@@ -111,10 +113,94 @@ class SparseSearch:
             return self._levels.make_room(dict.fromkeys(self._levels._arrays, level + 3), left)
 
         def told() -> None:
-            self.upper = min(self.upper, int(self._levels["node"][0, BEST])) if self._state[EXPANDED] else self.upper
+            node, n = self._levels["node"][0], self._levels["node"][0, N_FEATURES]
+            if self._state[EXPANDED]:
+                self.upper = int(node[BEST])
+                bound = min(self._levels["pair"][0, :n].min(initial=NEVER), node[BEST])
+                self.lower = max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))))
             tell(self.lower, self.upper)
 
         ended = run_slices(work, make_room, until, told)
         if ended == "":
             self.lower = self.upper = int(self._levels["node"][0, BEST])
         return ended
+
+    def tree(self) -> np.ndarray:
+        """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost is ``upper``."""
+        nodes: list[list[int]] = []
+        cost = Rebuild(self).node(np.ones(len(self._bits), bool), self._depth, nodes, expected=self.upper)
+        assert cost == self.upper, f"the tree costs {cost}, not {self.upper}"
+        return np.array(nodes, np.int64)
+
+
+class Rebuild:
+    """The best tree, from the tests in the memo; what the memo does not hold are trees of at most three leaves."""
+
+    def __init__(self, search: SparseSearch) -> None:
+        self._p, self._q, self._weights, self._memo = search._p, search._q, search._weights, search._memo
+        bits = np.unpackbits(search._bits.view(np.uint8), axis=1, bitorder="little")
+        self._has = bits[:, : search._n_features].astype(bool)
+        self._rows, self._words = search._virtual, random_words(len(search._virtual))
+        self._root = int(search._levels["node"][0, BEST_FEATURE]) if search.subproblems else -1
+
+    def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], expected: int | None = None) -> int:
+        """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost."""
+        at = len(nodes)
+        nodes.append([-1, 0, -1, -1])
+        test = self._root if expected is not None else self._known(rows, depth)
+        small, first = self._small(rows, depth)
+        if expected is None and (test is None or test[0] >= small):
+            test = first
+        elif expected is None:
+            test = test[1]
+        if test < 0:
+            return self._leaf(rows)
+        has = self._has[:, test]
+        with_test = self.node(rows & has, below(depth), nodes)
+        nodes[at] = [test, 0, at + 1, len(nodes)]
+        return with_test + self.node(rows & ~has, below(depth), nodes)
+
+    def _known(self, rows: np.ndarray, depth: int) -> tuple[int, int] | None:
+        """Cost and test of the tree that the memo knows, if it does."""
+        one, two = self._words[rows[self._rows]].sum(axis=0, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            number = find(self._memo["slots"], keyed(one, depth), two)
+        return None if number < 0 else (int(self._memo["upper"][number]), int(self._memo["test"][number]))
+
+    def _leaf(self, rows: np.ndarray) -> int:
+        weights = self._weights[rows].sum(axis=0)
+        return self._q * int(weights.sum() - weights.max(initial=0)) + self._p
+
+    def _small(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
+        """Least cost of at most three leaves, and the test at the root."""
+        has, weights = self._has[rows], self._weights[rows]
+        best, test = self._leaf(rows), -1
+        if depth == 0:
+            return best, test
+        total = weights.sum(axis=0)
+        ones = weights.T @ has  # by class and feature
+        sides = np.stack([total[:, None] - ones, ones])
+        losses = sides.sum(axis=1) - sides.max(axis=1, initial=0)  # by side and feature
+        two = self._q * losses.sum(axis=0) + 2 * self._p
+        if two.min(initial=NEVER) < best:
+            best, test = int(two.min()), int(two.argmin())
+        if depth == 1:
+            return best, test
+        for side in range(2):
+            cells = np.stack([(has if side else ~has).T.astype(np.int64) * w @ has for w in weights.T])  # class, first, second
+            rest = sides[side][:, :, None] - cells
+            split = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1)
+            three = self._q * (split + losses[1 - side]) + 3 * self._p
+            if three.min(initial=NEVER) < best:
+                best, test = int(three.min()), int(three.argmin())
+        return best, test
+
+
+def below(depth: int) -> int:
+    """Remaining depth of the children."""
+    return depth if depth == UNLIMITED else depth - 1
+
+
+def keyed(one: np.uint64, depth: int) -> np.uint64:
+    """First word of a set's fingerprint together with the depth that its tree may have."""
+    return one + np.uint64(depth) * DEPTH_KEY
