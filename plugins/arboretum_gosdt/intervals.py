@@ -33,7 +33,7 @@ class IntervalSearch:
     measured : passes over all columns.   bytes_used : held now.
     """
 
-    def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int, *, half: int = 16, part: int = 16) -> None:
+    def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int, *, half: int = 4, part: int = 4) -> None:
         self.ranks = np.ascontiguousarray(ranks, np.int32)
         self.weights = np.ascontiguousarray(weights, np.int64)
         self.depth, self.slack = depth, (half, part)
