@@ -9,6 +9,8 @@ of cuts, too); the bounds that a set of rows leaves at the cuts of its own colum
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +65,9 @@ class IntervalSearch:
             self._finish(loss_of(self.ranks, self.weights, self.tree()))
             tell(self.lower, self.upper)
             return ""
-        if self.plan is None and not self._allocate(memory_bytes):
+        if until is not None and time.monotonic() >= until:
+            return "seconds"
+        if (self.plan is None and not self._allocate(memory_bytes)) or (memory_bytes is not None and self.bytes_used > memory_bytes):
             return "bytes"
         from arboretum_gosdt import intervals_kernels as kernels
 
@@ -119,25 +123,24 @@ class IntervalSearch:
         if column >= 0:
             column = self.used[column]
         elif at >= 0:
-            below, (column, cut) = -2, best_split(self.ranks, self.weights, rows)
+            below, (column, cut) = -3, best_split(self.ranks, self.weights, rows)
         nodes.append([column, cut if column >= 0 else 0, 0, 0])
         if column >= 0:
             left = self.ranks[rows, column] <= cut
-            nodes[place][2:] = self._grow(nodes, heap, below, rows[left]), self._grow(nodes, heap, min(below + 1, len(heap)) if below >= 0 else -1, rows[~left])
+            nodes[place][2:] = self._grow(nodes, heap, below, rows[left]), self._grow(nodes, heap, below + 1, rows[~left])
         return place
 
     def _allocate(self, memory_bytes: int | None) -> bool:
         """Make the arrays, the ranks of as many columns as there is room for; False where there is none."""
-        from arboretum_gosdt import intervals_kernels as kernels
         from arboretum_gosdt import intervals_parts as parts
         from arboretum_gosdt import intervals_tables as layouts
 
-        word = np.int16 if self.small else np.int32
-        lanes = 64 // np.dtype(word).itemsize
         ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]
-        rows, two = int(np.count_nonzero(self.weights)), classes <= 2
-        blocks = min((2**k for k in range(lanes.bit_length())), key=lambda b: _steps(columns, rows, lanes, b, classes))
+        each = self.weights[self.weights > 0]
+        rows, two, word = len(each), classes <= 2, np.dtype(np.int16 if self.small else np.int32)
+        sign, blocks = _layout(columns, each, classes, word)
+        lanes = 64 // sign.itemsize
         vectors = -(-columns // (lanes // blocks))
         places = vectors * -(-rows // blocks) * lanes
         levels, tables = self.depth - 1, max(1, self.depth - 2)
@@ -145,8 +148,8 @@ class IntervalSearch:
         all_ranks, most = int(starts[-1]), int(np.diff(starts).max())
         heap = 1 << max(1, self.depth - 1)
         node_rows = [most + 2 if top or self.depth == 2 else all_ranks + 2 * columns for top in range(levels)]
-        item = np.dtype(word).itemsize
-        fixed = tables * (columns * (rows + 1) * 4 + rows * 12 + places * (4 + 2 * item) + all_ranks * 4) + 2 * places * item
+        item = word.itemsize
+        fixed = tables * (columns * (rows + 1) * 4 + rows * 12 + places * (8 + 2 * item) + all_ranks * 4) + places * (4 + item)
         fixed += sum(node_rows) * 112 + 64 * all_ranks
         left = RANK_BYTES if memory_bytes is None else (memory_bytes - fixed) * 3 // 4
         slots = min(columns, left // max(1, places * item * tables))
@@ -156,34 +159,48 @@ class IntervalSearch:
         lists = LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
         self.plan = layouts.Plan(columns, classes, lanes, blocks, vectors, int(two), self.depth, slots)
         ends = vectors * -(-rows // blocks)
+        wide, narrow = places * item, places * sign.itemsize
         self.tables = layouts.Tables(
             starts, np.zeros((tables, 2), np.int64), np.empty((tables, columns * (rows + 1)), np.int32), np.empty((tables, rows), np.int64),
-            np.empty((tables, rows), np.int32), np.empty((tables, places), np.int32), np.empty((tables, ends), np.uint32),
-            np.empty((tables, all_ranks), np.int32), np.empty((tables * slots, places), word), np.empty((tables, columns), np.int64),
-            np.empty((tables, slots + 1), np.int64), np.empty((tables + 1, places), word), np.empty((tables + 1, places), word),
-            np.empty((1 if two else tables, places if not two else 1), word), np.zeros(2 * lanes, word),
+            np.empty((tables, rows), np.int32), np.empty((tables, places), np.int32), np.empty((tables, ends), np.uint64),
+            np.empty((tables, all_ranks), np.int32), np.empty((tables * slots, wide), np.int8), np.empty((tables, columns), np.int64),
+            np.empty((tables, slots + 1), np.int64), np.empty((tables + 1, narrow), np.int8), np.empty((tables + 1, places), np.int32),
+            np.empty((1 if two else tables, 64 if two else wide), np.int8), np.zeros(4 * lanes, np.int32),
         )  # fmt: skip
         total_nodes = sum(node_rows)
         self.state = parts.State(
             np.zeros((levels, parts.FRAME_FIELDS), np.int64), np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
             np.empty((total_nodes, 4), np.int64), np.empty((levels, lists), np.int32), np.empty((2 * most + 2, 4), np.int64),
             np.full((levels, heap, 2), -1, np.int64), np.full((levels, 2, heap, 2), -1, np.int64), np.zeros(9, np.int64),
-            np.zeros(6, np.int64), np.empty(4 * classes * lanes, word), np.empty(2 * rows + 2, np.int32),
+            np.zeros(6, np.int64), np.empty(4 * classes * lanes, np.int32), np.empty(2 * rows + 2, np.int32),
         )  # fmt: skip
         self.state.frames[:, parts.FIRST_NODE] = np.concatenate([[0], np.cumsum(node_rows)])[:-1]
         self.state.numbers[[parts.HALF, parts.PART]] = self.slack
         self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
         layouts.fill_first(self.plan, self.tables, ranks, self.weights, self.state.order)
-        kernels.begin(self.plan, self.tables, self.state, np.int64(self.leaf + 1))
+        self.state.numbers[[parts.TOP, parts.VALUE]] = parts.UNBORN, self.leaf + 1
         return True
 
 
-def _steps(columns: int, rows: int, lanes: int, blocks: int, classes: int) -> int:
-    """What a pass costs with so many blocks a column, in steps of vectors: adding the blocks up costs some steps a vector."""
-    vectors, steps, rounds = -(-columns // (lanes // blocks)), -(-rows // blocks), blocks.bit_length() - 1
-    if classes <= 2:
-        return vectors * (steps + 4 + 4 * rounds)
-    return classes * vectors * (steps * (3 if blocks > 1 else 2) + 4 + 4 * rounds)
+def _layout(columns: int, each: np.ndarray, classes: int, word: np.dtype) -> tuple[np.dtype, int]:
+    """What rows' weights are held as, and blocks of a column: those with which a pass costs least.
+
+    Lanes of 8 bits serve two classes where no block can weigh more than they hold.   each : int64[rows], the weights.
+    """
+    rows, found = len(each), (math.inf, word, 1)
+    heaviest = np.cumsum(np.sort(np.partition(each, -128)[-128:] if rows > 128 else each)[::-1])
+    for sign in (np.dtype(np.int8), word) if classes <= 2 and word.itemsize == 2 else (word,):
+        lanes, blocks = 64 // sign.itemsize, 1
+        while blocks <= lanes:
+            vectors, steps, rounds = -(-columns // (lanes // blocks)), -(-rows // blocks), blocks.bit_length() - 1
+            if sign.itemsize > 1 or (steps <= 127 and heaviest[steps - 1] <= 127):
+                if classes <= 2:
+                    cost = vectors * (steps * (1.3 if sign.itemsize == 1 else 1.0) + (8 + 4 * rounds) * word.itemsize / sign.itemsize)
+                else:
+                    cost = classes * vectors * (steps * (3 if blocks > 1 else 2) + 8 + 4 * rounds)
+                found = min(found, (cost, sign, blocks), key=lambda one: one[0])
+            blocks *= 2
+    return found[1], found[2]
 
 
 def best_split(ranks: np.ndarray, weights: np.ndarray, rows: np.ndarray) -> tuple[int, int]:

@@ -6,35 +6,22 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, PAUSED
-from arboretum_gosdt.intervals_lanes import keep_side
 from arboretum_gosdt.intervals_parts import (
     A, AT, B, BUDGET, COLUMN, CUT, ENTER, FILL, FIRST_NODE, FLOOR, GIVEN, HALF, JUDGE, KEPT, LEFT, LEFT_LIST, LEFT_SUB,
     LEFT_SUPER, LIST, LOW_LEFT, LOW_RIGHT, LOWER, MASS, NEXT, NODES, NOTHING, OF, OPEN, OWN, PART, PHASE, PICK, RIGHT,
-    RIGHT_LIST, RIGHT_SUB, RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, AFTER,
-    add_node, all_of, choose_cut, data_of, descend, list_column, losses, put_interval, start_column, start_frame, start_list,
+    RIGHT_LIST, RIGHT_SUB, RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UNBORN, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, AFTER,
+    add_node, all_of, choose_cut, descend, list_column, losses, put_interval, start_column, start_list,
     weight_to,
 )  # fmt: skip
-from arboretum_gosdt.intervals_tables import ranks_at
-
-
-@jit(borrow=True)
-def begin(plan, tables, state, budget):
-    """The first frame, for the rows of the table of level 0."""
-    data = np.int64(1) if plan.depth == 2 else np.int64(0)
-    steps = tables.shape[0, 1]
-    ranks = tables.ranks[ranks_at(plan, tables, np.int64(0), np.int64(0))]
-    keep_side(
-        tables.signs[0], ranks, all_of(tables), np.int64(1), plan.vectors, steps, plan.blocks, tables.room, tables.signs[data],
-        tables.counts[data],
-    )  # fmt: skip
-    start_frame(plan, tables, state, np.int64(0), budget)
 
 
 @jit(borrow=True)
 def work(plan, tables, state, limit):
-    """Go on until nothing is left to do or so many steps of vectors are done."""
+    """Begin or go on, until nothing is left to do or so many steps of vectors are done."""
     numbers = state.numbers
     numbers[WORK] = 0
+    if numbers[TOP] == UNBORN:
+        descend(plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), numbers[VALUE])
     while numbers[TOP] >= 0:
         if numbers[WORK] >= limit:
             return PAUSED
@@ -65,10 +52,10 @@ def enter(plan, tables, state, top):
     frame = state.frames[top]
     if plan.depth - top > 2:
         frame[PHASE] = WHOLE_DONE
-        descend(plan, tables, state, np.int64(0), all_of(tables), np.int64(1), frame[BUDGET])
+        descend(plan, tables, state, top, np.int64(0), all_of(plan), np.int64(1), frame[BUDGET])
         start_list(plan, state, top + 1)
     else:
-        losses(plan, tables, state, top, np.int64(0), all_of(tables), frame[WEIGHT])
+        losses(plan, tables, state, top, np.int64(0), all_of(plan), frame[WEIGHT])
         state.best[top, 0, 0] = -1
         own(state, top, state.out[0])
 
@@ -223,7 +210,7 @@ def judge(plan, tables, state, top):
         go_left = left_first == (frame[SIDE] == 0)
         frame[SIDE] += 1
         other = frame[RIGHT] if go_left else frame[LEFT]
-        descend(plan, tables, state, a[OF], cut, np.int64(go_left), frame[UPPER] - other + frame[SLACK])
+        descend(plan, tables, state, top, a[OF], cut, np.int64(go_left), frame[UPPER] - other + frame[SLACK])
         child = state.frames[top + 1]
         child[SUB], child[SUPER] = (a[LEFT_SUB], b[LEFT_SUPER]) if go_left else (b[RIGHT_SUB], a[RIGHT_SUPER])
         start_list(plan, state, top + 1)

@@ -18,9 +18,9 @@ from arboretum_gosdt.lanes import Lanes, lanes_kernel
 
 
 def _bits(lanes: Lanes, pointer: Any, at: Any) -> Any:
-    """A vector of truth values from the low bits of a uint32."""
+    """A vector of truth values from the low bits of a uint64."""
     word, builder = lanes.element(pointer, at), lanes.builder
-    if lanes.count < 32:
+    if lanes.count < 64:
         word = builder.trunc(word, ir.IntType(lanes.count))
     return builder.bitcast(word, ir.VectorType(ir.IntType(1), lanes.count))
 
@@ -33,8 +33,24 @@ def _running(lanes: Lanes, sums: Any, columns: Any, room: Any) -> Any:
     with lanes.loop(lanes.index(0), rounds, [sums]) as loop:
         lanes.store(loop.now[0], room, width)
         shift = builder.shl(columns, builder.mul(loop.i, one))
-        loop.next = [builder.add(loop.now[0], lanes.load(room, builder.sub(width, shift)))]
+        loop.next = [builder.add(loop.now[0], lanes.load(room, builder.sub(width, shift), sums.type.element))]
     return loop.after[0]
+
+
+def _widen(lanes: Lanes, vector: Any, word: Any, edge: int | None = None) -> Any:
+    """The same numbers in wider lanes; the least or greatest number stays that."""
+    if vector.type.element.width == word.width:
+        return vector
+    wide = lanes.builder.sext(vector, ir.VectorType(word, lanes.count))
+    if edge is None:
+        return wide
+    unknown = lanes.builder.icmp_signed("==", vector, lanes.all(_edge(vector.type.element, edge)))
+    return lanes.builder.select(unknown, lanes.all(_edge(word, edge), word), wide)
+
+
+def _edge(word: Any, side: int) -> int:
+    """The least (-1) or greatest (1) signed number."""
+    return -(1 << (word.width - 1)) if side < 0 else (1 << (word.width - 1)) - 1
 
 
 def _out(lanes: Lanes, out: Any, values: list[Any]) -> None:
@@ -47,19 +63,19 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
     """Two classes: out[:3] of the rows with rank <= cut, out[3:6] of the rest: largest and smallest sum of signs of the first rows
     of any column, and of all rows.
 
-    signs, ranks : int16/32[vectors · steps · lanes].   ends : uint32[vectors · steps], bit set after the last row of a value.
-    room : two vectors, the first of zeros.   out : int64[6].
+    signs : int8/16/32[vectors · steps · lanes]; no block of a column adds up to more than they hold.   ranks, room : int16/32.
+    ends : uint64[vectors · steps], bit set after the last row of a value.   room : two vectors, the first of zeros.   out : int64[6].
     """
-    b, width, zero = lanes.builder, lanes.index(lanes.count), lanes.all(0)
-    low, high = lanes.all(-(1 << (lanes.word.width - 1))), lanes.all((1 << (lanes.word.width - 1)) - 1)
-    limit, columns = lanes.spread(cut), b.udiv(width, blocks)
-    with lanes.loop(lanes.index(0), vectors, [low, high, zero] * 2) as loop:
+    b, width, zero, wide = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.words[1]
+    low, high = lanes.all(_edge(lanes.word, -1)), lanes.all(_edge(lanes.word, 1))
+    limit, columns = lanes.spread(cut, wide), b.udiv(width, blocks)
+    with lanes.loop(lanes.index(0), vectors, [lanes.all(_edge(wide, -1), wide), lanes.all(_edge(wide, 1), wide), lanes.all(0, wide)] * 2) as loop:
         first = b.mul(loop.i, steps)
         with lanes.loop(lanes.index(0), steps, [zero, low, high] * 2) as row:
             at = b.add(first, row.i)
             place = b.mul(at, width)
             sign, end = lanes.load(signs, place), _bits(lanes, ends, at)
-            left = b.icmp_signed("<=", lanes.load(ranks, place), limit)
+            left = b.icmp_signed("<=", lanes.load(ranks, place, wide), limit)
             s, most, least, t, other_most, other_least = row.now
             s2, t2 = b.select(left, b.add(s, sign), s), b.select(left, t, b.add(t, sign))
             row.next = [
@@ -69,7 +85,7 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
             ]  # fmt: skip
         found = []
         for side in (0, 1):
-            total, most, least = row.after[3 * side : 3 * side + 3]
+            total, most, least = (_widen(lanes, row.after[3 * side + k], wide, edge) for k, edge in enumerate((None, -1, 1)))
             running = _running(lanes, total, columns, room)
             before = b.sub(running, total)
             # saturating: a block without the end of a value keeps the extreme numbers that it began with
@@ -144,24 +160,24 @@ def measure_many(lanes, weights, labels, ranks, ends, cut, vectors, steps, block
 def keep_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, room, kept, counts):
     """kept = signs of the rows with (rank <= cut) == left, else 0; counts = weight of the kept rows of the column up to this one.
 
-    signs, ranks, kept, counts : int16/32[vectors · steps · lanes].   left : 1 or 0.
+    signs, kept : int8/16/32[vectors · steps · lanes].   ranks : int16/32.   left : 1 or 0.   room, counts : int32.
     """
-    b, width, zero = lanes.builder, lanes.index(lanes.count), lanes.all(0)
-    limit, columns = lanes.spread(cut), b.udiv(width, blocks)
+    b, width, zero, wide, full = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.words[1], ir.IntType(32)
+    limit, columns = lanes.spread(cut, wide), b.udiv(width, blocks)
     wanted = b.icmp_signed("!=", left, lanes.index(0))
     with lanes.loop(lanes.index(0), vectors) as loop:
         first = b.mul(loop.i, steps)
-        with lanes.loop(lanes.index(0), steps, [zero]) as row:
+        with lanes.loop(lanes.index(0), steps, [lanes.all(0, full)]) as row:
             at = b.mul(b.add(first, row.i), width)
             sign = lanes.load(signs, at)
-            below = b.select(b.icmp_signed("<=", lanes.load(ranks, at), limit), sign, zero)
+            below = b.select(b.icmp_signed("<=", lanes.load(ranks, at, wide), limit), sign, zero)
             mine = b.select(wanted, below, b.sub(sign, below))
             lanes.store(mine, kept, at)
             weight = lanes.call("smax", mine, b.sub(zero, mine))
-            row.next = [b.add(row.now[0], weight)]
+            row.next = [b.add(row.now[0], _widen(lanes, weight, full))]
             lanes.store(row.next[0], counts, at)
         running = _running(lanes, row.after[0], columns, room)
         before = b.sub(running, row.after[0])
         with lanes.loop(lanes.index(0), b.select(b.icmp_signed(">", blocks, lanes.index(1)), steps, lanes.index(0))) as row:
             at = b.mul(b.add(first, row.i), width)
-            lanes.store(b.add(lanes.load(counts, at), before), counts, at)
+            lanes.store(b.add(lanes.load(counts, at, full), before), counts, at)

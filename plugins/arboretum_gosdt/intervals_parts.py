@@ -30,6 +30,9 @@ AT, MASS, LOW_LEFT, LOW_RIGHT, AFTER, LEFT_SUB, LEFT_SUPER, RIGHT_SUB, RIGHT_SUP
 """Fields of a node: rank; weight up to it; bounds; the next node; lists of subsets and supersets of its sides; column."""
 NODE_FIELDS = 10
 
+UNBORN = -2
+"""As the uppermost frame: nothing is begun.  -1: everything is done."""
+
 TOP, VALUE, GIVEN, WORK, MEASURED, SETS, FLOOR, HALF, PART = range(9)
 """Numbers of a search: the uppermost frame; what a frame returned; its list; work done; passes; sets of rows; lower bound of
 the first frame while it works; slack of children as shares of 1 / 32: of the open weight, of the upper bound."""
@@ -43,7 +46,7 @@ class State(NamedTuple):
     frames : int64[levels, FRAME_FIELDS].   nodes : int64[…, NODE_FIELDS].   open : int64[…, 4]: nodes around, bound, a cut to
     try first or -1.   lists : int32[levels, …]: bounds of the sets that a frame has solved below, see ``start_list``.
     seeds : int64[…, 4]: rank, weight, bounds.   best, sides : int64[levels, …, 2]: column and cut of the best tree's upper levels
-    in heap order, of the children last solved.   numbers : int64[9].   out : int64[6].   sums : int16/32[…].   order : int32[2 · rows].
+    in heap order, of the children last solved.   numbers : int64[9].   out : int64[6].   sums : int32[…].   order : int32[2 · rows].
     """
 
     frames: np.ndarray
@@ -81,49 +84,77 @@ def weight_to(plan, tables, top, column, cut):
 
 
 @jit(inline=True, borrow=True)
-def all_of(tables):
+def all_of(plan):
     """A cut above every rank."""
-    return np.int64((1 << (8 * tables.ranks.itemsize - 1)) - 1)
+    return np.int64((1 << 15) - 1 if plan.lanes > 16 else (1 << 31) - 1)
 
 
 @jit(inner=True, borrow=True)
 def losses(plan, tables, state, top, column, cut, mass):
     """Losses of both sides of a cut with one more split each, in state.out[:2].   mass : weight of the left side."""
     table, data, out = table_of(plan, top), data_of(plan, top), state.out
-    ranks, steps = tables.ranks[ranks_at(plan, tables, table, column)], tables.shape[table, 1]
+    at, steps, ends = ranks_at(plan, tables, table, column), tables.shape[table, 1], tables.ends[table]
     rest = state.frames[top, WEIGHT] - mass
     state.numbers[MEASURED] += 1
     state.numbers[WORK] += plan.vectors * steps * plan.classes
+    signs, ranks, room = tables.signs[data], tables.ranks[at], tables.room[2 * plan.lanes :]
     if plan.two:
-        measure_two(tables.signs[data], ranks, tables.ends[table], cut, plan.vectors, steps, plan.blocks, tables.room, out)
+        if plan.lanes == 64:
+            measure_two(signs, ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, room.view(np.int16), out)
+        elif plan.lanes == 32:
+            measure_two(signs.view(np.int16), ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, room.view(np.int16), out)
+        else:
+            measure_two(signs.view(np.int32), ranks.view(np.int32), ends, cut, plan.vectors, steps, plan.blocks, room, out)
         left = max(2 * out[0] - out[2], out[2] - 2 * out[1])
         right = max(2 * out[3] - out[5], out[5] - 2 * out[4])
         out[0], out[1] = (mass - left) >> 1, (rest - right) >> 1
+        return
+    labels = tables.labels[table]
+    if plan.lanes == 32:
+        measure_many(
+            signs.view(np.int16), labels.view(np.int16), ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, plan.classes,
+            room.view(np.int16), state.sums.view(np.int16), out,
+        )  # fmt: skip
     else:
         measure_many(
-            tables.signs[data], tables.labels[table], ranks, tables.ends[table], cut, plan.vectors, steps, plan.blocks, plan.classes,
-            tables.room, state.sums, out,
+            signs.view(np.int32), labels.view(np.int32), ranks.view(np.int32), ends, cut, plan.vectors, steps, plan.blocks, plan.classes,
+            room, state.sums, out,
         )  # fmt: skip
-        out[0], out[1] = mass - out[0], rest - out[1]
+    out[0], out[1] = mass - out[0], rest - out[1]
 
 
 @jit(inner=True, borrow=True)
-def descend(plan, tables, state, column, cut, left, budget):
-    """Put the rows on one side of a cut into a frame above the uppermost one."""
-    top = state.numbers[TOP]
-    source, child = table_of(plan, top), top + 1
+def keep(plan, tables, table, at, cut, left, data):
+    """Fill ``signs`` and ``counts`` number ``data`` with the rows of a table on one side of a cut in column of ranks ``at``."""
+    steps, signs, ranks = tables.shape[table, 1], tables.signs[table], tables.ranks[at]
+    kept, counts, room = tables.signs[data], tables.counts[data], tables.room
+    if plan.lanes == 64:
+        keep_side(signs, ranks.view(np.int16), cut, left, plan.vectors, steps, plan.blocks, room, kept, counts)
+    elif plan.lanes == 32:
+        keep_side(
+            signs.view(np.int16), ranks.view(np.int16), cut, left, plan.vectors, steps, plan.blocks, room, kept.view(np.int16), counts
+        )  # fmt: skip
+    else:
+        keep_side(
+            signs.view(np.int32), ranks.view(np.int32), cut, left, plan.vectors, steps, plan.blocks, room, kept.view(np.int32), counts
+        )  # fmt: skip
+
+
+@jit(inner=True, borrow=True)
+def descend(plan, tables, state, top, column, cut, left, budget):
+    """Put the rows of a frame on one side of a cut into a new one above it; the first one, above none, has all of them."""
+    child = top + 1
+    source = table_of(plan, top) if top >= 0 else np.int64(0)
     data, at, side = data_of(plan, child), np.int64(0), left
-    if plan.depth - child == 2:
+    if top < 0 or plan.depth - child > 2:  # then all of the child's table is kept, whatever the ranks
+        if top >= 0:
+            compact(plan, tables, source, column, cut, left == 1, state.order)
+            source = child
+        cut, side = all_of(plan), np.int64(1)
+    else:
         at = ranks_at(plan, tables, source, column)
-    else:  # then all of the child's table is kept, whatever the ranks
-        compact(plan, tables, source, column, cut, left == 1, state.order)
-        source, cut, side = child, all_of(tables), np.int64(1)
-    steps = tables.shape[source, 1]
-    keep_side(
-        tables.signs[source], tables.ranks[at], cut, side, plan.vectors, steps, plan.blocks, tables.room, tables.signs[data],
-        tables.counts[data],
-    )  # fmt: skip
-    state.numbers[WORK] += plan.vectors * steps
+    keep(plan, tables, source, at, cut, side, data)
+    state.numbers[WORK] += plan.vectors * tables.shape[source, 1]
     start_frame(plan, tables, state, child, budget)
 
 

@@ -17,7 +17,7 @@ from arboretum.kernels.jit import jit
 class Plan(NamedTuple):
     """What does not change in a search, as numbers.
 
-    lanes : of a vector.   blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
+    lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.   blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
     """
 
     columns: int
@@ -36,10 +36,14 @@ class Tables(NamedTuple):
     starts : int64[columns + 1]: where the ranks of a column begin.   shape : int64[levels, 2]: rows, steps.
     rank : int32[levels, columns · (rows + 1)] by row.   weight : int64[levels, rows].   label : int32[levels, rows].
     row : int32[levels, places]: the row at a place; that after the last one where there is none.
-    ends : uint32[levels, vectors · steps].   last : int32[levels, ranks]: place of the last row up to a rank, or -1.
-    ranks : int16/32[levels · slots, places].   slot : int64[levels, columns], or -1.   owner : int64[levels, slots + 1], the next one at the end.
-    signs, counts : int16/32[levels + 1, places], the last for a node of depth 2: what rows weigh, and weights up to a place.
-    labels : int16/32[levels, places], of more than two classes.   room : int16/32[…], the first vector of zeros.
+    ends : uint64[levels, vectors · steps].   last : int32[levels, ranks]: place of the last row up to a rank, or -1.
+    ranks : [levels · slots, places].   slot : int64[levels, columns], or -1.   owner : int64[levels, slots + 1], the next one at the end.
+    signs : [levels + 1, places], the last for a node of depth 2: what rows weigh.   counts : int32[levels + 1, places], weights of the
+    column up to a place.
+    labels : [levels, places], of more than two classes.   room : int32[4 · lanes]: a half for sums of 32 bits, one for
+    others, of each the first vector zeros.
+
+    ranks, signs, labels are the bytes of the integers that the lanes hold: one kernel serves all widths.
     """
 
     starts: np.ndarray
@@ -103,7 +107,7 @@ def start_table(plan, tables, level, n):
     size = plan.vectors * steps
     tables.ends[level, :size] = 0
     tables.row[level, : size * plan.lanes] = n
-    tables.signs[level, : size * plan.lanes] = 0
+    tables.signs[level, : size * 64] = 0
     for g in range(plan.columns):
         tables.rank[level, g * (n + 1) + n] = 0
         tables.slot[level, g] = -1
@@ -119,6 +123,8 @@ def place_column(plan, tables, level, g, order, n):
     base, start = g * (n + 1), tables.starts[g]
     place, step, known = (vector * steps) * plan.lanes + lane, 0, 0
     before = np.int32(-1)
+    signs16, signs32 = tables.signs[level].view(np.int16), tables.signs[level].view(np.int32)
+    labels16, labels32 = tables.labels[min(level, len(tables.labels) - 1)].view(np.int16), tables.labels[min(level, len(tables.labels) - 1)].view(np.int32)
     for p in range(n):
         if step == steps:
             step, lane = 0, lane + per
@@ -127,16 +133,23 @@ def place_column(plan, tables, level, g, order, n):
         u = tables.rank[level, base + r]
         tables.row[level, place] = r
         w = tables.weight[level, r]
-        if plan.two:
-            tables.signs[level, place] = w if tables.label[level, r] == 0 else -w
-        else:
+        if plan.two and tables.label[level, r] > 0:
+            w = -w
+        if plan.lanes == 64:
             tables.signs[level, place] = w
-            tables.labels[level, place] = tables.label[level, r]
+        elif plan.lanes == 32:
+            signs16[place] = w
+        else:
+            signs32[place] = w
+        if not plan.two and plan.lanes == 32:
+            labels16[place] = tables.label[level, r]
+        elif not plan.two:
+            labels32[place] = tables.label[level, r]
         while known < u:  # no row has these ranks
             tables.last[level, start + known] = before
             known += 1
         if p == n - 1 or tables.rank[level, base + order[p + 1]] != u:
-            tables.ends[level, vector * steps + step] |= np.uint32(1) << np.uint32(lane)
+            tables.ends[level, vector * steps + step] |= np.uint64(1) << np.uint64(lane)
             tables.last[level, start + u] = place
             known = u + 1
             before = np.int32(place)
@@ -195,7 +208,11 @@ def ranks_at(plan, tables, level, column):
         tables.owner[level, slot] = column
         tables.slot[level, column] = slot
         n, steps = tables.shape[level, 0], tables.shape[level, 1]
-        gather(tables.rank[level, column * (n + 1) :], tables.row[level], tables.ranks[level * plan.slots + slot], plan.vectors * steps * plan.lanes)
+        rank, ranks = tables.rank[level, column * (n + 1) :], tables.ranks[level * plan.slots + slot]
+        if plan.lanes > 16:
+            gather(rank, tables.row[level], ranks.view(np.int16), plan.vectors * steps * plan.lanes)
+        else:
+            gather(rank, tables.row[level], ranks.view(np.int32), plan.vectors * steps * plan.lanes)
     return level * plan.slots + slot
 
 

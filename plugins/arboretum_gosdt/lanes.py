@@ -28,7 +28,7 @@ class Lanes:
     """Writes the body of one intrinsic.
 
     args : pointers for arrays, values for numbers, in the order of the signature.   count : lanes of a vector, as wide as the
-    elements of the first array.
+    elements of the first array; vectors of other ``words`` (the elements of each array) have as many lanes, and take more registers.
     """
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
@@ -37,6 +37,7 @@ class Lanes:
         self.word = ir.IntType(bits)
         self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
+        self.words = [ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None for kind in signature.args]
         self.args = [
             make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
             for kind, value in zip(signature.args, args, strict=True)
@@ -45,9 +46,9 @@ class Lanes:
     def index(self, number: int) -> ir.Constant:
         return ir.Constant(INDEX, number)
 
-    def all(self, number: int) -> ir.Constant:
+    def all(self, number: int, word: Any = None) -> ir.Constant:
         """The vector that has a number in every lane."""
-        return ir.Constant(self.vector, [number] * self.count)
+        return ir.Constant(ir.VectorType(word or self.word, self.count), [number] * self.count)
 
     def element(self, pointer: Any, at: Any) -> Any:
         return self.builder.load(self.builder.gep(pointer, [at]))
@@ -55,25 +56,25 @@ class Lanes:
     def put(self, value: Any, pointer: Any, at: Any) -> None:
         self.builder.store(value, self.builder.gep(pointer, [at]))
 
-    def load(self, pointer: Any, at: Any) -> Any:
+    def load(self, pointer: Any, at: Any, word: Any = None) -> Any:
         """The vector that begins at an element; no alignment beyond that of elements is asked for."""
-        found = self.builder.load(self._of_vectors(pointer, at))
-        found.align = self.word.width // 8
+        vector = ir.VectorType(word or self.word, self.count)
+        found = self.builder.load(self.builder.bitcast(self.builder.gep(pointer, [at]), vector.as_pointer()))
+        found.align = vector.element.width // 8
         return found
 
     def store(self, value: Any, pointer: Any, at: Any) -> None:
-        self.builder.store(value, self._of_vectors(pointer, at)).align = self.word.width // 8
+        to = self.builder.bitcast(self.builder.gep(pointer, [at]), value.type.as_pointer())
+        self.builder.store(value, to).align = value.type.element.width // 8
 
-    def _of_vectors(self, pointer: Any, at: Any) -> Any:
-        return self.builder.bitcast(self.builder.gep(pointer, [at]), self.vector.as_pointer())
-
-    def spread(self, value: Any) -> Any:
+    def spread(self, value: Any, word: Any = None) -> Any:
         """A number in every lane; wider numbers are cut."""
-        if value.type.width > self.word.width:
-            value = self.builder.trunc(value, self.word)
-        elif value.type.width < self.word.width:
-            value = self.builder.zext(value, self.word)
-        nothing = ir.Constant(self.vector, ir.Undefined)
+        vector = ir.VectorType(word or self.word, self.count)
+        if value.type.width > vector.element.width:
+            value = self.builder.trunc(value, vector.element)
+        elif value.type.width < vector.element.width:
+            value = self.builder.zext(value, vector.element)
+        nothing = ir.Constant(vector, ir.Undefined)
         one = self.builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
         return self.builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), self.count), [0] * self.count))
 

@@ -1,0 +1,32 @@
+"""Dense ranks of the values of columns: what a search over thresholds reads in place of the values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.presort import sort_columns
+
+
+@jit
+def rank_columns(order, shift, ranks):
+    """From sorted entries (row, and bit ``shift`` where a greater value follows) to ranks.   order, ranks : [columns, rows]."""
+    for f in range(len(order)):
+        rank = np.int32(0)
+        for entry in order[f]:
+            ranks[f, entry & ((1 << shift) - 1)] = rank
+            rank += np.int32((entry >> shift) & 1)
+
+
+def ranks_of(values: np.ndarray) -> np.ndarray:
+    """int32[columns, rows]: how many different values of its column are smaller than a value.
+
+    values : float64[rows, columns], none missing.
+    """
+    columns = np.ascontiguousarray(values.T, np.float64)
+    shift = max(1, columns.shape[1].bit_length())
+    order = np.empty(columns.shape, np.uint32 if shift < 31 else np.uint64)
+    sort_columns(columns, columns.view(np.uint64), np.empty(0, np.int64), shift, 0.0, order)
+    ranks = np.empty(columns.shape, np.int32)
+    rank_columns(order, shift, ranks)
+    return ranks

@@ -1,0 +1,156 @@
+"""The search over intervals of cuts against brute force over all trees."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+
+from arboretum_gosdt import intervals
+from arboretum_gosdt.intervals import IntervalSearch, loss_of
+from arboretum_gosdt.ranks import ranks_of
+
+
+def least_loss(ranks, weights, depth):
+    """Over all trees, by trying every cut of every column."""
+
+    @cache
+    def least(rows, depth):
+        sums = weights[list(rows)].sum(0)
+        best = int(sums.sum() - sums.max())
+        if depth == 0 or best == 0:
+            return best
+        for column in range(ranks.shape[1]):
+            for cut in sorted({int(ranks[row, column]) for row in rows})[:-1]:
+                left = tuple(row for row in rows if ranks[row, column] <= cut)
+                best = min(best, least(left, depth - 1) + least(tuple(row for row in rows if row not in left), depth - 1))
+        return best
+
+    return least(tuple(range(len(ranks))), depth)
+
+
+def tiny_table(seed):
+    """Up to 13 rows, 4 columns and 4 classes; ties, rows that nothing saves, weights that need lanes of 32 bits."""
+    generator = np.random.default_rng([seed, 4])
+    rows, columns, classes = (int(generator.integers(1, most)) for most in (14, 5, 5))
+    ranks = generator.integers(0, int(generator.integers(1, 12)), (rows, columns)).astype(np.int32)
+    weights = generator.integers(0, 4, (rows, classes))
+    if generator.random() < 0.5:
+        weights = np.zeros((rows, classes), np.int64)
+        weights[np.arange(rows), generator.integers(0, classes, rows)] = generator.integers(1, 4, rows)
+    scale = int(generator.choice([1, 1, 1, 60, 5000]))
+    return ranks, weights * scale, generator
+
+
+def nothing(lower, upper):
+    """Hear the bounds, and say nothing."""
+
+
+def check(seed, depths=(0, 1, 2, 3, 4)):
+    ranks, weights, generator = tiny_table(seed)
+    for depth in depths:
+        half, part = generator.integers(0, 64, 2).tolist()
+        search = IntervalSearch(ranks, weights, depth, half=half, part=part)
+        assert search.run(None, None, nothing) == ""
+        assert search.lower == search.upper == least_loss(ranks, weights, depth) == loss_of(ranks, weights, search.tree()), (seed, depth)
+        assert height(search.tree()) <= depth
+
+
+def height(tree, node=0):
+    return 0 if tree[node, 0] < 0 else 1 + max(height(tree, tree[node, 2]), height(tree, tree[node, 3]))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_least_loss_of_all_trees(seed):
+    check(seed)
+
+
+@pytest.mark.slow
+def test_least_loss_of_all_trees_of_thousands_of_tables():
+    for seed in range(1000, 7000):
+        check(seed)
+
+
+def middle_table(seed, rows=120, columns=5, classes=2, values=40):
+    """Labels that follow two columns, with noise."""
+    generator = np.random.default_rng([seed, 5])
+    ranks = generator.integers(0, values, (rows, columns)).astype(np.int32)
+    label = (ranks[:, 0] + ranks[:, 1] // 2 + generator.integers(0, values // 2, rows)) * classes // (2 * values)
+    weights = np.zeros((rows, classes), np.int64)
+    weights[np.arange(rows), np.minimum(label, classes - 1)] = generator.integers(1, 3, rows)
+    return ranks, weights
+
+
+def value_of(ranks, weights, depth, memory=None, **slack):
+    search = IntervalSearch(ranks, weights, depth, **slack)
+    assert search.run(None, memory, nothing) == ""
+    assert search.lower == search.upper == loss_of(ranks, weights, search.tree())
+    return search.upper
+
+
+@pytest.mark.parametrize(("seed", "classes"), [(0, 2), (1, 2), (2, 3), (3, 5)])
+def test_the_value_is_the_same_whatever_is_held_and_proven_beyond(seed, classes, monkeypatch):
+    ranks, weights = middle_table(seed, classes=classes)
+    for depth in (2, 3, 4) if classes == 2 else (2, 3):
+        found = value_of(ranks, weights, depth)
+        assert value_of(ranks, weights, depth, half=0, part=0) == found
+        assert value_of(ranks, weights, depth, half=32, part=32) == found
+        assert value_of(ranks, 40000 * weights, depth) == 40000 * found  # 32 bits
+        assert value_of(np.repeat(ranks, 2, 1)[:, ::-1], weights, depth) == found
+        assert value_of(ranks.max() - ranks, weights, depth) == found
+        with monkeypatch.context() as patch:
+            patch.setattr(intervals, "LISTS", 40)  # few sets leave lists
+            patch.setattr(intervals, "RANK_BYTES", 1)  # ranks of one column at a time
+            assert value_of(ranks, weights, depth) == found
+
+
+def test_a_search_stops_and_goes_on(monkeypatch):
+    ranks, weights = middle_table(7)
+    whole = value_of(ranks, weights, 3)
+    monkeypatch.setattr(intervals, "STEPS", 50)
+    search, told = IntervalSearch(ranks, weights, 3), []
+    assert search.run(time.monotonic() - 1, None, nothing) == "seconds"
+    assert (search.lower, search.upper) == (0, loss_of(ranks, weights, search.tree()))
+    assert search.run(None, 10_000, nothing) == "bytes"
+
+    def tell(lower, upper):
+        told.append((lower, upper))
+        if len(told) % 20 == 1:
+            assert upper == loss_of(ranks, weights, search.tree())
+
+    while search.run(time.monotonic() + 0.01, None, tell):
+        pass
+    assert search.lower == search.upper == whole == loss_of(ranks, weights, search.tree())
+    lowers, uppers = np.array(told).T
+    assert len(told) > 20
+    assert (np.diff(uppers) <= 0).all()
+    assert (lowers <= whole).all()
+
+
+def test_memory_is_told_and_kept():
+    ranks, weights = middle_table(3, rows=400, columns=20)
+    search = IntervalSearch(ranks, weights, 3)
+    budget = 3_000_000
+    assert search.run(None, budget, nothing) == ""
+    assert 0 < search.bytes_used <= budget
+    assert search.upper == value_of(ranks, weights, 3)
+
+
+def test_tables_without_anything_to_ask():
+    for depth in range(4):
+        assert value_of(np.zeros((3, 2), np.int32), np.array([[2, 0], [0, 3], [1, 1]]), depth) == 3
+        assert value_of(np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int64), depth) == 0
+        assert value_of(np.zeros((2, 0), np.int32), np.array([[2, 0], [0, 3]]), depth) == 2
+        assert value_of(np.arange(4, dtype=np.int32)[:, None], np.array([[1]] * 4), depth) == 0
+    with pytest.raises(OverflowError, match="coarser"):
+        IntervalSearch(np.array([[0], [1]]), np.array([[2**40, 0], [0, 1]]), 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ranks_are_dense_and_in_order(seed):
+    generator = np.random.default_rng(seed)
+    values = generator.choice([-0.0, 0.0, 1e-300, -2.5, 3.0, 7e9, np.inf], (int(generator.integers(1, 30)), 3))
+    expected = np.array([np.unique(column, return_inverse=True)[1].ravel() for column in values.T])
+    np.testing.assert_array_equal(ranks_of(values), expected)
