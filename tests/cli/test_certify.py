@@ -44,7 +44,7 @@ def test_a_greedy_tree_is_certified_from_the_command_line(call, here, name, monk
         assert one["ratio"] == one["value"] / one["minimum"] >= 1
     assert record["timings"]["certify"] > 0
     head = f"certified by subtable_dp against all trees on the same {record['data']['n_objects']} objects"
-    assert head in done.out
+    assert head in re.sub(r"\s+", " ", done.out)
     assert row_of(done.out, "complexity") == ["complexity", "this", "tree", "minimum", "ratio"]
     assert float(row_of(done.out, "depth")[2]) == found["depth"]["minimum"]
     assert all(len(line) <= 80 for line in done.out.partition("certified by")[2].splitlines()[:12])
@@ -78,14 +78,15 @@ def test_without_certify_the_record_has_no_certificate(call, here):
     ("words", "note"),
     [
         (["dataset=play-tennis", "method=id3", "stopping.standard.max_depth=1"],
-         "exact minima know no limit max_depth (it is 1); leave it out, or use stopping=[pure]"),
-        (["dataset=play-tennis", "method=id3", "stopping.standard.min_leaf=2"], "no limit min_leaf"),
+         "solver gosdt asks two-way tests, but column 'outlook' has 3 branches; use encoder=onehot"),
+        (["dataset=play-tennis", "method=id3", "stopping.standard.min_leaf=2", "certifier=subtable_dp"], "no limit min_leaf"),
+        (["dataset=play-tennis", "method=id3", "stopping.standard.min_decrease=0.1"], "no limit min_decrease"),
         (["dataset=iris", "method=cart"], "is raw, and its thresholds are found at each node; choose fixed tests: encoder=midpoints"),
         (["dataset=diabetes", "method=cart"], "minima are known for classes only"),
         (["dataset=file", "dataset.path=hole.csv", "dataset.target=y", "method=id3", "encoder.missing=keep"],
          "missing values; use encoder.missing=category"),
     ],
-    ids=["depth", "leaf size", "raw columns", "regression", "missing values"],
+    ids=["depth", "leaf size", "least decrease", "raw columns", "regression", "missing values"],
 )  # fmt: skip
 def test_where_no_minimum_is_defined_the_run_says_why_and_goes_on(call, here, words, note):
     (here / "hole.csv").write_text("a,b,y\nr,s,no\nr,t,yes\n,s,yes\nu,t,no\nu,s,no\nr,t,yes\n")
@@ -126,7 +127,7 @@ def test_a_sweep_shows_the_ratio_of_the_goal_where_it_is_certified(call):
     assert "expected cost ÷ min" in call(*command).out
     plain = call(*(word for word in command if word != "certify=true"))
     assert "÷ min" not in plain.out
-    assert call(*command, "stopping.standard.max_depth=1").out.count("1 of 1 runs: certify: not applicable: exact minima") == 1
+    assert call(*command, "stopping.standard.max_depth=1").out.count("1 of 1 runs: certify: not applicable: solver gosdt") == 1
     titles, row = (next(re.split(" {2,}", line) for line in by_leaves.out.splitlines() if line.startswith(w)) for w in ("method", "id3"))
     tree_leaves, ratio = (float(row[titles.index(title)]) for title in ("n leaves", "n leaves ÷ min"))
     assert tree_leaves / ratio == pytest.approx(round(tree_leaves / ratio), rel=1e-3)  # the ratio is shown to 4 digits
@@ -164,3 +165,37 @@ def test_what_a_solver_proved_besides_is_told_and_further_optimal_trees_are_kept
     assert kept == (["tree-2.json", "tree.json"] if int(details["optimal_trees"]) > 1 else ["tree.json"])
     for name in kept:
         assert Tree.from_json((here / "two" / name).read_text(encoding="utf-8")).n_nodes == metrics["n_nodes"]
+
+
+BY_VALUE = [
+    (["method=cart", "stopping.standard.max_depth=2"], "train_error", "within max_depth 2:"),
+    (["method=cart", "stopping.standard.max_leaves=3", "stopping.standard.min_leaf=5", "stopping.standard.min_decrease=0.01"],
+     "train_error", "within max_leaves 3, min_leaf 5:"),
+    (["method=cart", "objective=balanced", "objective.lam=0.02", "pruner=cost_complexity", "pruner.alpha=0.01"], "objective", "4 tests:"),
+    (["method=gosdt", "stopping.standard.max_depth=2"], "objective", "within max_depth 2:"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "row", "head"), BY_VALUE, ids=["depth", "leaves", "objective", "exact"])
+def test_limits_and_objectives_are_certified_by_value(call, here, words, row, head):
+    done = call("run", "dataset=iris", *words, "certify=true", *ONCE)
+    assert done.status == 0, done.err
+    record = record_in(here / "kept")
+    (name, found), = record["certificate"]["complexities"].items()
+    assert name == row and found["ratio_is"] == "exact" and found["value"] >= found["minimum"] > 0
+    if row == "train_error":
+        assert found["value"] == pytest.approx(record["metrics"]["train_error"], rel=1e-12)
+    elif words[0] == "method=gosdt":
+        assert found["ratio"] == 1 and found["value"] == record["solution"]["value"]
+    assert re.sub(r"\s+", " ", done.out.partition("certified by gosdt")[2]).startswith(" against all trees on the same 150 objects")
+    assert head in re.sub(r"\s+", " ", done.out)
+    assert row_of(done.out, row)
+
+
+def test_what_is_not_proven_in_time_is_a_bound(call, here):
+    words = ("dataset=tic-tac-toe", "method=cart", "stopping.standard.max_depth=4", "certify=true", "budget.seconds=0.2")
+    done = call("run", *words, "certifier=gosdt", *ONCE)
+    assert done.status == 0, done.err
+    (found,) = record_in(here / "kept")["certificate"]["complexities"].values()
+    assert found["ratio_is"] in ("unknown", "at most", "exact")
+    assert ("only a lower bound is proven within the budget" in done.out) == (found["ratio_is"] != "exact")

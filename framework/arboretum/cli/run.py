@@ -16,7 +16,7 @@ from arboretum.cli.plugins import installed
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, sweep, unforeseen
-from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, paragraph
+from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, paragraph, status_of
 from arboretum.config.bridge import PRIMARY, Start, start_from, stored
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.entry import named_plugins
@@ -196,4 +196,4 @@ def present(outcome: Outcome) -> int:
     if outcome.tracker_error:
         terminal.warn(f"kept, but not tracked: {outcome.tracker_error} (arboretum sync {outcome.folder} sends it later)")
         return TRACKER_FAILED
-    return 0
+    return status_of(KeyboardInterrupt()) if record.solution is not None and record.solution.interrupted else 0

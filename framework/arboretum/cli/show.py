@@ -197,10 +197,13 @@ def certificate_lines(record: Record) -> list[str]:
     """What is proven of the tree: the trees it is compared with, then a table with a row per complexity."""
     certificate, data = record.certificate, record.data
     n_objects, n_tests = data.get("n_objects"), data.get("n_tests")
-    head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {n_tests} tests "
+    head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {n_tests} tests"
     rule = certificate.leaf_rule
-    words = [text.format(rule[key]) for key, above, text in RULE_WORDS if rule.get(key) is not None and rule[key] > above]
-    head += f"whose leaves have {', or '.join(['one class', *words])}:"
+    if {"theta", "min_split"} & rule.keys():
+        words = [text.format(rule[key]) for key, above, text in RULE_WORDS if rule.get(key) is not None and rule[key] > above]
+        head += f" whose leaves have {', or '.join(['one class', *words])}:"
+    else:  # of a value: all trees within limits
+        head += " within ".join(["", ", ".join(f"{key} {most}" for key, most in rule.items())] if rule else [""]) + ":"
     table = text_table(certificate.rows(), width=terminal.width()).rstrip("\n")
     return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
 

@@ -93,6 +93,8 @@ class Job:
         value, status, dataset = metrics.get(goal), SKIPPED if outcome.skipped else DONE, data_set_of(outcome.record)
         note = Note(number, status, label or resolved.label, str(outcome.folder), dataset, goal, value)
         notes.write(attrs.evolve(note, tracker_error=outcome.tracker_error, warnings=warnings))
+        if outcome.record.solution is not None and outcome.record.solution.interrupted:
+            raise KeyboardInterrupt  # its best tree is kept; no other job begins
         return values if self.goals else worst(goal) if value is None else value
 
     def _failed(self, resolved: Resolved | None, note: Note, error: Exception) -> float | None:

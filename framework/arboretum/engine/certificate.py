@@ -28,12 +28,21 @@ from arboretum.errors import BudgetError, CapabilityError, ContractError, DataEr
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.complexity import form_of, value_of
-from arboretum.interfaces.stopping import LeafRule
+from arboretum.interfaces.objective import certified_by_value
+from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.record import Certificate, Certified, Solution, Status
 from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
 from arboretum.model.walk import summed
+
+
+OF_VALUES = 1e-9
+"""Relative: an objective adds up losses and prices in an order of its own."""
+OPEN = (
+    "certify: only a lower bound{} is proven within the budget, so the ratio is at most the one shown; raise budget.seconds or "
+    "budget.memory_mb"
+)
 
 
 def certify(
@@ -48,6 +57,8 @@ def certify(
     try:
         if certifier is None:
             raise CapabilityError("no installed solver proves minima; install or enable a plugin that brings one (arboretum plugins lists them)")
+        if hasattr(certifier, "least") and (certified_by_value(problem.parts) or not hasattr(certifier, "minima")):
+            return _of_value(certifier, tree, problem, solution, metrics, context)
         rule = _applicable(certifier, tree, problem, solution)
         kept, notes = _defined(complexities, tree, problem)
         kept, found, more = _minima(certifier, kept, problem, solution, tree, context)
@@ -63,9 +74,78 @@ def certify(
     bounds = certified(kept, found, tree, problem, rule, metrics)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
+    return Certificate(_told(certifier), attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
+
+
+def _told(certifier: Any) -> dict[str, Any]:
+    """A solver's name and fields, as the record keeps them."""
     told = {field.alias: getattr(certifier, field.name) for field in attrs.fields(type(certifier)) if field.init}
-    told = json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value))))
-    return Certificate({"name": certifier.name, **told}, attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
+    return {"name": certifier.name, **json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value))))}
+
+
+@attrs.frozen
+class Within:
+    """A stopping rule of nothing but limits: what trees are held to that a certificate of their value compares."""
+
+    name = "within"
+    held: Limits
+
+    def limits(self) -> Limits:
+        return self.held
+
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
+
+
+def _of_value(
+    certifier: Any, tree: Tree, problem: Problem, solution: Solution, metrics: Mapping[str, float], context: Context
+) -> tuple[Certificate, tuple[str, ...]]:
+    """The objective, or the training error, beside its least value over all trees within the run's limits.
+
+    Raises CapabilityError where that is not defined, VerificationError where what the certifier says is not so.
+    """
+    parts, limits = problem.parts, problem.parts.limits()
+    if problem.objects.task is not Task.classification:
+        raise CapabilityError("minima are known for classes only, but the target is a number; choose a data set with classes")
+    if parts.predicate is not None:
+        made = f"predicate {parts.predicate.name} makes its tests at each node"
+        raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
+    held = Limits(limits.max_depth, limits.max_leaves, limits.min_leaf)
+    if parts.solver is not None and parts.objective is not None and type(parts.solver) is type(certifier):
+        objective, answer = parts.objective, solution
+    else:
+        plain = Parts(method=certifier, encoder=parts.encoder, cost=parts.cost, objective=parts.objective, solver=certifier, stopping=(Within(held),))
+        check.check_table(plain, problem.objects.table)
+        objective, answer = certifier.least(attrs.evolve(problem, parts=plain), context)
+    name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
+    value = float(objective.value(tree, problem))
+    slack = max(OF_VALUES, _slack(problem.objects, tree))
+    if parts.objective is None:
+        equal("the tree's train_error", metrics.get(name, value), value, slack)
+    at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
+    best = value
+    if answer.tree is not None:
+        equal(f"{name} of the solver's tree", answer.value, objective.value(answer.tree, problem), slack)
+        costs = (lambda weights: objective.label_costs(weights, problem)) if hasattr(objective, "label_costs") else None
+        verify.check_tree(answer.tree, problem.objects, problem.objects.table, costs)
+        verify.check_prices(answer.tree, problem.objects, problem.prices)
+        if complaint := beyond(answer.tree, held):
+            fail(f"the solver's tree keeps within the limits: {complaint}")
+        best = min(best, answer.value)
+    low = best if answer.status is Status.optimal else min(max(bound, 0.0), best)
+    notes = () if answer.status is Status.optimal else (OPEN.format(""),)
+    if answer.status is Status.optimal and best == 0:
+        notes = (f"certify: the minimum of {name} is 0, so there the ratio is undefined",)
+    kept = {key: value for key, value in attrs.asdict(held).items() if value != getattr(Limits(), key)}
+    return Certificate(_told(certifier), kept, {name: Certified(value, low, best)}), notes
+
+
+def beyond(tree: Tree, limits: Limits) -> str:
+    """Which limit a tree does not keep; "" where it keeps all."""
+    deepest, leaves = (math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves))
+    if tree.depth_of.max() > deepest or tree.n_leaves > leaves or tree.counts[1:].min(initial=limits.min_leaf) < limits.min_leaf:
+        return f"it is beyond the limits (max_depth {deepest:g}, max_leaves {leaves:g}, min_leaf {limits.min_leaf})"
+    return ""
 
 
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
@@ -216,8 +296,8 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     """Which node of a tree is no leaf, or no inner node, as rule and limits have it; "" where all are."""
     objects, limits, depth = problem.objects, problem.parts.limits(), tree.depth_of
     deepest, leaves = (math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves))
-    if depth.max() > deepest or tree.n_leaves > leaves or tree.counts[1:].min(initial=limits.min_leaf) < limits.min_leaf:
-        return f"it is beyond the limits (max_depth {deepest:g}, max_leaves {leaves:g}, min_leaf {limits.min_leaf})"
+    if complaint := beyond(tree, limits):
+        return complaint
     at = np.full(objects.n_objects, -1, np.int64)
     at[objects.object_of_row] = tree.apply(objects.table)
     impurity, total = problem.parts.impurity, float(tree.mass[0])
@@ -277,9 +357,7 @@ def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answe
         notes.append(f"certify: the minimum of {', '.join(zero)} is 0 (one leaf is enough), so there the ratio is undefined")
     open_ = [name for name, found in bounds.items() if not found.proven]
     if open_:
-        which = "" if len(open_) == len(bounds) else f" of {', '.join(open_)}"
-        shown = "so the ratio is at most the one shown; raise budget.seconds or budget.memory_mb"
-        notes.append(f"certify: only a lower bound{which} is proven within the budget, {shown}")
+        notes.append(OPEN.format("" if len(open_) == len(bounds) else f" of {', '.join(open_)}"))
     return tuple(notes)
 
 

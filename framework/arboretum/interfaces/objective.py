@@ -5,10 +5,12 @@ from __future__ import annotations
 import enum
 from typing import Any, Protocol
 
+import attrs
 import numpy as np
 
 from arboretum.interfaces.component import Component
-from arboretum.interfaces.method import Problem
+from arboretum.interfaces.method import Parts, Problem
+from arboretum.interfaces.stopping import Limits
 from arboretum.model.tree import Tree
 
 
@@ -49,3 +51,13 @@ def shape_of(objective: Any) -> Shape | None:
     """What an objective says of itself; raises ValueError for a shape that does not exist."""
     declared = getattr(objective, "shape", None)
     return None if declared is None else Shape(declared)
+
+
+def certified_by_value(parts: Parts) -> bool:
+    """Whether the certificate of such a run is about its objective, or the training error, rather than about complexities.
+
+    So it is where trees are held to a depth, a number of leaves or a least leaf, and where an objective is no complexity, or
+    stands beside a method that does not minimise it.
+    """
+    held = attrs.evolve(parts.limits(), min_decrease=None, min_mass=0.0) != Limits()
+    return held or (parts.objective is not None and (parts.solver is None or shape_of(parts.objective) is not Shape.complexity))

@@ -30,7 +30,7 @@ class Solver(Component, Protocol):
 class SolverOptional(Protocol):
     """What a solver may have besides, each by itself.
 
-    limits : names of the limits that ``minima`` obeys, of ``max_depth``, ``max_leaves`` and ``min_leaf``; a run with another one
+    limits : names of the limits that ``minima`` and ``least`` obey, of ``max_depth``, ``max_leaves`` and ``min_leaf``; a run with another one
         has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf rule would divide may
         be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make too many leaves, where
         every test leaves some branch fewer than ``min_leaf`` rows.
@@ -41,6 +41,14 @@ class SolverOptional(Protocol):
 
         Called by ``method=exact``, and before a certificate, while no clock runs; ``context`` is of a budget that starts anew
         afterwards.  Raises what they raise.
+        """
+
+    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+        """The least value of the run's objective, or without one of the training error, over all trees within the run's limits.
+
+        For ``certify=true``, where a tree is held to limits or has an objective: (objective, its optimum on ``problem``, within
+        the budget proven, beyond it with a proven bound).  Of the run's other rules ``problem`` keeps none: less trees, no lower
+        minimum.  Raises CapabilityError, with the reason, where that is not defined.
         """
 
     def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> Sequence[Solution]:

@@ -66,6 +66,11 @@ class Solution:
     curve: tuple[tuple[float, float, float], ...] = ()
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search: a solver returns its best tree then, and says ``interrupted`` among the details."""
+        return bool(self.details.get("interrupted"))
+
+    @property
     def gap(self) -> float:
         """``value − lower_bound`` (same unit as the objective), 0 when optimal."""
         return self.value - self.lower_bound

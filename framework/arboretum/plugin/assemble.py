@@ -16,6 +16,7 @@ import attrs
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
+from arboretum.interfaces.objective import certified_by_value
 from arboretum.model.record import Record
 from arboretum.plugin.build import build, fields_of, followers
 from arboretum.plugin.discovery import load_registry
@@ -106,14 +107,15 @@ def _built(registry: Registry, group: str, option: Any, values: Mapping[str, Any
 
 
 def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shared: Mapping[str, Any] | None = None) -> Any:
-    """The solver that certifies a run (one with ``minima``); None where none is installed.
+    """The solver that certifies a run (one with ``minima``, or ``least`` where an objective or limits ask for it); None: there is none.
 
     name : whom to take; by default the run's own solver if it can, else the first by name that can.
     shared : top-level values that its fields follow.   Raises ConfigError when the solver of that name is unknown or cannot.
     """
-    if hasattr(parts.solver, "minima") and name in (None, parts.solver.name):
+    ways = ("least", "minima") if certified_by_value(parts) else ("minima", "least")
+    if name in (None, getattr(parts.solver, "name", "")) and any(hasattr(parts.solver, way) for way in ways):
         return parts.solver
-    able = {entry.name: entry for entry in registry.entries("solver") if hasattr(entry.cls, "minima")}
+    able = {entry.name: entry for way in ways for entry in registry.entries("solver") if hasattr(entry.cls, way)}
     if name is None:
         return build(next(iter(able.values())), {}, shared) if able else None
     if name not in able:
