@@ -37,7 +37,10 @@ def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Contex
     for key, value in data.items():
         if proof.header["data"].get(key) != value:
             raise VerificationError(f"the proof is of another table: {key} is {proof.header['data'].get(key)}, here it is {value}")
-    if not all(0 <= test < data["n_tests"] for test in tests):
+    fixed = data["n_tests"] - len(problem.objects.raw_features)
+    single = (test for test in tests if isinstance(test, int))
+    pairs = (test for test in tests if not isinstance(test, int))
+    if not all(0 <= t < data["n_tests"] for t in single) or not all(len(t) == 2 and fixed <= t[0] < data["n_tests"] and t[1] >= 0 for t in pairs):
         raise VerificationError(f"the proof names tests that the table has not; it has {data['n_tests']}")
     rules = rules_of(proof, problem)
     for number, record in enumerate(proof.records()):

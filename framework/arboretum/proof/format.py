@@ -26,7 +26,8 @@ bounds of the looser.  A kernel writes words 4 and 5 by ``words[4] = np.int32(bo
 ``test`` is a number of the solver's own; ``header["tests"][test]`` is the problem's test (those of the encoder, raw columns
 count on after them, as in :meth:`arboretum.api.Prices.of`).  ``outcome`` is that of the test as the encoder numbers outcomes; for
 a raw column 2·cut + s, where s = 1 is "value ≤ v", s = 0 the rest, and v is the ``cut``-th smallest (from 0) of the column's
-different values among **all** training objects.
+different values among **all** training objects.  ``header["tests"]`` may also hold [raw column, cut] for a single threshold, of which
+outcome 1 is "value > v", as outcomes of thresholds are numbered everywhere.
 
 Bounds of an additive objective are integers in units of ``header["unit"]``, an exact fraction of the objective's value: λ / p where
 p > 0.  They are of the cost q·loss + p·leaves, where the loss of a leaf S over objects u (all rows equal in all tests are one) is
@@ -64,7 +65,7 @@ MAGIC = b"arboretum.proof/1\n"
 HEAD = 6
 """Words of a record before its literals."""
 DIGEST = 32
-_HEADER = {"version": str, "solver": str, "shape": str, "seed": int, "data": dict, "config": dict, "unit": str, "tests": list[int]}
+_HEADER = {"version": str, "solver": str, "shape": str, "seed": int, "data": dict, "config": dict, "unit": str, "tests": list[int | list[int]]}
 _END = {"bound": int | float, "value": int | float | None, "records": int, "tree": dict | None}
 
 
@@ -84,14 +85,14 @@ class ProofWriter:
     ``append`` takes whole records as kernels fill them in, ``record`` a single one.
     """
 
-    def __init__(self, path: str | os.PathLike, problem: Problem, *, tests: Sequence[int], unit: Fraction, seed: int = 0) -> None:
+    def __init__(self, path: str | os.PathLike, problem: Problem, *, tests: Sequence[Any], unit: Fraction, seed: int = 0) -> None:
         """Raises StoreError where the file cannot be written.   tests : see the module.   unit : of bounds."""
         self.path, self.problem, self.records = Path(path).expanduser(), problem, 0
         self._part, self._digest = self.path.with_name(f".{self.path.name}.part"), hashlib.sha256()
         shape = getattr(problem.parts.objective, "shape", "additive")
         header = {
             "version": __version__, "solver": problem.parts.solver.name, "shape": getattr(shape, "value", shape), "seed": seed,
-            "data": data_of(problem), "config": configuration(problem, seed), "unit": str(unit), "tests": list(map(int, tests)),
+            "data": data_of(problem), "config": configuration(problem, seed), "unit": str(unit), "tests": [np.array(test, np.int64).tolist() for test in tests],
         }  # fmt: skip
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

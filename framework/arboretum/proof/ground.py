@@ -73,10 +73,12 @@ class Columns:
         merged, group = np.unique(rank, axis=0, return_inverse=True)
         return Columns(merged, group.ravel(), np.array(column, np.int64), np.array(flip, np.bool_), len(fixed))
 
-    def literal(self, test: int, outcome: int) -> tuple[int, int, bool]:
+    def literal(self, test: int | list[int], outcome: int) -> tuple[int, int, bool]:
         """Column, cut and whether ranks above it are meant, of a literal as a log has it."""
+        if not isinstance(test, int):
+            return int(self.column[test[0]]), test[1], outcome == 1
         if test < self.n_fixed:
-            return int(self.column[test]), 0, bool(outcome) != self.flip[test]
+            return int(self.column[test]), 0, (outcome == 1) != self.flip[test]
         return int(self.column[test]), outcome >> 1, not outcome & 1
 
 

@@ -102,6 +102,7 @@ def test_another_path_is_rejected_where_its_set_costs_less(kind, log, tmp_path):
         ("unit", lambda unit: "1/7", "unit 1/7 does not divide"),
         ("unit", lambda unit: "-1", "unit is -1; it must be above 0"),
         ("tests", lambda tests: [99], "names tests that the table has not"),
+        ("tests", lambda tests: [[0, 0]], "names tests that the table has not"),
         ("data", lambda data: {**data, "sha256": "0" * 64}, "is of another table: sha256"),
         ("data", lambda data: {**data, "n_objects": 3}, "is of another table: n_objects"),
     ],
@@ -154,6 +155,20 @@ def test_similarity_to_a_record_is_taken(tmp_path):
                 log.record([(test, 1)], int(bound), like=number)
         log.close(cost, None, None)
     assert check(read(tmp_path / "more"), problem).records > proof.n_records
+
+
+def test_single_thresholds_are_named_by_column_and_cut(tmp_path):
+    problem = KINDS["cuts"]
+    exact, cost = prove(problem, tmp_path / "log")
+    proof, fixed = read(tmp_path / "log"), problem.objects.n_tests - 2
+    with ProofWriter(tmp_path / "t", problem, tests=[0, *([fixed + g, cut] for g in (0, 1) for cut in (0, 1, 2))], unit=proof.unit) as log:
+        for record in proof.records():
+            path = [(t, o) if t < fixed else (1 + 3 * (t - fixed) + o // 2, 1 - o % 2) for t, o in record.path.tolist()]
+            log.record(path, record.bound, record.depth)
+        log.close(cost, None, None)
+    assert problem.objects.n_tests == 4
+    assert read(tmp_path / "t").header["tests"][1] == [fixed, 0]
+    assert check(read(tmp_path / "t"), problem).lower_bound == check(proof, problem).lower_bound
 
 
 def test_files_that_are_no_proofs_are_named_so(tmp_path):
