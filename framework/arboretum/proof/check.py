@@ -35,7 +35,7 @@ def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Contex
     """
     data, tests = data_of(problem), proof.header["tests"]
     for key, value in data.items():
-        if proof.header["data"].get(key) != value:
+        if key != "name" and proof.header["data"].get(key) != value:  # a file may have another name today
             raise VerificationError(f"the proof is of another table: {key} is {proof.header['data'].get(key)}, here it is {value}")
     fixed = data["n_tests"] - len(problem.objects.raw_features)
     single = (test for test in tests if isinstance(test, int))

@@ -1,0 +1,75 @@
+"""``arboretum verify``: a proof from the command line, replayed, and what is said of those that are none."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+import pytest
+
+from arboretum.proof.format import DIGEST, MAGIC, read
+
+RUN = ("run", "dataset=file", "dataset.path=table.csv", "dataset.target=y", "split=none", "tracker=none", "hydra.run.dir=r")
+
+
+@pytest.fixture
+def table(here):
+    rng = np.random.default_rng(1)
+    rows = ["a,b,c,y", *(f"{x[0]},{x[1]},{x[2]},{'yes' if x[0] ^ (x[1] & x[2]) else 'no'}" for x in rng.integers(0, 2, (30, 3)))]
+    (here / "table.csv").write_text("\n".join(rows) + "\n")
+    return here
+
+
+@pytest.fixture
+def proof(table, call):
+    """A proof of the least number of nodes."""
+    done = call(*RUN, "method=subtable_dp", "complexity=n_nodes", "encoder=multiway", "solver.proof=p.proof")
+    assert done.status == 0, done.err
+    return table / "p.proof"
+
+
+def test_a_proof_is_accepted_and_says_what_is_proven(proof, call):
+    done = call("verify", str(proof))
+    assert done.status == 0, done.err
+    assert re.search(r"^accepted: \d+ records of subtable_dp checked in ", done.out)
+    assert re.search(r"no tree is below \d+ \(n_nodes on table\), the tree's value is \d+ \(optimal\)$", done.out.strip())
+
+
+def test_the_table_may_lie_elsewhere_but_must_be_the_same(proof, call, table):
+    (table / "table.csv").rename(table / "moved.csv")
+    assert "table.csv" in call("verify", str(proof)).error
+    assert call("verify", str(proof), "dataset.path=moved.csv").status == 0
+    text = (table / "moved.csv").read_text()
+    (table / "table.csv").write_text(text.replace("0,0,1", "0,0,0", 1))
+    done = call("verify", str(proof))
+    assert done.status == 1
+    assert re.search(r"^rejected: the proof is of another table: sha256 is \w+, here it is \w+$", done.error)
+
+
+def test_a_record_that_does_not_follow_is_named(proof, call):
+    log, data = read(proof), proof.read_bytes()
+    last, first = log.n_records - 1, data.index(b"\n", len(MAGIC)) + 1
+    at = first + 4 * (int(log.start[last]) + 4)
+    data = data[:at] + np.float64(99.0).tobytes() + data[at + 8 : -DIGEST]
+    proof.write_bytes(data + hashlib.sha256(data).digest())
+    done = call("verify", str(proof))
+    assert done.status == 1
+    assert re.search(
+        rf"^rejected: record {last} \(root\) claims a bound of 99.0, but trees that begin with test \d+ may cost \d+$", done.error
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["nowhere"], "the proof 'nowhere' cannot be read (No such file or directory)"),
+        (["table.csv"], "'table.csv' is no proof: it does not begin as one"),
+        (["p.proof", "objective.lam=2"], "'objective.lam=2' would be another proof; only dataset.… and encoder.… may be given"),
+        ([], "the following arguments are required: PATH"),
+    ],
+)
+def test_bad_input_is_one_line(proof, call, words, why):
+    done = call("verify", *words)
+    assert done.status == 1
+    assert done.error.startswith(why)
