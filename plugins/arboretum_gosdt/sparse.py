@@ -73,8 +73,9 @@ class SparseSearch:
         }, tables=())  # fmt: skip
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
         self._scratch = Scratch(
-            np.empty(parts * 32, kind), np.empty(2 * stride + 1, kind), np.empty(2 * stride + 1, kind),
+            np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),
             np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(6 * stride, kind), np.empty(2 * stride // lanes, np.int64),
+            np.array([np.iinfo(kind).max], kind),
         )  # fmt: skip
         levels = Levels(*self._levels.values())
         levels.starts[0] = np.concatenate([[0], np.cumsum(words_of)])

@@ -163,7 +163,7 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
     """
     stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
     again = np.int64(-1), np.int64(0)
-    if seen[i] & LOOKED == 0:
+    if seen[i] & LOOKED == 0 and limit >= 5 * data.numbers[LEAF]:  # below, no child is ever entered
         look_up(data, levels, memo, d, i)
         return again
     open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]

@@ -82,8 +82,7 @@ RANK = 1 << 20
 
 
 class Scratch(NamedTuple):
-    """Elements as wide as a lane.   row : one word of every feature of the table.   two, three : by literal, and the largest number
-    behind the last.   mask, child : words.   some : [classes].   cells : see ``cells_of``.
+    """Elements as wide as a lane.   row : one word of every feature of the table.   two, three : by literal.   mask, child : words.   some : [classes].   cells : see ``cells_of``.
     """
 
     row: np.ndarray
@@ -94,6 +93,7 @@ class Scratch(NamedTuple):
     some: np.ndarray
     cells: np.ndarray
     fits: np.ndarray
+    never: np.ndarray
 
 
 WHOLE = 64
@@ -256,12 +256,12 @@ def expand(data, levels, scratch, d):
         node[N_FEATURES] = 0
         return
     pack_node(data, levels, scratch, d)
-    none = np.int64(-1)
+    if stride == data.numbers[PARTS] * 32:  # what features weigh that are not alive is not known from above
+        class_weights(levels.words[d], stride, classes, data.of_class, levels.starts[d], data.shifts, levels.counts[d])
+    never, alive = np.int64(scratch.never[0]), levels.alive[d]
     for c in range(2 * stride):
-        scratch.two[c] = none
-        scratch.three[c] = none
-    scratch.two[2 * stride] = none
-    never, alive = np.int64(scratch.two[2 * stride]), levels.alive[d]
+        scratch.two[c] = never
+        scratch.three[c] = never
     for f in range(n, stride):
         alive[f] = 0
     for i in range(n):
@@ -326,7 +326,8 @@ def three_leaves(data, levels, scratch, d, i, side, allowed):
     least_saved = levels.upper[d, side * stride + i] - 2 * p
     cells(data, levels, scratch, d, i, side)
     found, lanes = scratch.cells, data.numbers[LANES]
-    leaf_candidates(found, stride, levels.alive[d], allowed, max(np.int64(0), least_saved // q - allowed), scratch.fits)
+    most = np.int64(scratch.never[0])
+    leaf_candidates(found, stride, levels.alive[d], min(allowed, most), min(max(np.int64(0), least_saved // q - allowed), most), scratch.fits)
     for vector in range(2 * stride // lanes):
         bits, without = scratch.fits[vector], vector & 1
         while bits != 0:
