@@ -137,7 +137,7 @@ class Tests:
     """All two-way tests of a problem, numbered: the fixed ones as the problem has them, then the thresholds of raw columns.
 
     codes : uint8, uint16 or uint32[columns, objects], of the coded columns, then the ranks of raw values.   family : int64[columns], 1
-    for thresholds.   column, index : int64[tests].   price : float64[tests].   values : per raw column, its distinct values.
+    for thresholds.   column, index : int64[tests].   price : float64[tests].
     """
 
     __test__ = False
@@ -148,7 +148,6 @@ class Tests:
     column: np.ndarray
     index: np.ndarray
     price: np.ndarray
-    values: tuple[np.ndarray, ...]
 
     @property
     def first(self) -> np.ndarray:
@@ -165,7 +164,7 @@ class Tests:
         column, fixed = int(self.column[test]), len(self.objects.features)
         if column < fixed:
             return self.objects.features[column].rule(int(self.index[test]))
-        low, high = self.values[column - fixed][self.index[test] : self.index[test] + 2].tolist()
+        low, high = np.unique(self.objects.raw[:, column - fixed])[self.index[test] : self.index[test] + 2].tolist()
         middle = low + (high - low) / 2
         return self.objects.raw_features[column - fixed].rule(middle if low <= middle < high else low)
 
@@ -177,7 +176,7 @@ def all_tests(problem: Problem) -> Tests:
         raise CapabilityError("solver gosdt knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
     if objects.n_objects == 0:
         raise DataError("no object to learn from; does the split leave any training row?")
-    codes, values, family, counts = objects.codes.T, [], [], []
+    codes, family, counts = objects.codes.T, [], []
     for f, feature in enumerate(objects.features):
         bins, kind = feature.n_bins, feature.family
         family.append(THRESHOLDS if kind is Family.thresholds else 0)
@@ -188,22 +187,22 @@ def all_tests(problem: Problem) -> Tests:
         if feature.has_missing and (codes[f] == bins).any():
             _refuse_missing(feature.column)
     if objects.raw_features:
-        ranks = []
-        for f, feature in enumerate(objects.raw_features):
-            if np.isnan(objects.raw[:, f]).any():
-                _refuse_missing(feature.column)
-            distinct, rank = np.unique(objects.raw[:, f], return_inverse=True)
-            values.append(distinct)
-            ranks.append(rank.ravel())
-        most = max(max(map(len, values)), int(codes.max(initial=0)) + 1)
-        codes = np.vstack([codes, ranks]).astype(np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32)
-        family += [THRESHOLDS] * len(values)
-        counts += [len(one) - 1 for one in values]
+        from arboretum_gosdt.ranks import ranks_of
+
+        missing = np.isnan(objects.raw).any(axis=0)
+        if missing.any():
+            _refuse_missing(objects.raw_features[int(missing.argmax())].column)
+        ranks = ranks_of(objects.raw + 0.0)  # −0.0 is 0.0
+        cuts = ranks.max(axis=1)
+        most = max(int(cuts.max()), int(codes.max(initial=0))) + 1
+        codes = np.concatenate([codes, ranks]).astype(np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32)
+        family += [THRESHOLDS] * len(cuts)
+        counts += cuts.tolist()
     column = np.repeat(np.arange(len(counts)), counts)
     first = np.cumsum([0, *counts[:-1]])
     price = np.concatenate([prices.tests, np.repeat(prices.raw, counts[len(objects.features) :])])
     return Tests(
-        objects, np.ascontiguousarray(codes), np.array(family, np.int64), column, np.arange(len(column)) - first[column], price, tuple(values)
+        objects, np.ascontiguousarray(codes), np.array(family, np.int64), column, np.arange(len(column)) - first[column], price
     )
 
 
@@ -262,17 +261,68 @@ def merge(problem: Problem, tests: Tests, units: Units, memory_bytes: int | None
     room = kernels.Planes(planes, kept, np.empty(n, np.uint64), np.empty(n_tests, np.uint64), np.full(_slots(n_tests), -1))
     found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, column, index), room)
     planes, kept = planes[: -(-found // 32)], kept[:found] if order is None else order[kept[:found]]
-    group, first = np.empty(n, np.int64), np.empty(n, np.int64)
-    groups = kernels.merge_rows(planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first)
-    class_loss, sums = np.zeros((groups, objects.n_classes), np.int64), np.zeros((3, groups), np.int64)
-    kernels.sum_groups(group, objects.label, kernels.Rows(units.loss, units.mass, objects.count), class_loss, sums)
-    weights, bits, helps = np.empty_like(class_loss), np.empty((groups, len(planes)), np.uint32), np.empty(groups, np.bool_)
-    base = kernels.save(class_loss, units.cost, weights, helps)
+    first, saved = _grouped(problem, units, planes)
+    bits = np.empty((len(first), len(planes)), np.uint32)
     kernels.gather(planes, first, bits)
     price = np.zeros(found, np.int64)
     if units.price_value:
         price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
-    return Merged(units, bits, weights, int(base), kept, *sums, price, helps)
+    return Merged(units, bits, saved.weights, saved.base, kept, *saved.sums, price, saved.helps)
+
+
+@attrs.frozen(eq=False)
+class Ranked:
+    """The objects as a search over cuts of columns sees them; those that no label helps are left out.
+
+    ranks : int32[objects, columns], column-wise.   weights, base : as in :class:`Prepared`.   first_test : int64[columns], the test
+    "rank ≤ 0" of each column; that of the next cut follows.   objects : how many different ones there are.
+    """
+
+    ranks: np.ndarray
+    weights: np.ndarray
+    base: int
+    first_test: np.ndarray
+    objects: int
+
+
+def merge_ranks(problem: Problem, tests: Tests, units: Units) -> Ranked:
+    """Columns of ranks: one of thresholds as it is, each test of another family as one of two ranks."""
+    first, saved = _grouped(problem, units, tests.codes.astype(np.uint32))
+    rows, starts, columns = first[saved.helps], tests.first, []
+    for column in range(len(tests.codes)):
+        tests_here = range(starts[column], starts[column + 1])
+        if tests.family[column] == THRESHOLDS:
+            columns.append((starts[column], tests.codes[column, rows]))
+        else:
+            columns += [(test, tests.outcome(test, rows)) for test in tests_here]
+    ranks = np.empty((len(columns), len(rows)), np.int32)
+    for place, (_, values) in enumerate(columns):
+        ranks[place] = values
+    return Ranked(ranks.T, saved.weights[saved.helps], saved.base, np.array([test for test, _ in columns], np.int64), len(first))
+
+
+@attrs.frozen(eq=False)
+class Saved:
+    """Per group of equal objects: weights and helps as in :class:`Merged`, sums : int64[3, groups] mass, rows, members; and the base."""
+
+    weights: np.ndarray
+    helps: np.ndarray
+    sums: np.ndarray
+    base: int
+
+
+def _grouped(problem: Problem, units: Units, planes: np.ndarray) -> tuple[np.ndarray, Saved]:
+    """The first object of each group of equal ones, and what the labels save there.   planes : uint32[words, objects]."""
+    from arboretum_gosdt import kernels_prepare as kernels
+
+    objects, n = problem.objects, planes.shape[1]
+    group, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    groups = kernels.merge_rows(planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first)
+    class_loss, sums = np.zeros((groups, objects.n_classes), np.int64), np.zeros((3, groups), np.int64)
+    kernels.sum_groups(group, objects.label, kernels.Rows(units.loss, units.mass, objects.count), class_loss, sums)
+    weights, helps = np.empty_like(class_loss), np.empty(groups, np.bool_)
+    base = kernels.save(class_loss, units.cost, weights, helps)
+    return first[:groups], Saved(weights, helps, sums, int(base))
 
 
 def _slots(n: int) -> int:

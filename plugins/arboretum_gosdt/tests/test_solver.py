@@ -13,6 +13,8 @@ from arboretum.testing import SolverSuite
 from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price
+from arboretum_gosdt.prepared import all_tests
+from arboretum_gosdt.searches import Which
 from arboretum_gosdt.solver import Gosdt
 
 from tiny_tables import least, limited, objectives, tiny_problem
@@ -48,6 +50,35 @@ def test_its_tree_is_verified_and_of_least_value_for_every_objective_and_limit(l
             best = float(least(problem, depth=limits.get("max_depth"), leaves=limits.get("max_leaves"), least=limits.get("min_leaf", 1)))
             assert solution.status is Status.optimal and solution.lower_bound == solution.value == pytest.approx(best, rel=1e-12, abs=1e-15)
             assert solution.tree.depth_of.max() <= limits.get("max_depth", 99)
+
+
+@pytest.mark.parametrize("which", [Which.sparse, Which.intervals])
+def test_every_search_finds_what_the_general_one_finds(which):
+    solver = Gosdt(search=which)
+    for seed in range(40):
+        depth = seed % 4 if which is not Which.sparse or seed % 3 else None
+        for objective in objectives(seed):
+            objective = attrs.evolve(objective, mu=0.0, lam=(objective.lam or 0.05) if which is Which.sparse else 0.0)
+            raw = which is Which.intervals and seed % 3 == 0
+            size = {"n_rows": 30, "n_columns": 4} if seed % 5 == 0 else {}
+            problem = limited(tiny_problem(seed, objective, raw=raw, **size), solver=solver, stopping=(Standard(max_depth=depth),))
+            if not all_tests(problem).column.size:
+                continue
+            solution = solver.solve(problem, Context())
+            verify_solution(solution, problem)
+            plain = Gosdt(search=Which.general).solve(problem, Context())
+            assert solution.status is Status.optimal
+            assert solution.value == pytest.approx(plain.value, rel=1e-12, abs=1e-15), (seed, objective, depth)
+
+
+def test_a_search_that_does_not_know_the_limits_is_refused():
+    problem = tiny_problem(8, Accuracy(), n_rows=20)
+    for which, limits in ((Which.sparse, {"max_leaves": 3}), (Which.intervals, {"max_depth": 3}), (Which.intervals, {})):
+        with pytest.raises(CapabilityError, match=f"solver.search={which.name} knows .* choose solver.search=auto"):
+            Gosdt(search=which).solve(limited(problem, stopping=(Standard(**limits),)), Context())
+
+
+PLAIN = Gosdt(search=Which.general)
 
 
 def noise(n_rows=150, n_columns=12, **objective):
@@ -96,7 +127,7 @@ def test_an_interrupt_returns_the_best_tree_so_far():
         if len(calls) == 3:
             raise KeyboardInterrupt
 
-    solution = Gosdt().solve(problem, Context(proven=interrupt))
+    solution = PLAIN.solve(problem, Context(proven=interrupt))
     verify_solution(solution, problem)
     assert solution.details == {"interrupted": True} and not solution.finished
     assert solution.value <= calls[1] + 1e-12
@@ -105,13 +136,13 @@ def test_an_interrupt_returns_the_best_tree_so_far():
         raise KeyboardInterrupt(15)
 
     with pytest.raises(KeyboardInterrupt):  # a signal that ends the process
-        Gosdt().solve(problem, Context(proven=end))
+        PLAIN.solve(problem, Context(proven=end))
 
 
 def test_memory_is_refused_with_the_estimate_and_runs_out_with_a_tree():
     with pytest.raises(BudgetError, match="tests of 200 objects take about 0 MB as bits"):
         solved(noise(n_rows=200), Context(memory_bytes=10))
-    _, solution = solved(noise(n_rows=200, lam=0.003), Context(memory_bytes=400_000))
+    solution = PLAIN.solve(noise(n_rows=200, lam=0.003), Context(memory_bytes=400_000))
     assert solution.status is Status.feasible and "the budget of bytes ran out" in solution.notes[0]
 
 

@@ -1,0 +1,168 @@
+"""Which search knows a problem's limits, and is the fastest of those that do."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Problem
+from arboretum_gosdt.objectives import Price
+from arboretum_gosdt.prepared import Tests, Units, merge, merge_ranks
+
+MANY_TESTS = 700
+"""From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are alike."""
+WEIGHTS = (1 << 31) - 2
+"""Of all objects together, in losses: what lanes of 32 bits hold."""
+
+
+class Search(Protocol):
+    """What every search here has; values are integers, without constants."""
+
+    lower: int
+    upper: int
+    subproblems: int
+    bytes_used: int
+
+    def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
+        """Go on until it is finished (""), or "seconds" or "bytes" run out; ``tell(lower, upper)`` as they improve."""
+
+    def tree(self) -> np.ndarray:
+        """int64[nodes, 4]: (feature or column, −1 for a leaf; cut; node of outcome 1 or rank ≤ cut; the other), root first."""
+
+
+class Which(enum.Enum):
+    """The searches."""
+
+    auto = "auto"
+    sparse = "sparse"
+    limited = "limited"
+    intervals = "intervals"
+    general = "general"
+
+
+@attrs.frozen
+class Asked:
+    """Over which trees is minimised.   depth, leaves : at most, None: any.   least : rows in every branch.
+
+    split, light, members : a node of fewer rows, of at most that weight, or of fewer objects is a leaf, by the leaf rule.
+    """
+
+    depth: int | None
+    leaves: int | None
+    least: int
+    split: int
+    light: float
+    members: int
+
+    @staticmethod
+    def of(problem: Problem, obeyed: tuple[str, ...]) -> Asked:
+        """Raises CapabilityError for limits that are not obeyed."""
+        parts = problem.parts
+        rule, limits = parts.leaf_rule(counting_objects=True, obeyed=obeyed), parts.limits()
+        if rule.delta is not None:
+            raise CapabilityError("solver gosdt knows no leaf rule that looks at impurities; leave stopping=impurity out")
+        light = rule.levels(float(problem.objects.weight.sum()))[0]
+        return Asked(limits.max_depth, limits.max_leaves, limits.min_leaf, rule.min_split, light, rule.min_objects)
+
+    @property
+    def only_depth(self) -> bool:
+        """Whether nothing but the depth is limited."""
+        return self.leaves is None and self.least <= 1 and self.split <= 2 and not self.light and self.members <= 2
+
+
+@attrs.frozen(eq=False)
+class Chosen:
+    """A search, and how its results are read.
+
+    base : losses that every tree makes besides.   tests : a search's nodes (int64[nodes, 4]) → int64[nodes, 3], (the problem's test
+    or −1, node of outcome 1, node of outcome 0).   objects : how many different ones there are.
+    """
+
+    search: Search
+    base: int
+    tests: Callable[[np.ndarray], np.ndarray]
+    objects: int
+
+
+def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
+    """The search that is used where ``which`` is asked for.  Raises CapabilityError where the one named does not know the limits."""
+    fits = asked.only_depth and not units.price_value and len(tests.column) > 0
+    small = int(units.loss.sum()) * int(units.cost.max()) * len(units.cost) <= WEIGHTS
+    able = {
+        Which.sparse: fits and small and units.p > 0,
+        Which.intervals: fits and small and units.p == 0 and asked.depth is not None,
+        Which.limited: fits and units.p == 0 and asked.depth is not None and find_spec("arboretum_gosdt.limited") is not None,
+        Which.general: True,
+    }
+    if which is Which.auto:
+        fast = [Which.sparse, Which.limited, Which.intervals, Which.general]
+        if len(tests.column) >= MANY_TESTS:
+            fast = [Which.sparse, Which.intervals, Which.limited, Which.general]
+        return next(one for one in fast if able[one])
+    if not able[which]:
+        knows = "objective.lam > 0 and a limit on depth" if which is Which.sparse else "objective.lam=0 with a limit on depth"
+        raise CapabilityError(f"solver.search={which.name} knows {knows}, and no more; choose solver.search=auto")
+    return which
+
+
+def choose(problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, memory_bytes: int | None) -> Chosen:
+    """Prepare the problem for a search.  Raises CapabilityError where the one that was named does not know its limits."""
+    which = kind_of(which, asked, tests, units)
+    if which is Which.intervals:
+        return _intervals(problem, asked, tests, units)
+    merged = merge(problem, tests, units, memory_bytes)
+    prepared = merged.prepared
+    if which is not Which.general and len(prepared.weights) and len(prepared.tests):
+        search = _on_bits(which, prepared, units, asked.depth)
+    else:
+        search = _general(problem, asked, merged, units)
+
+    def in_tests(nodes: np.ndarray) -> np.ndarray:
+        found = nodes[:, [0, 2, 3]]
+        inner = found[:, 0] >= 0
+        found[inner, 0] = merged.tests[found[inner, 0]]
+        return found
+
+    return Chosen(search, merged.base, in_tests, len(merged.bits))
+
+
+def _on_bits(which: Which, prepared: Any, units: Units, depth: int | None) -> Search:
+    if which is Which.sparse:
+        from arboretum_gosdt.sparse import SparseSearch
+
+        return SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), units.p, units.q, depth)
+    from arboretum_gosdt.limited import LimitedSearch
+
+    deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)  # no tree asks more on a path
+    return LimitedSearch(prepared.bits, prepared.weights, len(prepared.tests), deepest)
+
+
+def _general(problem: Problem, asked: Asked, merged: Any, units: Units) -> Search:
+    from arboretum_gosdt.general import ANY, Bounds, GeneralSearch, Rules
+
+    bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
+    worst = bool(units.price_value) and problem.parts.objective.price is Price.max
+    # masses are whole: a node is light where its mass is at most this
+    light = math.floor(asked.light * float(units.mass.sum()) / float(problem.objects.weight.sum())) if asked.light else 0
+    return GeneralSearch(merged, units.p, units.q, Rules(bounds, asked.least, asked.split, light, asked.members, worst))
+
+
+def _intervals(problem: Problem, asked: Asked, tests: Tests, units: Units) -> Chosen:
+    from arboretum_gosdt.intervals import IntervalSearch
+
+    ranked = merge_ranks(problem, tests, units)
+    search = IntervalSearch(ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1)))
+
+    def in_tests(nodes: np.ndarray) -> np.ndarray:
+        found = nodes[:, [0, 3, 2]]  # what is above the cut has outcome 1
+        inner = found[:, 0] >= 0
+        found[inner, 0] = ranked.first_test[found[inner, 0]] + nodes[inner, 1]
+        return found
+
+    return Chosen(search, ranked.base, in_tests, ranked.objects)
