@@ -27,13 +27,13 @@ ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", 
 
 
 class PeerProcess:
-    """One process for one job.   script : what it runs.   words : its arguments, the peer's name first."""
+    """One process for one job.   script : what it runs.   words : its arguments, the peer's name first.   python : who runs it."""
 
-    def __init__(self, script: Path, *words: str) -> None:
+    def __init__(self, script: Path, *words: str, python: str = "") -> None:
         self.name, self.version = words[0], ""
         self._line, theirs = Pipe()
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by _end
-        command = [os.environ.get(INTERPRETER) or sys.executable, "-I", "-W", "ignore", str(script), *words]
+        command = [python or os.environ.get(INTERPRETER) or sys.executable, "-I", "-W", "ignore", str(script), *words]
         with theirs:
             streams = {"stdin": theirs.fileno(), "stdout": self._said, "stderr": self._said}
             try:
@@ -48,8 +48,7 @@ class PeerProcess:
         """Wait until the peer is loaded; returns its version ("" where it is not by then).  Raises CapabilityError where it is not installed."""
         if self.version:
             return self.version
-        patience = LOADING if until is None else max(0.0, until - time.monotonic())
-        told = self._heard(patience)
+        told = self._heard(time.monotonic() + LOADING if until is None else until)
         if told == {}:
             return ""
         if told is None or "ready" not in told:
@@ -60,20 +59,21 @@ class PeerProcess:
         self.version = told["ready"]
         return self.version
 
-    def ask(self, x: np.ndarray, y: np.ndarray, until: float | None, **job: Any) -> Mapping[str, Any]:
+    def ask(self, x: np.ndarray, y: np.ndarray, until: float | None, *, keep: bool = False, **job: Any) -> Mapping[str, Any]:
         """Its answer; ``{"spent": "seconds"}`` where there is none at ``until`` (``time.monotonic()``), when the process is killed.
 
         ``{"spent": "memory"}`` where it ended without a word under a limit of memory.  Raises ArboretumError with its last
-        words where it failed.
+        words where it failed.   keep : a script that takes several jobs lives on.
         """
         arrays = {name: (a.tobytes(), a.dtype.str, a.shape) for name, a in (("x", x), ("y", y))}
         try:
             self._line.send({**arrays, **job})
-            found = self._heard(None if until is None else max(0.0, until - time.monotonic()))
+            found = self._heard(until)
         except OSError:
             found = None
         why = "" if found is not None else self._last_words()
-        self.end()
+        if not keep or not found:
+            self.end()
         if found == {}:
             return {"spent": "seconds"}
         if found is None and job.get("bytes") is not None:  # what C++ does where there is no memory: it aborts
@@ -82,12 +82,18 @@ class PeerProcess:
             raise ArboretumError(f"{self.name} failed: {found['error'] if found else why}")
         return found
 
+    @property
+    def runs(self) -> bool:
+        """Whether it can be asked (again)."""
+        return self._end.alive
+
     def end(self) -> None:
         """Kill the process, if it still runs."""
         self._end()
 
-    def _heard(self, seconds: float | None) -> Any:
+    def _heard(self, until: float | None) -> Any:
         """The next message; {} where none came in time, None where the process has ended."""
+        seconds = None if until is None else max(0.0, until - time.monotonic())
         try:
             return self._line.recv() if self._line.poll(seconds) else {}
         except (EOFError, OSError):

@@ -191,14 +191,10 @@ def serve(name, adapter, distribution=""):
     Answer: what ``read`` returns, with ``seconds`` of ``fit`` alone and ``memory``, bytes by which the process has grown; or
     ``{"error": a line}``, ``{"spent": "memory"}``.
     """
-    line = Connection(os.dup(0))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # peers print
+    line = connect()
     try:
         begin = adapter()
-        x, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 4, np.uint8), np.array([0, 0, 0, 1] * 4)
-        run = begin(x, y, {"lam": 0.0 if "dl8" in name else 0.01, "depth": 2, "seconds": 60.0, "bytes": None})
-        run[0](), run[1]()
+        rehearse(begin, 0.0 if "dl8" in name else 0.01, 2)
         line.send({"ready": f"{distribution or name} {version(distribution or name)}"})
     except ImportError as error:
         line.send({"absent": str(error)})
@@ -210,15 +206,34 @@ def serve(name, adapter, distribution=""):
     line.send(answer(begin, job))
 
 
-def answer(begin, job):
-    """Solve a job; every failure becomes an answer."""
+def connect():
+    """The connection that standard input is; what peers print goes where errors go."""
+    line = Connection(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return line
+
+
+def rehearse(begin, lam, depth, numbers=np.uint8):
+    """Solve a table of 16 rows."""
+    x, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 4, numbers), np.array([0, 0, 0, 1] * 4)
+    fit, read = begin(x, y, {"lam": lam, "depth": depth, "seconds": 60.0, "bytes": None})
+    fit()
+    read()
+
+
+def answer(begin, job, begun=lambda: None):
+    """Solve a job; every failure becomes an answer.   begun : called when all is ready for the clock."""
     x, y = (np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in (job["x"], job["y"]))
-    before, took = peak_bytes(), []
+    took, before = [], 0
     try:
-        if job["bytes"] is not None:
-            limit_memory(job["bytes"])
         while not took or (sum(took) + took[-1] < job.get("repeat", 0.0) and len(took) < 9):
             fit, read = begin(x, y, job)
+            if not took:
+                begun()
+                before = peak_bytes()
+                if job["bytes"] is not None:
+                    limit_memory(job["bytes"])
             start = time.perf_counter()
             fit()
             took.append(time.perf_counter() - start)
