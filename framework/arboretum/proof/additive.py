@@ -85,7 +85,7 @@ class Additive:
     def root_bound(self, limits: Limits) -> int:
         """The best that is known of all objects."""
         known = self.known.get(self.everything.tobytes(), ())
-        return max((bound for held, bound in known if serves(held, limits)), default=0) + self._more(self.everything)
+        return max((bound for held, bound in known if serves(held, limits)), default=0) + self.more_of(self.everything)
 
     def value(self, cost: Fraction | int) -> float:
         """The objective's value of a cost as the log counts it."""
@@ -107,12 +107,12 @@ class Additive:
 
     def refusal(self, number: int, record: Record) -> str:
         """Why a record does not follow, "" where it does: it is known from then on."""
-        bits, limits = self._set(record.path), (record.depth, record.leaves)
-        bound = record.bound - self._more(bits)
+        bits, limits = self.path_set(record.path), (record.depth, record.leaves)
+        bound = record.bound - self.more_of(bits)
         like = self.kept.get(record.like)
         if record.like >= 0 and like is None:
             return f"it is like record {record.like}, which does not come before it"
-        follows, profile = self._at_once(bits, limits, bound, like), np.full((2, self.rank.shape[1]), -np.inf)
+        follows, profile = self.follows(bits, limits, bound, like), np.full((2, self.rank.shape[1]), -np.inf)
         if not follows or number in self.named:
             reason = self._divided(bits, limits, bound, like, profile)
             if reason and not follows:
@@ -126,7 +126,7 @@ class Additive:
         """Division: why some tree may cost less than the bound, "" where none does.   profile : takes the bounds of the sides."""
         raise NotImplementedError
 
-    def _set(self, path: np.ndarray) -> np.ndarray:
+    def path_set(self, path: np.ndarray) -> np.ndarray:
         """uint8[bytes]: the objects that a path leads to, packed."""
         bits = self.everything
         for test, outcome in path.tolist():
@@ -138,7 +138,7 @@ class Additive:
         inside = (self.rank[:, column] if column >= 0 else np.zeros(self.n, np.int32)) > cut
         return np.packbits(inside if above else ~inside, bitorder="little")
 
-    def _at_once(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None) -> bool:
+    def follows(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None) -> bool:
         """Whether the set itself, or the record that it is like, has the bound already."""
         if any(known >= bound and serves(held, limits) for held, known in self.known.get(bits.tobytes(), ())):
             return True
@@ -148,7 +148,7 @@ class Additive:
     def _weight(self, bits: np.ndarray) -> float:
         return float(self.planes[self._rows(bits), self.k].sum(dtype=np.float64))
 
-    def _more(self, bits: np.ndarray) -> int:
+    def more_of(self, bits: np.ndarray) -> int:
         """What the log counts of a set besides its loss."""
         return int(self.more[self._rows(bits)].sum()) if self.k > 2 else 0
 

@@ -41,18 +41,18 @@ class Binary(Additive):
 
     def _divided(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None, profile: np.ndarray) -> str:
         """Division: why some tree may cost less than the bound, "" where none does.   profile : takes the bounds of the sides."""
-        node, (depth, leaves) = self._count(bits), limits
+        node, (depth, leaves) = self.count(bits), limits
         if node.leaf < bound:
             return f"a leaf costs {bound - node.leaf:.0f} less"
         if depth == 0 or leaves == 1 or not len(node.tests):
             return ""
         below, unlimited, expanded = (max(depth - 1, -1), leaves), limits == (-1, -1), set()
-        lower = self._sides(bits, node, *below)
+        lower = self.sides(bits, node, *below)
         if like is not None and self.min_leaf <= 1 and leaves < 0 and serves(like.limits, limits):
             lower[0] = np.maximum(lower[0], self._beside(bits, node, like))
-        self._spread(node, lower, unlimited)
+        self.spread(node, lower, unlimited)
         while True:
-            total = self._joined(lower, leaves)
+            total = self.joined(lower, leaves)
             at = int(total.argmin())
             if leaves < 0:
                 profile[:, node.tests] = lower[0]
@@ -60,23 +60,23 @@ class Binary(Additive):
                 return ""
             worse = int(lower[-1, 1, at] < lower[-1, 0, at])  # the side of which less is known
             for side in (worse, 1 - worse):
-                if (side, at) not in expanded and self._decides(below[0]):
+                if (side, at) not in expanded and self.decides(below[0]):
                     expanded.add((side, at))
-                    self._expand(self._side(bits, node.tests[at], side), lower[:, side, at], *below)
+                    self.expand(self.side(bits, node.tests[at], side), lower[:, side, at], *below)
                     break
             else:
                 test = int(np.flatnonzero(self.columns.column == node.tests[at])[0])
                 return f"trees that begin with test {test} of the table may cost {bound - total[at]:.0f} less for all that is known"
-            self._spread(node, lower, unlimited)
+            self.spread(node, lower, unlimited)
 
-    def _decides(self, depth: int) -> bool:
+    def decides(self, depth: int) -> bool:
         """Whether counting says more of a set than what the set above it says."""
         return depth == 2 or (self.p > 0 and depth not in (0, 1))
 
-    def _side(self, bits: np.ndarray, column: int, side: int) -> np.ndarray:
+    def side(self, bits: np.ndarray, column: int, side: int) -> np.ndarray:
         return bits & (self.packed[column] if side else ~self.packed[column])
 
-    def _count(self, bits: np.ndarray) -> Node:
+    def count(self, bits: np.ndarray) -> Node:
         """Counting, of a set and the sides of its tests."""
         rows, p, k = self._rows(bits), self.p, self.k
         planes, x = self.planes[rows], self.matrix[rows]
@@ -99,7 +99,7 @@ class Binary(Additive):
         apart = np.array([[row[1][k], row[0][k]] for row in cell])
         return Node(float(total[:k].min() + p), tests, one, two, more, apart, np.minimum(apart, p + loss[:, ::-1]))
 
-    def _sides(self, bits: np.ndarray, node: Node, depth: int, leaves: int) -> np.ndarray:
+    def sides(self, bits: np.ndarray, node: Node, depth: int, leaves: int) -> np.ndarray:
         """float64[levels, 2, F]: bounds of the sides of the tests, by counting and by records, with 1, 2, … leaves − 1 leaves; one
         level where leaves are not limited.   depth : that is left to the sides.
         """
@@ -108,7 +108,7 @@ class Binary(Additive):
         levels = [steps[deepest]] if leaves < 0 else [steps[min(n, deepest)] for n in range(leaves - 1)]
         lower = np.array(levels).reshape(len(levels), 2, len(node.tests))
         for s in (0, 1):
-            for f, part in enumerate(self._side(bits, node.tests, s)):
+            for f, part in enumerate(self.side(bits, node.tests, s)):
                 for held, bound in self.known.get(part.tobytes(), ()):
                     for n in range(len(lower)):
                         if serves(held, (depth, n + 1 if leaves >= 0 else -1)):
@@ -122,7 +122,7 @@ class Binary(Additive):
         ones = weight @ self.matrix[np.ix_(rows, node.tests)]
         return like.profile[:, node.tests] - np.array([weight.sum() - ones, ones])
 
-    def _spread(self, node: Node, lower: np.ndarray, unlimited: bool) -> None:
+    def spread(self, node: Node, lower: np.ndarray, unlimited: bool) -> None:
         """Similarity between all sides."""
         if self.min_leaf > 1 or not len(node.tests):
             return
@@ -131,17 +131,17 @@ class Binary(Additive):
             np.maximum(level, (level[:, None, :, None] - less).max(axis=(0, 2)), out=level)
 
     @staticmethod
-    def _joined(lower: np.ndarray, leaves: int) -> np.ndarray:
+    def joined(lower: np.ndarray, leaves: int) -> np.ndarray:
         """float64[F]: what trees cost that begin with each test."""
         return (lower + lower[:, ::-1] if leaves < 0 else lower + lower[::-1, ::-1])[:, 0].min(axis=0)
 
-    def _expand(self, bits: np.ndarray, lower: np.ndarray, depth: int, leaves: int) -> None:
-        """Raise bounds of a set, float64[levels] as :meth:`_sides` orders them, by counting in it and by records of its parts."""
-        node = self._count(bits)
-        sides = self._sides(bits, node, max(depth - 1, -1), leaves - 1 if leaves > 0 else leaves)
-        self._spread(node, sides, (depth, leaves) == (-1, -1))
+    def expand(self, bits: np.ndarray, lower: np.ndarray, depth: int, leaves: int) -> None:
+        """Raise bounds of a set, float64[levels] as :meth:`sides` orders them, by counting in it and by records of its parts."""
+        node = self.count(bits)
+        sides = self.sides(bits, node, max(depth - 1, -1), leaves - 1 if leaves > 0 else leaves)
+        self.spread(node, sides, (depth, leaves) == (-1, -1))
         for n in range(len(lower)):
             few = n + 1 if leaves > 0 else -1
             below = sides[:n] if leaves > 0 else sides
-            least = self._joined(below, few).min(initial=np.inf) if len(below) else np.inf
+            least = self.joined(below, few).min(initial=np.inf) if len(below) else np.inf
             lower[n] = max(lower[n], min(node.leaf, least))

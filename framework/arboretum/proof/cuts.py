@@ -48,9 +48,9 @@ class Cuts(Additive):
         if not reason and len(record.path):
             test, outcome = record.path[-1].tolist()
             column, cut, above = self.columns.literal(self.tests[test], outcome)
-            limits, bound = self.known[self._set(record.path).tobytes()][-1]
+            limits, bound = self.known[self.path_set(record.path).tobytes()][-1]
             if column >= 0:
-                self.below.setdefault(self._set(record.path[:-1]).tobytes(), []).append((column, cut, int(above), limits, bound))
+                self.below.setdefault(self.path_set(record.path[:-1]).tobytes(), []).append((column, cut, int(above), limits, bound))
         return reason
 
     def _divided(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None, profile: np.ndarray) -> str:

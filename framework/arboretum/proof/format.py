@@ -90,7 +90,7 @@ class ProofWriter:
         self.path, self.problem, self.records = Path(path).expanduser(), problem, 0
         self._part, self._digest = self.path.with_name(f".{self.path.name}.part"), hashlib.sha256()
         shape = getattr(problem.parts.objective, "shape", "additive")
-        header = {
+        self.header = header = {
             "version": __version__, "solver": problem.parts.solver.name, "shape": getattr(shape, "value", shape), "seed": seed,
             "data": data_of(problem), "config": configuration(problem, seed), "unit": str(unit), "tests": [np.array(test, np.int64).tolist() for test in tests],
         }  # fmt: skip

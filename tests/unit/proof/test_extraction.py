@@ -1,0 +1,62 @@
+"""Proofs from what a search remembers: found whatever it forgot, and for no bound that is not true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from slow_prover import Exact, problem_of, unit_of
+from test_additive import drawn
+
+from arboretum.proof.check import check
+from arboretum.proof.extract import Extraction
+from arboretum.proof.format import ProofWriter, read
+from arboretum_gosdt.objectives import Accuracy, Balanced
+
+
+def extracted(problem, path, remembers, goal=None):
+    """Bound that was asked for and the one that was shown.   remembers : exact bound of a side → what the memo says of it."""
+    unit, most = unit_of(problem), problem.parts.limits().max_depth
+    exact, depth = Exact(problem, unit), -1 if most is None else most
+    everything = frozenset(range(problem.objects.n_objects))
+
+    def memo(literals, below):
+        rows = everything
+        for test, outcome in literals:
+            rows = exact.part(rows, test, outcome)
+        sides = [[exact.part(rows, test, outcome) for test in range(exact.tests)] for outcome in (0, 1)]
+        return np.array([[remembers(int(exact.least(side, below, -1)[0])) for side in row] for row in sides], np.int64)
+
+    wanted = int(exact.least(everything, depth, -1)[0]) if goal is None else goal
+    with ProofWriter(path, problem, tests=range(exact.tests), unit=unit) as log:
+        shown = Extraction(log, problem, memo, lambda *told: None).show(wanted, depth)
+        log.close(shown, None, None)
+    return wanted, shown
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_proof_is_found_however_much_was_forgotten(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    problem = drawn(rng)
+    if problem.parts.limits().max_leaves is not None:
+        problem = problem_of(rng.integers(0, 2, (12, 4)), rng.integers(0, 3, 12), Balanced(lam=0.03), max_depth=3)
+    for remembers in (lambda bound: bound, lambda bound: 0, lambda bound: bound * int(rng.integers(2)), lambda bound: bound + int(rng.integers(-1, 2))):
+        wanted, shown = extracted(problem, tmp_path / "log", remembers)
+        assert shown == wanted
+        check(read(tmp_path / "log"), problem)
+
+
+def test_a_bound_that_is_not_true_is_not_shown(tmp_path):
+    rng = np.random.default_rng(3)
+    problem = problem_of(rng.integers(0, 2, (20, 4)), rng.integers(0, 2, 20), Accuracy(lam=0.02))
+    wanted, true = extracted(problem, tmp_path / "log", lambda bound: bound)
+    _, shown = extracted(problem, tmp_path / "log", lambda bound: bound + 5, goal=wanted + 5)
+    assert shown == true == wanted
+    check(read(tmp_path / "log"), problem)
+
+
+def test_a_memo_makes_proofs_short(tmp_path):
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 2, (40, 6))
+    problem = problem_of(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(40) < 0.2)).astype(int), Accuracy(lam=0.01))
+    extracted(problem, tmp_path / "log", lambda bound: bound)
+    assert 1 < read(tmp_path / "log").n_records < 150
