@@ -27,21 +27,19 @@ INDEX = ir.IntType(64)
 class Lanes:
     """Writes the body of one intrinsic.
 
-    args : pointers for arrays, values for numbers, in the order of the signature.   count : lanes of a vector, as wide as the
-    elements of the first array; vectors of other ``words`` (the elements of each array) have as many lanes, and take more registers.
+    args : pointers for arrays, values for numbers, in the order of the signature.   kinds : their numba types.   count : lanes of
+    a vector, as wide as the elements of the first array; vectors of other ``words`` (the elements of each array) have as many
+    lanes, and take more registers.
     """
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
-        self.builder = builder
-        bits = next((kind.dtype.bitwidth for kind in signature.args if isinstance(kind, types.Array)), 64)
+        self.builder, self.kinds = builder, signature.args
+        bits = next((kind.dtype.bitwidth for kind in _flat(signature.args) if isinstance(kind, types.Array)), 64)
         self.word = ir.IntType(bits)
         self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
         self.words = [ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None for kind in signature.args]
-        self.args = [
-            make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
-            for kind, value in zip(signature.args, args, strict=True)
-        ]
+        self.args = [_pointers(context, builder, kind, value) for kind, value in zip(signature.args, args, strict=True)]
 
     def index(self, number: int) -> ir.Constant:
         return ir.Constant(INDEX, number)
@@ -100,6 +98,19 @@ class Lanes:
         loop.close()
 
 
+def _flat(kinds: Sequence[Any]) -> Iterator[Any]:
+    for kind in kinds:
+        yield from kind.types if isinstance(kind, types.BaseNamedTuple) else [kind]
+
+
+def _pointers(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The data of an array, a named tuple of such, a number as it is."""
+    if isinstance(kind, types.BaseNamedTuple):
+        members = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+        return kind.instance_class(*(_pointers(context, builder, inner, member) for inner, member in members))
+    return make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+
+
 class Loop:
     """A loop while its body is written.
 
@@ -136,13 +147,13 @@ class Loop:
 def lanes_kernel(returns: Any = types.void) -> Callable[[Callable], Any]:
     """Decorate ``write(lanes, *args)``, which writes a kernel's instructions and returns its result, if it has one.
 
-    returns : numba type.   Arguments: C-contiguous arrays of one dimension, and integers,
-    which arrive as 64 bits.
+    returns : numba type.   Arguments: C-contiguous arrays of one dimension, integers, which arrive as 64 bits, and named tuples
+    of int64 and such arrays.
     """
 
     def wrap(write: Callable) -> Any:
         def typed(typing: Any, *kinds: Any) -> Any:
-            taken = [kind if isinstance(kind, types.Array) else types.int64 for kind in kinds]
+            taken = [kind if isinstance(kind, types.Array | types.BaseNamedTuple) else types.int64 for kind in kinds]
 
             def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 lanes = Lanes(context, builder, signature, args)
