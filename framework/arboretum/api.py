@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
     from arboretum.measure import ValidationScore, roc_auc, study
+    from arboretum.proof.extract import Extraction
     from arboretum.proof.format import ProofWriter, read as read_proof
     from arboretum.report import charts, table
 
@@ -45,6 +46,7 @@ _LATE = {
     "bulk": "arboretum.engine.search.bulk",
     "grow": "arboretum.engine.search.grow:grow",
     "warm_up": "arboretum.engine.search.warmup:warm_up",
+    "Extraction": "arboretum.proof.extract:Extraction",
     "ProofWriter": "arboretum.proof.format:ProofWriter",
     "read_proof": "arboretum.proof.format:read",
     "ValidationScore": "arboretum.measure:ValidationScore",
@@ -54,7 +56,8 @@ _LATE = {
     "table": "arboretum.report.table",
 }
 """Name → module, or module:name, that is loaded on first use: what grows trees (numba), measures them (``study``: ranks, tests
-and figures of many runs), writes and reads proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
+and figures of many runs), writes and reads proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table,
+csv_table, markdown_table)."""
 
 __all__ = sorted({name for name in globals() if name[0] != "_"} - {"annotations", "importlib", "TYPE_CHECKING", "Any"} | _LATE.keys())  # noqa: PLE0605
 

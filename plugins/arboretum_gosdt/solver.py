@@ -11,6 +11,7 @@ import numpy as np
 from arboretum.api import CapabilityError, Context, Problem, Shape, Solution, Status, param, shape_of
 from arboretum_gosdt.objectives import Accuracy
 from arboretum_gosdt.prepared import Tests, Units, all_tests, units_of
+from arboretum_gosdt.proving import prove
 from arboretum_gosdt.searches import Asked, Chosen, Which, choose, kind_of
 from arboretum_gosdt.trees import tree_of
 
@@ -42,9 +43,13 @@ class Gosdt:
 
     search: Which = param(Which.auto, "which search: auto takes the fastest that knows the limits; general knows all of them")
 
+    proof: str = param("", "file for the proof of the bound (arboretum verify checks it), written after the search; nothing: none")
+
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with the way out."""
-        return self.begin(problem, context).go_on(context)
+        attempt = self.begin(problem, context)
+        found = attempt.go_on(context)
+        return prove(self.proof, attempt, found, context) if self.proof else found
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
@@ -73,7 +78,7 @@ class Gosdt:
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
         """The objective that is certified (the run's, without one the training error), and its least value within the limits."""
         objective = problem.parts.objective or Accuracy(lam=0.0)
-        return objective, self.solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context)
+        return objective, attrs.evolve(self, proof="").solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context)
 
 
 @attrs.define(eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -132,6 +132,31 @@ class SparseSearch:
         cost = Rebuild(self).node(np.ones(len(self._bits), bool), self._depth, nodes, expected=self.upper)
         assert cost == self.upper, f"the tree costs {cost}, not {self.upper}"
         return np.array(nodes, np.int64)
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    def bounds(self, path: Sequence[tuple[int, int]], depth: int) -> np.ndarray:
+        """int64[2, features]: what is known of both sides of every feature on the set of a path; 0: nothing.
+
+        path : (feature, outcome).   depth : tests on a path that are left to the sides; −1: any number.
+        """
+        has = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")[:, : self._n_features].astype(bool)
+        inside = np.ones(len(has), bool)
+        for feature, outcome in path:
+            inside &= has[:, feature] == outcome
+        inside = inside[self._virtual]
+        words, has = random_words(len(inside))[inside], has[self._virtual[inside]]
+        total = words.sum(axis=0, dtype=np.uint64)
+        ones = np.array([np.where(has, word[:, None], 0).sum(axis=0, dtype=np.uint64) for word in words.T])
+        known, left = np.zeros((2, self._n_features), np.int64), UNLIMITED if depth < 0 else depth
+        with np.errstate(over="ignore"):
+            for side, keys in enumerate((total[:, None] - ones, ones)):
+                for feature, (one, two) in enumerate(keys.T):
+                    number = find(self._memo["slots"], keyed(one, left), two)
+                    known[side, feature] = self._memo["lower"][number] if number >= 0 else 0
+        return known
 
 
 class Rebuild:

@@ -23,11 +23,12 @@ where nothing is known.  Paths and tests in the log's numbers; bounds as a log c
 
 
 class Extraction:
-    """Writes to a log what shows bounds of sets of objects that binary tests divide."""
+    """Writes to a log what shows bounds of sets of objects that binary tests divide.   trouble : why it cannot, or ""."""
 
     def __init__(self, log: ProofWriter, problem: Problem, memo: Memo, progress: Callable[..., None]) -> None:
         columns, self.log, self.memo, self.progress = Columns.of(problem.objects), log, memo, progress
         blank = Proof(log.header, {}, np.empty(0, np.int32), np.zeros(1, np.int64))
+        self.trouble = "raw columns have too many thresholds" if columns.rank.max(initial=0) > 1 else ""
         self.rules = Binary(problem, blank, columns, Costs.of(problem, columns.group, blank.unit))
         literals = [columns.literal(test, 1) for test in log.header["tests"]]
         self.test_of = {column: test for test, (column, _, _) in reversed(list(enumerate(literals)))}
