@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from arboretum.cli.comparison import Comparison
-from arboretum.model.record import Record
+from arboretum.model.record import Record, Solution, Status
 from arboretum.report.charts import chart_svg
 
 
@@ -169,3 +169,37 @@ def test_many_kept_values_are_cut_short():
     base = record("cart", "reduction", 1, 0.25)
     table = comparison([attrs.evolve(base, metrics={**base.metrics, "kept_lam": float(i)}) for i in range(6)])
     assert "0, 1, 2, 3 …" in table
+
+
+def solved(solver: str, value: float, bound: float, seed: int = 0, lam: float = 0.01, **fields) -> Record:
+    """A run of a solver."""
+    base = record("exact", "none", seed, 0.25)
+    status = Status.optimal if value == bound else Status.feasible
+    chosen = changed(base, choices={"solver": solver, "objective": "accuracy"}, solver=fields, objective={"lam": lam})
+    return attrs.evolve(chosen, solution=Solution(None, value, bound, status))
+
+
+def test_solvers_show_what_they_found_and_proved():
+    found = [solved("ours", 0.5, 0.5), solved("theirs", 0.5, 0.5), solved("theirs", 0.75, 0.25, seed=1), solved("slow", 0.75, 0.0)]
+    lines = [line.split() for line in comparison(found).splitlines()]
+    assert lines[0][-6:] == ["value", "bound", "status", "runs", "fit", "s"]
+    cells = {line[2]: " ".join(line[3:]) for line in lines if line[:1] == ["exact"]}
+    assert cells["ours"].endswith("0.5000 0.5000 optimal 1 0.5000")
+    assert cells["slow"].endswith("0.7500 0 feasible 1 0.5000")
+    assert cells["theirs"].endswith("0.6250 0.3750 1 of 2 optimal 2 0.5000")
+    assert "status" not in comparison([record("cart", c, 1, 0.1) for c in ("a", "b")])
+
+
+def test_a_parameter_of_one_solver_needs_no_column_unless_it_varies():
+    alone = comparison([solved("ours", 0.5, 0.5, threads=2), solved("theirs", 0.5, 0.5)])
+    assert "threads" not in alone
+    varied = comparison([solved("ours", 0.5, 0.5, threads=2), solved("ours", 0.5, 0.5, threads=1), solved("theirs", 0.5, 0.5)])
+    assert "threads" in varied.splitlines()[0]
+
+
+def test_a_bound_above_the_value_of_another_tree_of_the_same_problem_is_told():
+    wrong, right = solved("hasty", 0.3, 0.3), solved("ours", 0.25, 0.25)
+    said = "contradiction on iris, seed 0: hasty proves that no tree is below 0.3, but ours has one of 0.25"
+    assert said in comparison([wrong, right]).splitlines()
+    for other in (solved("ours", 0.25, 0.25, lam=0.1), solved("ours", 0.25, 0.25, seed=1), solved("ours", 0.3 + 1e-12, 0.3)):
+        assert "contradiction" not in comparison([wrong, other])

@@ -30,6 +30,8 @@ ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
 KEPT = "kept_"
 """How the metrics begin that tell what a tuner or a pruner kept."""
+SLACK = 1e-9
+"""Of sums in two orders, relative."""
 MOST_KEPT = 4
 MOST_DRAWN = 30
 """Settings of a data set in the picture, the best first."""
@@ -117,7 +119,7 @@ class Comparison:
         table = text_table(rows, headings, width=width)
         if len(shown) < len(self.settings):
             table += f"… and {len(self.settings) - len(shown)} settings more\n"
-        return table + "".join(f"{line}\n" for line in (*self._legend(), *self._front()))
+        return table + "".join(f"{line}\n" for line in (*self._legend(), *self.contradictions(), *self._front()))
 
     def _front(self) -> list[str]:
         """The settings that no other of their data set beats in the goal and all that is traded off against it, as a table."""
@@ -132,6 +134,24 @@ class Comparison:
                 rows.append({"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))})
         headings = {name: _words([name]) for name in rows[0]} | {"setting": "no other is better in all"}
         return ["", text_table(rows, headings).rstrip("\n")]
+
+    def contradictions(self) -> list[str]:
+        """Bounds that are above the value of a tree of the same problem: one of two solvers is wrong."""
+        alike: dict[str, list[Record]] = {}
+        for record in (record for setting in self.settings for record in setting.records):
+            if _solver_of(record):
+                asked = {key: value for key, value in flatten(record.config) if _asks(key)}
+                alike.setdefault(repr((record.data.get("sha256"), record.seed, sorted(asked.items()))), []).append(record)
+        found = []
+        for group in alike.values():
+            best = min(group, key=lambda record: record.solution.value)
+            value = best.solution.value
+            for record in group:
+                if record.solution.lower_bound > value + SLACK * max(1.0, abs(value)):
+                    names = f"{_solver_of(record)} proves that no tree is below {record.solution.lower_bound:.9g}"
+                    where = f"{data_set_of(record)}, seed {record.seed}"
+                    found.append(f"contradiction on {where}: {names}, but {_solver_of(best)} has one of {value:.9g}")
+        return found
 
     def _legend(self) -> list[str]:
         """What "best", "tied" and "±" stand for, where the table says them."""
@@ -169,6 +189,7 @@ class Comparison:
             row |= {name: _distinct(setting.records, name) for name in chosen}
             row |= {name: setting.mean(name)[0] for name in MEANS}
             row["ratio"] = _mean_ratio(setting.records, proven)
+            row |= _solved(setting.records)
             row["time"] = sum(r.timings.get("fit", math.nan) for r in setting.records) / len(setting.records)
             rows.append(row)
         headings = dict(names)
@@ -180,6 +201,8 @@ class Comparison:
         headings |= {name: title for name, title in MEANS.items() if name not in self.goals}
         if proven:
             headings["ratio"] = f"{_words([proven])} ÷ min"
+        if any(row["status"] for row in rows):
+            headings |= {name: name for name in ("value", "bound", "status")}
         return rows, {**headings, "runs": "runs", "time": "fit s"}
 
     def chart(self, title: str) -> Chart | None:
@@ -288,20 +311,43 @@ def _mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
     return mean if all(one.proven for one in found) else f"≤ {spell_cell(mean)}"
 
 
+def _solver_of(record: Record) -> str:
+    """The solver whose word the record's solution is; "" where it has none."""
+    return str(record.config.get("choices", {}).get("solver") or "") if record.solution is not None else ""
+
+
+def _asks(key: str) -> bool:
+    """Whether a key of a configuration says what is minimised, and not by whom or how long."""
+    return key.removeprefix("choices.").partition(".")[0] not in (*HIDDEN, "solver", "budget", "certify", "complexities", "certifier")
+
+
+def _solved(records: Sequence[Record]) -> dict[str, Any]:
+    """Mean value and bound of runs with a solver, and how many are proven: "optimal", "2 of 3 optimal", "feasible"."""
+    found = [record.solution for record in records if _solver_of(record)]
+    if not found:
+        return {"value": None, "bound": None, "status": None}
+    value, bound = (sum(getattr(one, name) for one in found) / len(found) for name in ("value", "lower_bound"))
+    states = Counter(one.status.value for one in found)
+    proven = states["optimal"]
+    status = next(iter(states)) if len(states) == 1 else f"{proven} of {len(found)} optimal"
+    return {"value": value, "bound": bound, "status": status}
+
+
 def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
     """Per run, column → value: method, data set, and every other choice or parameter that differs, but the seed and folds.
 
-    What differs only because the method (for parameters of a data set: the data set) differs needs no column.
+    What differs only because the method (for parameters of a data set or a solver: that) differs needs no column.
     """
     flat = [dict(flatten(record.config)) for record in records]
     rows = [{"method": str(r.config.get("choices", {}).get("method", "")), "dataset": data_set_of(r)} for r in records]
     methods, datasets = ([row[name] for row in rows] for name in ("method", "dataset"))
+    solvers = [repr((method, one.get("choices.solver"))) for method, one in zip(methods, flat, strict=True)]
     for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
         name = key.removeprefix("choices.")  # which criterion comes before its parameters
         group, _, rest = name.partition(".")
         if name in rows[0] or group in HIDDEN or key == "split.fold" or rest == "name":
             continue  # a component's own name says no more than the choice
-        owners = datasets if group == "dataset" else methods
+        owners = datasets if group == "dataset" else solvers if group == "solver" and rest else methods
         if len({(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}) > len(set(owners)):
             for row, one in zip(rows, flat, strict=True):
                 row[name] = _spelled(one.get(key))
