@@ -9,7 +9,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, Encoded, Parts, Problem, RawFeature, Table, Target, Task
+from arboretum.api import Column, ColumnKind, Encoded, LeafRule, Limits, Parts, Problem, RawFeature, Table, Target, Task
 from arboretum.proof.format import ProofWriter
 from arboretum.testing.oracles import build_tree
 from arboretum.testing.tables import prices_of, toy_objects
@@ -32,9 +32,10 @@ class Within:
     min_leaf: int = 1
 
     def limits(self):
-        from arboretum.api import Limits
-
         return Limits(self.max_depth, self.max_leaves, self.min_leaf)
+
+    def leaf_rule(self):
+        return LeafRule()
 
 
 def problem_of(x: np.ndarray, label: np.ndarray, objective, weight=None, **limits) -> Problem:
