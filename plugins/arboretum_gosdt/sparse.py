@@ -68,7 +68,7 @@ class SparseSearch:
             "starts": level(np.int64, len(sizes) + 1), "features": level(np.int32, n_features), "totals": level(kind, classes),
             "counts": level(kind, classes * stride), "both": level(kind, n_features * classes * stride), "alive": level(kind, stride),
             "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
-            "pair": level(np.int64, stride), "rank": level(np.int64, stride), "keys": level(np.uint64, n_features, 2),
+            "pair": level(np.int64, stride), "rank": level(np.int64, stride), "lane": level(np.int32, n_features), "keys": level(np.uint64, n_features, 2),
             "seen": level(np.int8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
         }, tables=())  # fmt: skip
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})

@@ -14,8 +14,8 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse_lanes import sum_where
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, CHILD, CLASSES, DEPTH, LEAF, LEAST, LOSS, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE, STRIDE, UNLIMITED,
-    begin, bound_pair, enter_child, expand, spread_bound, three_leaves,
+    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, LEAF, LEAST, LOSS, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE, STRIDE, UNLIMITED,
+    begin, bound_pair, enter_child, expand, hand_up, inherit, spread_bound, three_leaves,
 )  # fmt: skip
 
 
@@ -34,8 +34,8 @@ class Memo(NamedTuple):
 LEVEL, KNOWN, EXPANDED, BEGUN, DEEPEST, TESTED = range(6)
 """Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, deepest level, tests of three leaves."""
 N_STATE = 6
-LOOKED, THREE_0, THREE_1, HIT_0, HIT_1, PROBED = 1, 2, 4, 8, 16, 32
-"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known (by side); the memo knew the child; it was expanded."""
+LOOKED, THREE_0, THREE_1 = 1, 2, 4
+"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side."""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -69,20 +69,20 @@ def learn(levels, d, i, side, lower, upper):
 
 
 @jit(inner=True, borrow=True)
-def look_up(data, levels, memo, d, i):
+def look_up(data, levels, scratch, memo, d, i):
     """Ask the memo for both children of feature i."""
     stride, depth, n_words = levels.node[d, STRIDE], below(levels.node[d, DEPTH]), levels.starts[d, data.shifts.shape[0]]
     positions = data.numbers[POSITIONS]
     one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
     two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, positions:])
     levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
-    levels.seen[d, i] = LOOKED
+    levels.seen[d, i] |= LOOKED
     for side in range(2):
         a, b = (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         number = find(memo.slots, keyed(a, depth), b)
         if number >= 0:
-            levels.seen[d, i] |= HIT_1 if side == 1 else HIT_0
             learn(levels, d, i, side, memo.lower[number], memo.upper[number])
+            spread_bound(data, levels, scratch, d, i, side, memo.lower[number])
 
 
 @jit(inner=True, borrow=True)
@@ -117,12 +117,12 @@ def descend(data, levels, scratch, d, i, side, budget):
 
 
 @jit(inner=True, borrow=True)
-def few_leaves(data, levels, scratch, d, i, side, budget):
-    """Trees of three leaves of child (side, i), as far as its budget lets them matter; returns whether they were looked for."""
+def few_leaves(data, levels, scratch, d, i, side):
+    """The least cost of child (side, i) with three leaves, where it matters; returns whether that was looked for."""
     q, p = data.numbers[LOSS], data.numbers[LEAF]
     place = side * levels.node[d, STRIDE] + i
     levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
-    cap = min(budget, 4 * p - 1)
+    cap = min(levels.upper[d, place] - 1, 4 * p - 1)
     if cap < 3 * p or levels.many[d, place] > cap:
         return False
     allowed = (cap - 3 * p) // q
@@ -147,15 +147,6 @@ def next_candidate(levels, d, limit):
 
 
 @jit(inner=True, borrow=True)
-def weight_with(data, levels, d, i):
-    """Weight of the rows that have feature i."""
-    found = np.int64(0)
-    for k in range(data.numbers[CLASSES]):
-        found += np.int64(levels.counts[d, k * levels.node[d, STRIDE] + i])
-    return found
-
-
-@jit(inner=True, borrow=True)
 def choose(data, levels, scratch, memo, state, d, limit, i):
     """One step for feature i: asks the memo, looks for small trees, or says which child is to be solved and with which budget.
 
@@ -164,32 +155,28 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
     stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
     again = np.int64(-1), np.int64(0)
     if seen[i] & LOOKED == 0 and limit >= 5 * data.numbers[LEAF]:  # below, no child is ever entered
-        look_up(data, levels, memo, d, i)
+        for f in range(levels.node[d, N_FEATURES]):  # of all features: what is known of one child bounds others
+            if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
+                look_up(data, levels, scratch, memo, d, np.int64(f))
         return again
     open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]
     if not open_0 and not open_1:
         levels.pair[d, i] = NEVER
         return again
     if open_0 and open_1:
-        smaller = levels.rank[d, i] // RANK  # the child with fewer rows is solved first, and its cost limits the other
-        of_i = weight_with(data, levels, d, i)
-        side = np.int64(1) if of_i == smaller else np.int64(0)
+        # the child that can cost less is solved first, and what it costs limits the other
+        side = np.int64(1) if upper[stride + i] < upper[i] else np.int64(0)
     else:
         side = np.int64(1) if open_1 else np.int64(0)
     for turn in range(2):
         one = side if turn == 0 else 1 - side
         if seen[i] & (THREE_1 if one == 1 else THREE_0) == 0 and (open_1 if one == 1 else open_0) and levels.node[d, DEPTH] >= 3:
             place = one * stride + i
-            budget = min(limit - low[(1 - one) * stride + i], upper[place] - 1)
-            if budget >= 3 * data.numbers[LEAF]:
+            if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers[LEAF]:
                 state[TESTED] += 1
-                if few_leaves(data, levels, scratch, d, i, one, budget):
+                if few_leaves(data, levels, scratch, d, i, one):
                     spread_bound(data, levels, scratch, d, i, one, low[place])
                     return again
-    if open_0 and open_1 and seen[i] & PROBED == 0:
-        seen[i] |= PROBED
-        if seen[i] & (HIT_0 if side == 1 else HIT_1) == 0:
-            return 1 - side, np.int64(-1)
     place = side * stride + i
     return side, min(limit - low[(1 - side) * stride + i], upper[place] - 1)
 
@@ -214,6 +201,8 @@ def search(data, levels, scratch, memo, state, work):
             state[DEEPEST] = max(state[DEEPEST], d)
             work -= 2000 + levels.starts[d, groups] * node[N_FEATURES] * node[N_FEATURES] // 32
             expand(data, levels, scratch, d)
+            if d > 0 and node[N_FEATURES] > 0:
+                inherit(data, levels, scratch, d)
         limit = min(node[BUDGET], node[BEST] - 1)
         i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
         if i >= 0:
@@ -229,5 +218,7 @@ def search(data, levels, scratch, memo, state, work):
         state[LEVEL] = d
         node = levels.node[d]
         i, side = node[CHILD], node[SIDE]
+        if node[DEPTH] == UNLIMITED:
+            hand_up(levels, d)
         learn(levels, d, i, side, memo.lower[number], memo.upper[number])
         spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node[STRIDE] + i])

@@ -47,7 +47,7 @@ class Levels(NamedTuple):
     totals, counts, both : see ``pairs_of``.   alive : 1 for features that divide the rows as no feature before them.
     upper, low, many : int64 by literal: least cost known, bound of all trees, bound of trees of three leaves and more.
     pair : int64, bound of the trees that ask the feature first, other than those whose cost is known.
-    rank : int64, the larger the sooner a feature is tried.   keys : uint64[…, 2], of child (1, f).
+    rank : int64, the larger the sooner a feature is tried.   lane : int32, of a feature on the level above.   keys : uint64[…, 2], of child (1, f).
     seen : int8, what was done for a feature.   node : int64, see the names below.   node_key : uint64[2].
     """
 
@@ -66,6 +66,7 @@ class Levels(NamedTuple):
     many: np.ndarray
     pair: np.ndarray
     rank: np.ndarray
+    lane: np.ndarray
     keys: np.ndarray
     seen: np.ndarray
     node: np.ndarray
@@ -150,6 +151,8 @@ def enter_child(data, levels, scratch, d, i, side):
             new[here + c] = both[row + f] if side == 1 else old[column + f] - both[row + f]
         for c in range(n, new_stride):
             new[here + c] = 0
+    for c in range(n):
+        levels.lane[d + 1, c] = features[c]
     if new_stride < stride or stride < numbers[PARTS] * 32:
         for c in range(n):
             features[c] = levels.features[d, features[c]]
@@ -351,3 +354,44 @@ def three_leaves(data, levels, scratch, d, i, side, allowed):
             rest = best_of_two(words, stride, scratch.mask, classes, data.of_class, levels.starts[d], data.shifts, scratch.some, data.saving)
             allowed = min(allowed, loss + rest - 1)
     return allowed + 1
+
+
+@jit(inner=True, borrow=True)
+def inherit(data, levels, scratch, d):
+    """Bounds of the children of the node of level d from those of its parent's children.
+
+    Child T of the parent has the rows of child S of the same literal here, and those that the other side of the parent's test
+    took away: a tree for S serves T at their cost, or with a leaf for them, one level deeper (as in ``spread_bound``).
+    """
+    q, p, support, above = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d - 1]
+    cells(data, levels, scratch, d - 1, above[CHILD], 1 - above[SIDE])
+    if above[DEPTH] != UNLIMITED:
+        support = NEVER
+    wide, stride, n, found, lane = above[STRIDE], levels.node[d, STRIDE], levels.node[d, N_FEATURES], scratch.cells, levels.lane[d]
+    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
+    for side in range(2):
+        gone = 0 if side == 1 else 2 * wide
+        for f in range(n):
+            old, place = lane[f], side * stride + f
+            loss, saved = np.int64(found[gone + old]), np.int64(found[gone + wide + old])
+            bound = levels.low[d - 1, side * wide + old] - (p + q * loss if saved >= support else q * (loss + saved))
+            many[place] = max(many[place], bound)
+            low[place] = max(low[place], min(bound, upper[place]))
+    for f in range(n):
+        pair[f] = max(pair[f], min(low[stride + f] + many[f], many[stride + f] + low[f]))
+
+
+@jit(inner=True, borrow=True)
+def hand_up(levels, d):
+    """Bounds of the children of the node of level d from those of the child that was solved: more rows cost no less."""
+    wide, stride, n, lane = levels.node[d, STRIDE], levels.node[d + 1, STRIDE], levels.node[d + 1, N_FEATURES], levels.lane[d + 1]
+    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
+    for f in range(n):
+        if levels.alive[d + 1, f] == 0:
+            continue
+        old = lane[f]
+        for side in range(2):
+            bound, place = levels.low[d + 1, side * stride + f], side * wide + old
+            many[place] = max(many[place], bound)
+            low[place] = max(low[place], min(bound, upper[place]))
+        pair[old] = max(pair[old], min(low[wide + old] + many[old], many[wide + old] + low[old]))
