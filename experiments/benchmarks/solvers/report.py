@@ -46,7 +46,8 @@ class Result:
         size = f"{self.errors} errors, {self.leaves} leaves" if self.counted else "not counted"
         known = "proven" if self.proven else f"open, bound {low}"
         grown = f"{(self.memory or 0) / 1e6:.0f} MB"
-        return f"{self.question.name:32} {self.who:14} {self.seconds:10.5f} s {self.value:.6f} {size:24} {known:22} {grown:>8} {self.note}".rstrip()
+        value = f"{math.nan if self.value is None else self.value:.6f}"
+        return f"{self.question.name:32} {self.who:14} {self.seconds:10.5f} s {value} {size:24} {known:22} {grown:>8} {self.note}".rstrip()
 
     def row(self) -> dict[str, Any]:
         """As it is written."""
@@ -96,7 +97,8 @@ def closing(results: Sequence[Result], contestants: Sequence[str], seconds: floa
         if who != first and both:
             ratios = sorted(theirs.seconds / mine.seconds for mine, theirs in both)
             row |= {"both prove": len(both), f"÷ {first}": mean(ratios), "least": ratios[0], "most": ratios[-1]}
-            row["all of its, failures at the limit"] = mean(times) / mean([of[first, q].seconds if of[first, q].proven else seconds for q in asked if of[who, q] in ran])
+            mine = [of[first, one.question] for one in ran]
+            row["all of its, failures at the limit"] = mean(times) / mean([one.seconds if one.proven else seconds for one in mine])
         totals.append(row)
     lines.append(table.text_table(totals, width=None).rstrip("\n"))
     for depth in sorted({q.depth for q in asked if q.depth is not None}):
@@ -104,14 +106,19 @@ def closing(results: Sequence[Result], contestants: Sequence[str], seconds: floa
             pairs = [(of[first, q], of[who, q]) for q in asked if q.depth == depth]
             ratios = [theirs.seconds / mine.seconds for mine, theirs in pairs if mine.proven and theirs.proven]
             if ratios:
-                lines.append(f"depth {depth}: {first} {mean(ratios):.2f} times as fast as {who} on {len(ratios)} that both prove (least {min(ratios):.2f})")
+                on = f"on {len(ratios)} that both prove (least {min(ratios):.2f})"
+                lines.append(f"depth {depth}: {first} {mean(ratios):.2f} times as fast as {who} {on}")
     mine = [of[first, q] for q in asked]
     worse = [(one, other) for one in mine for who in contestants[1:] if (other := of[who, one.question]).value is not None
              and one.value is not None and one.value > other.value + CLOSE]  # fmt: skip
     lines += [f"worse: {one.question.name}: {one.who} {one.value:.6f}, {other.who} {other.value:.6f}" for one, other in worse]
     lines += [f"open: {one.question.name}: [{one.lower or 0.0:.4f}, {one.value:.4f}]" for one in mine if not one.proven and one.value is not None]
+    early = [(one, other) for one in mine for who in contestants[1:] if not one.proven and one.first is not None
+             and (other := of[who, one.question]).value is not None and one.first > other.value + CLOSE]  # fmt: skip
+    lines += [f"after 1 s: {one.question.name}: {one.who} {one.first:.6f}, {other.who} at its end {other.value:.6f}" for one, other in early]
     wrong = contradictions(results)
-    lines += [f"CONTRADICTION: {text}" for text in wrong] or ["no contradiction: every proven optimum is the value of every other proof, and no tree is below a bound"]
+    agreed = "no contradiction: every proven optimum is the value of every other proof, and no tree is below a bound"
+    lines += [f"CONTRADICTION: {text}" for text in wrong] or [agreed]
     return "\n".join(lines), wrong
 
 
