@@ -50,7 +50,7 @@ def test_the_table_may_lie_elsewhere_but_must_be_the_same(proof, call, table):
 def test_a_record_that_does_not_follow_is_named(proof, call):
     log, data = read(proof), proof.read_bytes()
     last, first = log.n_records - 1, data.index(b"\n", len(MAGIC)) + 1
-    at = first + 4 * (int(log.start[last]) + 4)
+    at = first + 4 * (int(log.start[last]) + 3)
     data = data[:at] + np.float64(99.0).tobytes() + data[at + 8 : -DIGEST]
     proof.write_bytes(data + hashlib.sha256(data).digest())
     done = call("verify", str(proof))

@@ -15,7 +15,7 @@ is relied on, each for the limits of a record ("looser" limits allow all that ti
 3. *Few leaves.*  One and two leaves cost g₁ and g₂, counted over pairs of tests.  With three or more, some test of the set has
    either one leaf A beside a subtree of B: at least 3p + loss(A), where loss(B) > p; or two subtrees: at least 4p.
 4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S): a tree for S serves T ∩ S, and then each object of T ∖ S costs w_u at most.  Used
-   between all sides of the tests of one set, and with a record that is named as ``like``: with its set, and side by side.
+   between all sides of the tests of one set.
 5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥ OPT(T) − (p + loss(D)).
    Monotone, without limits: OPT(S) is at least that of each part of it.
 
@@ -25,15 +25,16 @@ need not be a leaf.  Stricter leaf rules only raise what trees cost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
-from arboretum.proof.format import Proof, Record
+from arboretum.proof.format import Record
 from arboretum.proof.ground import Columns, Costs
 
 PRECISION = 1e-9
@@ -49,27 +50,18 @@ def serves(known: Limits, asked: Limits) -> bool:
     return all(have < 0 or 0 <= want <= have for have, want in zip(known, asked, strict=True))
 
 
-class Kept(NamedTuple):
-    """A record that others are like.   profile : float64[2, columns], bounds of the sides of tests; −∞ where none is known."""
-
-    bits: np.ndarray
-    limits: Limits
-    bound: int
-    profile: np.ndarray
-
-
 class Additive:
     """Checks records about sets of merged objects; subclasses divide them.
 
     planes : float[n, ·], costs by label, w, and rows where leaves have a least size.   rank : int32[n, columns].
-    known : set → its bounds, each with the limits that it holds for.   kept : records that others are like.
+    known : set → its bounds, each with the limits that it holds for.
     """
 
     slack = 0
 
-    def __init__(self, problem: Problem, proof: Proof, columns: Columns, costs: Costs) -> None:
+    def __init__(self, problem: Problem, tests: Sequence[Any], columns: Columns, costs: Costs) -> None:
         self.problem, self.columns, self.costs, self.p = problem, columns, costs, costs.p
-        self.tests, self.min_leaf = proof.header["tests"], problem.parts.limits().min_leaf
+        self.tests, self.min_leaf = tests, problem.parts.limits().min_leaf
         rows = np.bincount(columns.group, problem.objects.count)
         kept = np.ones(len(rows), np.bool_) if self.min_leaf > 1 else costs.loss.any(axis=1)
         loss, self.more, self.rank = costs.loss[kept], costs.more[kept], columns.rank[kept]
@@ -79,13 +71,10 @@ class Additive:
         self.planes = np.array(planes, self.kind).T
         self.everything = np.packbits(np.ones(self.n, np.bool_), bitorder="little")
         self.known: dict[bytes, list[tuple[Limits, int]]] = {}
-        self.named = {record.like for record in proof.records()} - {-1}
-        self.kept: dict[int, Kept] = {}
 
     def root_bound(self, limits: Limits) -> int:
         """The best that is known of all objects."""
-        known = self.known.get(self.everything.tobytes(), ())
-        return max((bound for held, bound in known if serves(held, limits)), default=0) + self.more_of(self.everything)
+        return self.known_of(self.everything, limits) + self.more_of(self.everything)
 
     def value(self, cost: Fraction | int) -> float:
         """The objective's value of a cost as the log counts it."""
@@ -105,48 +94,38 @@ class Additive:
             raise VerificationError(f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}")
         return cost
 
-    def refusal(self, number: int, record: Record) -> str:
+    def refusal(self, record: Record) -> str:
         """Why a record does not follow, "" where it does: it is known from then on."""
         bits, limits = self.path_set(record.path), (record.depth, record.leaves)
         bound = record.bound - self.more_of(bits)
-        like = self.kept.get(record.like)
-        if record.like >= 0 and like is None:
-            return f"it is like record {record.like}, which does not come before it"
-        follows, profile = self.follows(bits, limits, bound, like), np.full((2, self.rank.shape[1]), -np.inf)
-        if not follows or number in self.named:
-            reason = self._divided(bits, limits, bound, like, profile)
-            if reason and not follows:
-                return reason
-        self.known.setdefault(bits.tobytes(), []).append((limits, bound))
-        if number in self.named:
-            self.kept[number] = Kept(bits, limits, bound, profile)
+        if reason := "" if self.known_of(bits, limits) >= bound else self.gap(bits, limits, bound):
+            return reason
+        self.learn(bits, limits, bound)
         return ""
 
-    def _divided(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None, profile: np.ndarray) -> str:
-        """Division: why some tree may cost less than the bound, "" where none does.   profile : takes the bounds of the sides."""
+    def gap(self, bits: np.ndarray, limits: Limits, bound: int) -> str:
+        """Division: why some tree may cost less than the bound, "" where none does."""
         raise NotImplementedError
+
+    def learn(self, bits: np.ndarray, limits: Limits, bound: int) -> None:
+        """Take a bound for known."""
+        self.known.setdefault(bits.tobytes(), []).append((limits, bound))
+
+    def known_of(self, bits: np.ndarray, limits: Limits) -> int:
+        """The best bound that is known of a set, 0 without one."""
+        return max((bound for held, bound in self.known.get(bits.tobytes(), ()) if serves(held, limits)), default=0)
 
     def path_set(self, path: np.ndarray) -> np.ndarray:
         """uint8[bytes]: the objects that a path leads to, packed."""
         bits = self.everything
         for test, outcome in path.tolist():
-            bits = bits & self._literal(*self.columns.literal(self.tests[test], outcome))
+            bits = bits & self.side_of(*self.columns.literal(self.tests[test], outcome))
         return bits
 
-    def _literal(self, column: int, cut: int, above: bool) -> np.ndarray:
+    def side_of(self, column: int, cut: int, above: bool) -> np.ndarray:
         """uint8[bytes]: the objects of ranks above a cut of a column, or of the others; column −1 holds rank 0 alone."""
         inside = (self.rank[:, column] if column >= 0 else np.zeros(self.n, np.int32)) > cut
         return np.packbits(inside if above else ~inside, bitorder="little")
-
-    def follows(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None) -> bool:
-        """Whether the set itself, or the record that it is like, has the bound already."""
-        if any(known >= bound and serves(held, limits) for held, known in self.known.get(bits.tobytes(), ())):
-            return True
-        far = like is not None and self.min_leaf <= 1 and serves(like.limits, limits)
-        return bool(far and like.bound - self._weight(like.bits & ~bits) >= bound)
-
-    def _weight(self, bits: np.ndarray) -> float:
-        return float(self.planes[self._rows(bits), self.k].sum(dtype=np.float64))
 
     def more_of(self, bits: np.ndarray) -> int:
         """What the log counts of a set besides its loss."""

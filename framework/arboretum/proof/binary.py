@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from arboretum.interfaces.method import Problem
-from arboretum.proof.additive import Additive, Kept, Limits, serves
-from arboretum.proof.format import Proof
+from arboretum.proof.additive import Additive, Limits, serves
 from arboretum.proof.ground import Columns, Costs
 
 
 class Node(NamedTuple):
     """A set, counted.   leaf : its cost.   tests : int64[F], the columns that are not idle, to which all arrays refer.
 
-    side : float64[2, F], w of a side.   one, two, more : float64[2, F], cost of a side with one leaf, with two, at least with more.
+    one, two, more : float64[2, F], cost of a side with one leaf, with two, at least with more.
     apart, split : float64[2, 2, F, F], for T = (i, s) and S = (j, t), at [s, t, i, j]: what similarity and split similarity subtract.
     """
 
@@ -34,13 +34,13 @@ class Binary(Additive):
     Sides that miss a record are expanded once more where counting decides something there: with two tests left, and wherever p > 0.
     """
 
-    def __init__(self, problem: Problem, proof: Proof, columns: Columns, costs: Costs) -> None:
-        super().__init__(problem, proof, columns, costs)
+    def __init__(self, problem: Problem, tests: Sequence[Any], columns: Columns, costs: Costs) -> None:
+        super().__init__(problem, tests, columns, costs)
         self.matrix = self.rank.astype(self.kind)
         self.packed = np.packbits(self.rank.T.astype(np.bool_), axis=1, bitorder="little")
 
-    def _divided(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None, profile: np.ndarray) -> str:
-        """Division: why some tree may cost less than the bound, "" where none does.   profile : takes the bounds of the sides."""
+    def gap(self, bits: np.ndarray, limits: Limits, bound: int) -> str:
+        """Division: why some tree may cost less than the bound, "" where none does."""
         node, (depth, leaves) = self.count(bits), limits
         if node.leaf < bound:
             return f"a leaf costs {bound - node.leaf:.0f} less"
@@ -48,26 +48,19 @@ class Binary(Additive):
             return ""
         below, unlimited, expanded = (max(depth - 1, -1), leaves), limits == (-1, -1), set()
         lower = self.sides(bits, node, *below)
-        if like is not None and self.min_leaf <= 1 and leaves < 0 and serves(like.limits, limits):
-            lower[0] = np.maximum(lower[0], self._beside(bits, node, like))
-        self.spread(node, lower, unlimited)
         while True:
+            self.spread(node, lower, unlimited)
             total = self.joined(lower, leaves)
             at = int(total.argmin())
-            if leaves < 0:
-                profile[:, node.tests] = lower[0]
             if total[at] >= bound or (unlimited and self.min_leaf <= 1 and lower.max() >= bound):
                 return ""
             worse = int(lower[-1, 1, at] < lower[-1, 0, at])  # the side of which less is known
-            for side in (worse, 1 - worse):
-                if (side, at) not in expanded and self.decides(below[0]):
-                    expanded.add((side, at))
-                    self.expand(self.side(bits, node.tests[at], side), lower[:, side, at], *below)
-                    break
-            else:
+            side = next((s for s in (worse, 1 - worse) if (s, at) not in expanded), None)
+            if side is None or not self.decides(below[0]):
                 test = int(np.flatnonzero(self.columns.column == node.tests[at])[0])
                 return f"trees that begin with test {test} of the table may cost {bound - total[at]:.0f} less for all that is known"
-            self.spread(node, lower, unlimited)
+            expanded.add((side, at))
+            self.expand(self.side(bits, int(node.tests[at]), side), lower[:, side, at], *below)
 
     def decides(self, depth: int) -> bool:
         """Whether counting says more of a set than what the set above it says."""
@@ -114,13 +107,6 @@ class Binary(Additive):
                         if serves(held, (depth, n + 1 if leaves >= 0 else -1)):
                             lower[n, s, f] = max(lower[n, s, f], bound)
         return lower
-
-    def _beside(self, bits: np.ndarray, node: Node, like: Kept) -> np.ndarray:
-        """float64[2, F]: what similarity to the sides of a record's set says of the sides."""
-        rows = self._rows(like.bits & ~bits)
-        weight = self.planes[rows, self.k].astype(np.float64)
-        ones = weight @ self.matrix[np.ix_(rows, node.tests)]
-        return like.profile[:, node.tests] - np.array([weight.sum() - ones, ones])
 
     def spread(self, node: Node, lower: np.ndarray, unlimited: bool) -> None:
         """Similarity between all sides."""

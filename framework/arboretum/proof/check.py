@@ -46,7 +46,7 @@ def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Contex
     for number, record in enumerate(proof.records()):
         if not number % 64:
             progress(number, proof.n_records, f"checking record {number:,} of {proof.n_records:,}")
-        reason = _form(record, len(tests)) or rules.refusal(number, record)
+        reason = _form(record, len(tests)) or rules.refusal(record)
         if reason:
             limits = "".join(f", {name} {n}" for name, n in (("depth", record.depth), ("leaves", record.leaves)) if n >= 0)
             path = " ".join(f"{tests[t] if t < len(tests) else t}:{outcome}" for t, outcome in record.path.tolist()) or "root"
@@ -60,7 +60,7 @@ def rules_of(proof: Proof, problem: Problem) -> Any:
         return Subtables(problem, proof)
     columns = Columns.of(problem.objects)
     kind = Binary if columns.rank.max(initial=0) <= 1 else Cuts
-    return kind(problem, proof, columns, Costs.of(problem, columns.group, proof.unit))
+    return kind(problem, proof.header["tests"], columns, Costs.of(problem, columns.group, proof.unit))
 
 
 def _form(record: Record, n_tests: int) -> str:
@@ -84,7 +84,8 @@ def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
     cost = rules.cost_of(tree)
     if end["value"] is None or abs(cost - end["value"]) > rules.slack * abs(cost) or bound > cost + rules.slack * abs(cost):
         raise VerificationError(f"the end claims a tree of {end['value']} and a bound of {bound}, but the tree costs {cost}")
-    depth, least = int(tree.depth_of.max()), int(np.bincount(tree.apply(table), minlength=tree.n_nodes)[tree.is_leaf].min())
+    rows = np.bincount(tree.apply(table), minlength=tree.n_nodes)[tree.is_leaf]
+    depth, least = int(tree.depth_of.max()), int(rows[rows > 0].min())
     if 0 <= root[0] < depth or 0 <= root[1] < tree.n_leaves or least < limits.min_leaf:
         shape = f"depth {depth}, {tree.n_leaves} leaves and a leaf of {least} rows"
         raise VerificationError(f"the limits of the run do not allow the tree: it has {shape}")

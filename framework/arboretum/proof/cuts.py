@@ -8,14 +8,17 @@ looked up by path: what counts is a record whose path is that of the set and one
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from arboretum.interfaces.method import Problem
-from arboretum.proof.additive import Additive, Kept, Limits, serves
-from arboretum.proof.format import Proof, Record
+from arboretum.proof.additive import Additive, Limits, serves
+from arboretum.proof.format import Record
 from arboretum.proof.ground import Columns, Costs
+
+Prove = Callable[[int, int, bool, int], int]
 
 
 class Sorted(NamedTuple):
@@ -35,35 +38,46 @@ class Sorted(NamedTuple):
 class Cuts(Additive):
     """Checks records on raw columns, fixed tests among them; without limits on leaves."""
 
-    def __init__(self, problem: Problem, proof: Proof, columns: Columns, costs: Costs) -> None:
-        super().__init__(problem, proof, columns, costs)
+    def __init__(self, problem: Problem, tests: Sequence[Any], columns: Columns, costs: Costs) -> None:
+        super().__init__(problem, tests, columns, costs)
         self.planes = self.planes.astype(np.float64)
         self.below: dict[bytes, list[tuple[int, int, int, Limits, int]]] = {}
 
-    def refusal(self, number: int, record: Record) -> str:
+    def refusal(self, record: Record) -> str:
         """Why a record does not follow, "" where it does: it is known from then on."""
         if record.leaves >= 0:
             return "proofs know no limit of leaves where columns are raw"
-        reason = super().refusal(number, record)
+        reason = super().refusal(record)
         if not reason and len(record.path):
             test, outcome = record.path[-1].tolist()
-            column, cut, above = self.columns.literal(self.tests[test], outcome)
-            limits, bound = self.known[self.path_set(record.path).tobytes()][-1]
-            if column >= 0:
-                self.below.setdefault(self.path_set(record.path[:-1]).tobytes(), []).append((column, cut, int(above), limits, bound))
+            literal = self.columns.literal(self.tests[test], outcome)
+            whole, limits = self.path_set(record.path), (record.depth, -1)
+            self.learn_side(self.path_set(record.path[:-1]), literal, limits, record.bound - self.more_of(whole))
         return reason
 
-    def _divided(self, bits: np.ndarray, limits: Limits, bound: int, like: Kept | None, profile: np.ndarray) -> str:
-        node, depth = self._sorted(self._rows(bits)), max(limits[0] - 1, -1)
+    def learn_side(self, bits: np.ndarray, literal: tuple[int, int, bool], limits: Limits, bound: int) -> None:
+        """Take a bound of a side of a cut of a set for known; a constant column has none."""
+        if literal[0] >= 0:
+            self.below.setdefault(bits.tobytes(), []).append((literal[0], literal[1], int(literal[2]), limits, bound))
+
+    def gap(self, bits: np.ndarray, limits: Limits, bound: int) -> str:
+        """Division: why some tree may cost less than the bound, "" where none does."""
+        return self.least(bits, limits, bound)[1]
+
+    def least(self, bits: np.ndarray, limits: Limits, bound: int, prove: Prove | None = None) -> tuple[int, str]:
+        """The bound, or less where that is all that is shown, and why.   prove : raises bounds of sides that do not suffice."""
+        node, depth, why = self._sorted(self._rows(bits)), max(limits[0] - 1, -1), ""
         total = self.planes[node.rows].sum(axis=0)
-        leaf = total[: self.k].min() + self.p
+        leaf = int(total[: self.k].min() + self.p)
         if leaf < bound:
-            return f"a leaf costs {bound - leaf:.0f} less"
+            bound, why = leaf, f"a leaf costs {bound - leaf} less"
+            if prove is None:
+                return bound, why
         left = node.sums
         right = total[:, None, None] - left
         busy = node.ends & self._busy(left) & self._busy(right)
         if limits[0] == 0 or not busy.any():
-            return ""
+            return bound, why
         lower = np.array([left[: self.k].min(axis=0), right[: self.k].min(axis=0)]) + self.p  # [side, column, place]
         lower = lower if depth == 0 else np.minimum(lower, 2 * self.p)
         for column, cut, side, held, known in self.below.get(bits.tobytes(), ()):
@@ -77,11 +91,17 @@ class Cuts(Additive):
                 if not len(places):
                     break
                 at = int(places[len(places) // 2])
-                lower[:, column, at] = np.maximum(lower[:, column, at], self._sides(node, column, at, depth))
-                if (short := bound - lower[:, column, at].sum()) > 0:
-                    name = [*self.problem.objects.features, *self.problem.objects.raw_features]
-                    return f"trees that begin with a cut of column {column} ({len(name)} in all) may cost {short:.0f} less for all that is known"
-        return ""
+                here = lower[:, column, at] = np.maximum(lower[:, column, at], self._sides(node, column, at, depth))
+                for side in (0, 1) if 2 * at < len(node.rows) else (1, 0):  # the smaller one first
+                    if prove is not None and here.sum() < bound:
+                        goal = int(bound - here[1 - side])
+                        here[side] = max(here[side], prove(column, int(node.rank[column, at]), bool(side), goal))
+                lower[:, column, at] = here
+                if (less := int(here.sum())) < bound:
+                    bound, why = less, f"trees that begin with a cut of column {column} may cost {bound - less} less for all that is known"
+                    if prove is None:
+                        return bound, why
+        return bound, why
 
     def _sorted(self, rows: np.ndarray) -> Sorted:
         order = np.argsort(self.rank[rows], axis=0, kind="stable").T
@@ -109,8 +129,7 @@ class Cuts(Additive):
         for side, here in enumerate((inside, ~inside)):
             member = np.zeros(self.n, np.bool_)
             member[node.rows[here]] = True
-            known = self.known.get(np.packbits(member, bitorder="little").tobytes(), ())
-            found[side] = max([found[side], *(bound for held, bound in known if serves(held, (depth, -1)))])
+            found[side] = max(found[side], self.known_of(np.packbits(member, bitorder="little"), (depth, -1)))
         return np.array(found)
 
     def _few(self, sums: np.ndarray, ends: np.ndarray, depth: int) -> float:

@@ -10,18 +10,17 @@ File, little endian throughout::
     one object of JSON: the end
     SHA-256 of all bytes before it                   32 bytes
 
-Record, 6 + 2n words of int32, as kernels fill them in::
+Record, 5 + 2n words of int32, as kernels fill them in::
 
     0     n         literals on the path from the root, 0 for the root itself
     1     depth     tests that may still follow on a path below this set; −1: no limit
     2     leaves    leaves that the subtree may have; −1: no limit
-    3     like      number of an earlier record (from 0) whose set is alike, −1: none; see :mod:`arboretum.proof.additive`
-    4, 5  bound     int64, low word first; bits of a float64 in the log of a complexity
-    6 …   n literals of two words each: (test, outcome)
+    3, 4  bound     int64, low word first; bits of a float64 in the log of a complexity
+    5 …   n literals of two words each: (test, outcome)
 
 A record says: no tree on the training objects that reach this set, within the limits of the record, costs less than ``bound``.
 The set, not the path, is what counts: two paths to one set are the same subproblem, and one with tighter limits has the
-bounds of the looser.  A kernel writes words 4 and 5 by ``words[4] = np.int32(bound)`` and ``words[5] = np.int32(bound >> 32)``.
+bounds of the looser.  A kernel writes words 3 and 4 by ``words[3] = np.int32(bound)`` and ``words[4] = np.int32(bound >> 32)``.
 
 ``test`` is a number of the solver's own; ``header["tests"][test]`` is the problem's test (those of the encoder, raw columns
 count on after them, as in :meth:`arboretum.api.Prices.of`).  ``outcome`` is that of the test as the encoder numbers outcomes; for
@@ -62,7 +61,7 @@ from arboretum.plugin.build import fields_of, plain
 from arboretum.plugin.registry import NONE
 
 MAGIC = b"arboretum.proof/1\n"
-HEAD = 6
+HEAD = 5
 """Words of a record before its literals."""
 DIGEST = 32
 _HEADER = {"version": str, "solver": str, "shape": str, "seed": int, "data": dict, "config": dict, "unit": str, "tests": list[int | list[int]]}
@@ -75,7 +74,6 @@ class Record(NamedTuple):
     path: np.ndarray
     depth: int
     leaves: int
-    like: int
     bound: Any
 
 
@@ -106,10 +104,10 @@ class ProofWriter:
         self._write(np.ascontiguousarray(words, "<i4").data)
         self.records += records
 
-    def record(self, path: Sequence[tuple[int, int]], bound: float, depth: int = -1, leaves: int = -1, like: int = -1) -> int:
+    def record(self, path: Sequence[tuple[int, int]], bound: float, depth: int = -1, leaves: int = -1) -> int:
         """Add one record; returns its number.   bound : a float for a complexity, else an integer."""
         bits = struct.pack("<d" if isinstance(bound, float) else "<q", bound)
-        words = [len(path), depth, leaves, like, *struct.unpack("<2i", bits), *(word for literal in path for word in literal)]
+        words = [len(path), depth, leaves, *struct.unpack("<2i", bits), *(word for literal in path for word in literal)]
         self.append(np.array(words, np.int32), 1)
         return self.records - 1
 
@@ -189,8 +187,8 @@ class Proof:
     def record(self, number: int) -> Record:
         words = self.words[self.start[number] : self.start[number + 1]]
         kind = "<f8" if self.header["shape"] == "complexity" else "<i8"
-        bound = words[4:6].copy().view(kind)[0].item()
-        return Record(words[HEAD:].reshape(-1, 2), *words[1:4].tolist(), bound)
+        bound = words[3:5].copy().view(kind)[0].item()
+        return Record(words[HEAD:].reshape(-1, 2), *words[1:3].tolist(), bound)
 
     def records(self) -> Iterator[Record]:
         """All, in order: a solver takes them for its first memo."""

@@ -54,10 +54,10 @@ class Subtables:
         self.slack = 0.0 if whole and self.form is not None else 4 * objects.n_objects * EPS
         self.known: dict[bytes, float] = {}
 
-    def refusal(self, number: int, record: Record) -> str:
+    def refusal(self, record: Record) -> str:
         """Why a record does not follow, "" where it does: it is known from then on."""
-        if record.depth >= 0 or record.leaves >= 0 or record.like >= 0 or not math.isfinite(record.bound):
-            return "records of a complexity have no limits, are like no other, and their bounds are numbers"
+        if record.depth >= 0 or record.leaves >= 0 or not math.isfinite(record.bound):
+            return "records of a complexity have no limits, and their bounds are numbers"
         bits = self.everything
         for test, outcome in record.path.tolist():
             edge = self.edge.get((self.tests[test], outcome))

@@ -164,7 +164,7 @@ def closed_sets(exact: Exact, depth: int, leaves: int) -> list[tuple[list, froze
 
 
 def prove(problem: Problem, path, *, change=lambda record: record, keep=lambda number: True):
-    """Solve, and write the log.   change : of (path, bound, depth, leaves, like) before it is written.   keep : which records."""
+    """Solve, and write the log.   change : of (path, bound, depth, leaves) before it is written.   keep : which records."""
     unit, limits = unit_of(problem), problem.parts.limits()
     exact = Exact(problem, unit)
     depth, leaves = (-1 if value is None else value for value in (limits.max_depth, limits.max_leaves))
@@ -174,7 +174,7 @@ def prove(problem: Problem, path, *, change=lambda record: record, keep=lambda n
         sets = closed_sets(exact, depth, leaves)
         for number, (literals, rows, d, n) in enumerate(sets):
             if keep(number) or number == len(sets) - 1:
-                log.record(*change((literals, int(exact.least(rows, d, n)[0]), d, n, -1)))
+                log.record(*change((literals, int(exact.least(rows, d, n)[0]), d, n)))
         if problem.objects.raw_features:
             log.close(cost, None, None)
             return exact, cost

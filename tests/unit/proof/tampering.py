@@ -23,7 +23,7 @@ def rewritten(source: Path, target: Path, *, header=lambda data: data, words=lam
     return target
 
 
-BOUND = 4
+BOUND = 3
 
 
 def word(number: int, place: int, value: int):

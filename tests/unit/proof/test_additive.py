@@ -57,7 +57,7 @@ def try_random_records(seed, path, raw, n=60):
     unit = unit_of(problem)
     exact, tests, truth = Exact(problem, unit), problem.objects.n_tests, []
     with ProofWriter(path, problem, tests=range(tests), unit=unit) as log:
-        for number in range(n):
+        for _ in range(n):
             steps = [(int(rng.integers(exact.tests)), int(rng.integers(2))) for _ in range(rng.integers(4))]
             rows = frozenset(range(problem.objects.n_objects))
             for test, outcome in steps:
@@ -66,13 +66,13 @@ def try_random_records(seed, path, raw, n=60):
             limits = int(rng.integers(-1, 4)), -1 if raw else int(rng.choice([-1, -1, 1, 2, 3, 4]))
             least, far = int(exact.least(rows, *limits)[0]), int(exact.p) + 2
             bound = least + int(rng.integers(-far, far) if rng.random() < 0.7 else rng.integers(2))
-            log.record(literals, bound, *limits, int(rng.integers(-1, number)) if rng.random() < 0.5 else -1)
+            log.record(literals, bound, *limits)
             truth.append(least)
         log.close(0, None, None)
     proof = read(path)
     rules, accepted, tight = check.rules_of(proof, problem), 0, 0
     for number, record in enumerate(proof.records()):
-        if not rules.refusal(number, record):
+        if not rules.refusal(record):
             assert record.bound <= truth[number], (seed, number, record)
             accepted, tight = accepted + 1, tight + (record.bound == truth[number])
     return accepted, tight

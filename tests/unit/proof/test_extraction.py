@@ -10,13 +10,13 @@ from test_additive import drawn
 from arboretum.proof.check import check
 from arboretum.proof.extract import Extraction
 from arboretum.proof.format import ProofWriter, read
-from arboretum_gosdt.objectives import Accuracy, Balanced
+from arboretum_gosdt.objectives import Accuracy
 
 
 def extracted(problem, path, remembers, goal=None):
     """Bound that was asked for and the one that was shown.   remembers : exact bound of a side → what the memo says of it."""
-    unit, most = unit_of(problem), problem.parts.limits().max_depth
-    exact, depth = Exact(problem, unit), -1 if most is None else most
+    unit, most = unit_of(problem), problem.parts.limits()
+    exact, depth, leaves = Exact(problem, unit), *(-1 if value is None else value for value in (most.max_depth, most.max_leaves))
     everything = frozenset(range(problem.objects.n_objects))
 
     def memo(literals, below):
@@ -26,19 +26,18 @@ def extracted(problem, path, remembers, goal=None):
         sides = [[exact.part(rows, test, outcome) for test in range(exact.tests)] for outcome in (0, 1)]
         return np.array([[remembers(int(exact.least(side, below, -1)[0])) for side in row] for row in sides], np.int64)
 
-    wanted = int(exact.least(everything, depth, -1)[0]) if goal is None else goal
-    with ProofWriter(path, problem, tests=range(exact.tests), unit=unit) as log:
-        shown = Extraction(log, problem, memo, lambda *told: None).show(wanted, depth)
+    wanted = int(exact.least(everything, depth, leaves)[0]) if goal is None else goal
+    with ProofWriter(path, problem, tests=range(problem.objects.n_tests), unit=unit) as log:
+        shown = Extraction(log, problem, memo, lambda *told: None).show(wanted, depth, leaves)
         log.close(shown, None, None)
     return wanted, shown
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_proof_is_found_however_much_was_forgotten(seed, tmp_path):
+@pytest.mark.parametrize("raw", [False, True], ids=["binary", "raw"])
+@pytest.mark.parametrize("seed", range(30))
+def test_a_proof_is_found_however_much_was_forgotten(seed, raw, tmp_path):
     rng = np.random.default_rng(seed)
-    problem = drawn(rng)
-    if problem.parts.limits().max_leaves is not None:
-        problem = problem_of(rng.integers(0, 2, (12, 4)), rng.integers(0, 3, 12), Balanced(lam=0.03), max_depth=3)
+    problem = drawn(rng, raw=raw, most=10)
     for remembers in (lambda bound: bound, lambda bound: 0, lambda bound: bound * int(rng.integers(2)), lambda bound: bound + int(rng.integers(-1, 2))):
         wanted, shown = extracted(problem, tmp_path / "log", remembers)
         assert shown == wanted
