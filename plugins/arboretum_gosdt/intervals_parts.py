@@ -322,29 +322,66 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     upper = frame[UPPER]
     near, far = a[LOW_LEFT] + a[LOW_RIGHT], b[LOW_LEFT] + b[LOW_RIGHT]
     most, least = a[MASS] + near - upper, b[MASS] - (far - upper)  # cuts of weight <= most and of >= least are closed
-    low = first_above(plan, tables, state, top, column, first, last + 1, most)
-    high = first_above(plan, tables, state, top, column, low, last + 1, least - 1) - 1
+    counts, starts = tables.counts[data_of(plan, top)], tables.last[table_of(plan, top)][tables.starts[column] :]
+    low = first_above(counts, starts, first, last + 1, most)
+    high = last_below(counts, starts, low, last, least)
     if low > first:
         frame[LOWER] = min(frame[LOWER], near - (weight_to(plan, tables, top, column, low - 1) - a[MASS]))
     if high < last:
         frame[LOWER] = min(frame[LOWER], far - (b[MASS] - weight_to(plan, tables, top, column, high + 1)))
     if low > high:
         return NOTHING
-    heavy = weight_to(plan, tables, top, column, high)
-    light = weight_to(plan, tables, top, column, low)
+    heavy, light = mass_at(counts, starts, high), mass_at(counts, starts, low)
     frame[SLACK] = heavy - light
     if low <= hint <= high:
         return hint
-    return first_above(plan, tables, state, top, column, low, high, (light + heavy) // 2 - 1)
+    middle = (low + high) >> 1
+    mass = mass_at(counts, starts, middle)
+    if 4 * min(mass - light, heavy - mass) >= heavy - light:
+        return middle
+    return first_above(counts, starts, low, high, (light + heavy) // 2 - 1)
+
+
+@jit(inline=True, borrow=True)
+def mass_at(counts, starts, cut):
+    """Weight up to a cut.   counts : of the frame.   starts : where the column's ranks end."""
+    place = starts[cut]
+    return np.int64(counts[place]) if place >= 0 else np.int64(0)
 
 
 @jit(inner=True, borrow=True)
-def first_above(plan, tables, state, top, column, low, high, mass):
-    """The first cut from low to high - 1 up to which the rows weigh more than that, or high."""
+def first_above(counts, starts, low, high, mass):
+    """The first cut from low to high - 1 up to which the rows weigh more than that, or high; quick where it is near low."""
+    step = np.int64(1)
+    while low < high:
+        probe = min(low + step, high) - 1
+        if mass_at(counts, starts, probe) > mass:
+            high = probe
+            break
+        low, step = probe + 1, 2 * step
     while low < high:
         middle = (low + high) >> 1
-        if weight_to(plan, tables, top, column, middle) > mass:
+        if mass_at(counts, starts, middle) > mass:
             high = middle
         else:
             low = middle + 1
     return low
+
+
+@jit(inner=True, borrow=True)
+def last_below(counts, starts, low, high, mass):
+    """The last cut from low to high up to which the rows weigh less than that, or low - 1; quick where it is near high."""
+    step = np.int64(1)
+    while low <= high:
+        probe = max(high + 1 - step, low)
+        if mass_at(counts, starts, probe) < mass:
+            low = probe + 1
+            break
+        high, step = probe - 1, 2 * step
+    while low <= high:
+        middle = (low + high) >> 1
+        if mass_at(counts, starts, middle) < mass:
+            low = middle + 1
+        else:
+            high = middle - 1
+    return high
