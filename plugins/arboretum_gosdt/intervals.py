@@ -20,6 +20,8 @@ STEPS = 1 << 22
 """Steps of vectors between two looks at the clock: some 20 milliseconds."""
 LISTS = 1 << 20
 """Numbers that the lists of bounds of a level may take; sets beyond leave none."""
+DEAR = 640
+"""Steps of vectors, times classes, from which on a pass costs more than a search for other bounds."""
 RANK_BYTES = 1 << 29
 """For ranks of one column in the order of another, where no budget is given."""
 
@@ -157,7 +159,8 @@ class IntervalSearch:
             return False
         slots = max(1, slots)
         lists = LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
-        self.plan = layouts.Plan(columns, classes, lanes, blocks, vectors, int(two), self.depth, slots)
+        cross = self.depth > 3 or places // lanes * classes >= DEAR
+        self.plan = layouts.Plan(columns, classes, lanes, blocks, vectors, int(two), self.depth, slots, int(cross))
         ends = vectors * -(-rows // blocks)
         wide, narrow = places * item, places * sign.itemsize
         self.tables = layouts.Tables(
@@ -170,7 +173,7 @@ class IntervalSearch:
         total_nodes = sum(node_rows)
         self.state = parts.State(
             np.zeros((levels, parts.FRAME_FIELDS), np.int64), np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
-            np.empty((total_nodes, 4), np.int64), np.empty((levels, lists), np.int32), np.empty((2 * most + 2, 4), np.int64),
+            np.empty((total_nodes, 4), np.int64), np.empty((levels, lists), np.int32), np.empty((4 * most + 4, 4), np.int64),
             np.full((levels, heap, 2), -1, np.int64), np.full((levels, 2, heap, 2), -1, np.int64), np.zeros(9, np.int64),
             np.zeros(6, np.int64), np.empty(4 * classes * lanes, np.int32), np.empty(2 * rows + 2, np.int32),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, PAUSED
 from arboretum_gosdt.intervals_parts import (
     A, AT, B, BUDGET, COLUMN, CUT, ENTER, FILL, FIRST_NODE, FLOOR, GIVEN, HALF, JUDGE, KEPT, LEFT, LEFT_LIST, LEFT_SUB,
-    LEFT_SUPER, LIST, LOW_LEFT, LOW_RIGHT, LOWER, MASS, NEXT, NODES, NOTHING, OF, OPEN, OWN, PART, PHASE, PICK, RIGHT,
+    LEFT_SUPER, LIST, LOW_LEFT, LOW_RIGHT, LOWER, MASS, MASSED, NEXT, NODES, NOTHING, OF, OPEN, OWN, PART, PHASE, PICK, RIGHT,
     RIGHT_LIST, RIGHT_SUB, RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UNBORN, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, AFTER,
     add_node, all_of, choose_cut, descend, list_column, losses, put_interval, start_column, start_list,
     weight_to,
@@ -104,7 +104,10 @@ def next_column(plan, tables, state, top):
         frame[NODES] = frame[OPEN] = 0
         frame[FILL] = frame[KEPT]
         frame[PHASE] = PICK
-    start_column(plan, tables, state, top)
+    start_column(plan, tables, state, top, False)
+    first = state.frames[0]
+    if plan.cross and top == 1 and frame[OPEN] > 0 and first[PHASE] == JUDGE and frame[COLUMN] != state.nodes[first[A], OF]:
+        start_column(plan, tables, state, top, True)
 
 
 @jit(inner=True, borrow=True)
@@ -170,6 +173,7 @@ def pick(plan, tables, state, top):
     frame[LEFT] = max(a[LOW_LEFT], b[LOW_LEFT] - (b[MASS] - mass))
     frame[RIGHT] = max(b[LOW_RIGHT], a[LOW_RIGHT] - (mass - a[MASS]))
     frame[LEFT_LIST] = frame[RIGHT_LIST] = -1
+    frame[MASSED] = mass
     frame[SLACK] = min((frame[SLACK] * state.numbers[HALF]) >> 5, (frame[UPPER] * state.numbers[PART]) >> 5)
 
 

@@ -17,7 +17,8 @@ from arboretum.kernels.jit import jit
 class Plan(NamedTuple):
     """What does not change in a search, as numbers.
 
-    lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.   blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
+    lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.   blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.   cross : 1 to look
+    for bounds in the lists of other columns' cuts, which pays where a pass is dear.
     """
 
     columns: int
@@ -28,6 +29,7 @@ class Plan(NamedTuple):
     two: int
     depth: int
     slots: int
+    cross: int
 
 
 class Tables(NamedTuple):
