@@ -22,6 +22,8 @@ from arboretum_gosdt.prepared import Merged
 
 ANY = 1 << 62
 """No limit, and a bound above every value."""
+WIDE = 400
+"""Features of which all pairs are looked at; their sums take megabytes."""
 DEEPEST = 60
 """Tests on a path of the greedy trees."""
 NODE_BYTES = 900
@@ -100,11 +102,14 @@ class Known:
             self.lows = [(other, known) for other, known in self.lows if not (known <= low and other.within(limits))] + [(limits, low)]
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Split:
     """A node's features: the costs of both children as leaves, lower bounds of theirs if they are divided, and what the test costs.
 
     feature, paid : int64[m].   leaf, low : int64[2, m], of outcome 1 and of the rest.   bound : int64[m], of the whole.
+    sums : int64[2, columns, m], of the children.   firm : bool[2, m], whether a child must be a leaf.
+    stump : per child its best tree that asks one more test, where that beats a leaf: (cost; feature or −1; its price; both leaves),
+    int64[5, 2, m]; None: nobody looked.
     """
 
     feature: np.ndarray
@@ -112,6 +117,9 @@ class Split:
     leaf: np.ndarray
     low: np.ndarray
     bound: np.ndarray
+    sums: np.ndarray
+    firm: np.ndarray
+    stump: np.ndarray | None = None
 
 
 class GeneralSearch:
@@ -251,18 +259,78 @@ class GeneralSearch:
         sums, price = sums[:, :, feature], self._price[feature]
         paid = np.zeros(len(feature), np.int64) if rules.worst else price * mass
         leaf = self.q * sums[:, :k].min(axis=1) + self.p
-        firm = (sums[:, k + 2] < 2) | (sums[:, k + 1] < max(rules.split, 2 * rules.least)) | (sums[:, k + 3] <= rules.light)
-        divided = 2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + 3])
-        divided = np.where(firm | (limits.depth < 2) | (limits.leaves < 3), ANY >> 2, divided)
+        divided = self._divided(sums)
+        firm = divided >= ANY >> 2
+        if limits.depth < 2 or limits.leaves < 3:
+            divided[:] = ANY >> 2
         either = np.minimum(leaf, divided)
         bound = paid + np.minimum(either[0] + divided[1], divided[0] + either[1])
-        return Split(feature, paid, leaf, either, bound)
+        return Split(feature, paid, leaf, either, bound, sums, firm)
+
+    def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
+        """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
+        from arboretum_gosdt.kernels_general import tally_pairs
+
+        m, k, far = len(split.feature), self._classes, ANY >> 2
+        if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
+            return
+        both = np.empty((self._data.shape[1], m, m), np.int64)
+        tally_pairs(rows, self._outcome, self._data, split.feature, np.empty(m, np.int64), both)
+        here, rest = split.sums[0][:, :, None], split.sums[1][:, :, None]  # of the first test
+        second = split.sums[0][:, None, :]
+        price, costs, floors = self._price[split.feature], np.empty((5, 2, m), np.int64), np.empty((2, m), np.int64)
+        for side, (a, total) in enumerate(((both, here), (second - both, rest))):
+            cells = np.stack([a, total - a])  # [2, columns, first test, second test]
+            able = ((cells[:, k + 2] > 0) & (cells[:, k + 1] >= self.rules.least)).all(axis=0) & ~split.firm[side][:, None]
+            if self.rules.worst and limits.bill < ANY:
+                able &= price[:, None] + price <= limits.bill
+            paid = 0 if self.rules.worst or not self._priced else price * total[k + 3]
+            leaf = self.q * cells[:, :k].min(axis=1) + self.p
+            two = np.where(able, leaf.sum(axis=0) + paid, far)
+            j = two.argmin(axis=1)
+            at = np.arange(m), j
+            costs[:, side] = two[at], np.where(two[at] < split.leaf[side], split.feature[j], -1), np.broadcast_to(paid, (m, m))[at], leaf[0][at], leaf[1][at]
+            floors[side] = np.minimum(two[at], split.leaf[side])
+            if limits.depth >= 3 and limits.leaves >= 4:
+                divided = self._divided(cells)
+                least = np.minimum(leaf, divided)
+                three = np.where(able, np.minimum(least[0] + divided[1], divided[0] + least[1]) + paid, far)
+                floors[side] = np.minimum(floors[side], three.min(axis=1))
+        np.maximum(split.low, floors, out=split.low)
+        split.bound, split.stump = split.paid + split.low.sum(axis=0), costs
+        best = np.minimum(costs[0], split.leaf)
+        value = split.paid + (best.sum(axis=0) if limits.leaves > 3 else np.minimum(best[0] + split.leaf[1], split.leaf[0] + best[1]))
+        i = int(value.argmin())
+        one, other = (self._child(split, side, i) for side in range(2))
+        if limits.leaves == 3:  # one of the two is a leaf
+            first = best[0, i] + split.leaf[1, i] <= split.leaf[0, i] + best[1, i]
+            one, other = (one, self._leaf(split.leaf[1, i])) if first else (self._leaf(split.leaf[0, i]), other)
+        known.plant(self._join(int(split.feature[i]), int(split.paid[i]), one, other))
+
+    def _divided(self, sums: np.ndarray) -> np.ndarray:
+        """The least that sets cost if they are divided: two leaves and a test; far above all where they must be leaves.
+
+        sums : int64[sets, columns, …].
+        """
+        k, rules = self._classes, self.rules
+        firm = (sums[:, k + 2] < 2) | (sums[:, k + 1] < max(rules.split, 2 * rules.least)) | (sums[:, k + 3] <= rules.light)
+        firm |= sums[:, k + 4] < rules.members
+        return np.where(firm, ANY >> 2, 2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + 3]))
+
+    def _leaf(self, cost: int) -> Grown:
+        return Grown(int(cost), 0, int(self._wide), 0)
+
+    def _child(self, split: Split, side: int, i: int) -> Grown:
+        """The best tree known of a child: a leaf, or one that asks one test."""
+        if split.stump is None or split.stump[1, side, i] < 0:
+            return self._leaf(split.leaf[side, i])
+        _, f, paid, one, rest = split.stump[:, side, i].tolist()
+        return self._join(f, paid, self._leaf(one), self._leaf(rest))
 
     def _stump(self, split: Split, i: int) -> Grown:
         """The tree that asks one test."""
         f = int(split.feature[i])
-        one, rest = (Grown(int(cost), 0, int(self._wide), 0) for cost in split.leaf[:, i])
-        return self._join(f, int(split.paid[i]), one, rest)
+        return self._join(f, int(split.paid[i]), self._leaf(split.leaf[0, i]), self._leaf(split.leaf[1, i]))
 
     def _join(self, f: int, paid: int, one: Grown, rest: Grown) -> Grown:
         bill = int(self._price[f]) + max(one.bill, rest.bill) if self.rules.worst else 0
@@ -317,11 +385,18 @@ class GeneralSearch:
             return
         stumps = split.leaf.sum(axis=0) + split.paid
         known.plant(self._stump(split, int(stumps.argmin())))
+        self._look_ahead(known, split, rows, limits)
+        if split.stump is not None:
+            stumps = np.minimum(split.stump[0], split.leaf).sum(axis=0) + split.paid
+            if limits.depth == 2 or limits.leaves == 3:  # all trees have been looked at
+                known.prove(limits, known.best(limits).cost)
         if known is self._root:
             self._top = split
             self._keep()
         for i in np.argsort(stumps, kind="stable").tolist():
             up = known.best(limits).cost
+            if known.low(limits) >= up:
+                break
             if split.bound[i] <= min(budget, up - 1):
                 yield from self._pair(known, rows, limits, split, i, min(budget, up - 1))
                 if known is self._root:
@@ -336,6 +411,9 @@ class GeneralSearch:
         small = int(len(parts[1]) < len(parts[0]))  # the smaller child first
         a, b = parts[small], parts[1 - small]
         left, right, most = self._of(a), self._of(b), self._below(limits, f)
+        for child, side in ((left, small), (right, 1 - small)):
+            child.plant(self._child(split, side, i))
+            child.prove(most, int(split.low[side, i]))
         far, low = max(right.low(most), int(split.low[1 - small, i])), ANY
         share = min(most.leaves, len(a))
         while share >= 1:

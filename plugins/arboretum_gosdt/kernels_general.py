@@ -19,3 +19,28 @@ def tally(rows, outcome, data, out):
             if value != 0:
                 for f in range(mine.shape[0]):
                     sums[f] += value * mine[f]
+
+
+@jit
+def tally_pairs(rows, outcome, data, feature, mine, out):
+    """out[c, i, j] : the sum of ``data[u, c]`` over those of the rows u whose outcomes under the features i and j are 1.
+
+    feature : int64[m], which of all features i stands for.   mine : int64[m], room.   out : int64[columns, m, m].
+    """
+    m = feature.shape[0]
+    out[:] = 0
+    for r in range(rows.shape[0]):
+        for i in range(m):
+            mine[i] = outcome[rows[r], feature[i]]
+        for c in range(data.shape[1]):
+            value = data[rows[r], c]
+            if value != 0:
+                for i in range(m):
+                    if mine[i]:
+                        sums = out[c, i]
+                        for j in range(i, m):
+                            sums[j] += value * mine[j]
+    for c in range(out.shape[0]):
+        for i in range(m):
+            for j in range(i):
+                out[c, i, j] = out[c, j, i]
