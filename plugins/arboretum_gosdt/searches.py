@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 import attrs
@@ -97,13 +96,11 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
     able = {
         Which.sparse: fits and small and units.p > 0,
         Which.intervals: fits and small and units.p == 0 and asked.depth is not None,
-        Which.limited: fits and units.p == 0 and asked.depth is not None and find_spec("arboretum_gosdt.limited") is not None,
+        Which.limited: fits and units.p == 0 and asked.depth is not None,
         Which.general: True,
     }
     if which is Which.auto:
-        fast = [Which.sparse, Which.limited, Which.intervals, Which.general]
-        if len(tests.column) >= MANY_TESTS:
-            fast = [Which.sparse, Which.intervals, Which.limited, Which.general]
+        fast = [Which.sparse, *([Which.intervals] if len(tests.column) >= MANY_TESTS else []), Which.limited, Which.general]
         return next(one for one in fast if able[one])
     if not able[which]:
         knows = "objective.lam > 0 and a limit on depth" if which is Which.sparse else "objective.lam=0 with a limit on depth"

@@ -52,7 +52,7 @@ def test_its_tree_is_verified_and_of_least_value_for_every_objective_and_limit(l
             assert solution.tree.depth_of.max() <= limits.get("max_depth", 99)
 
 
-@pytest.mark.parametrize("which", [Which.sparse, Which.intervals])
+@pytest.mark.parametrize("which", [Which.sparse, Which.limited, Which.intervals])
 def test_every_search_finds_what_the_general_one_finds(which):
     solver = Gosdt(search=which)
     for seed in range(40):
