@@ -142,21 +142,15 @@ class SparseSearch:
 
         path : (feature, outcome).   depth : tests on a path that are left to the sides; −1: any number.
         """
-        has = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")[:, : self._n_features].astype(bool)
-        inside = np.ones(len(has), bool)
-        for feature, outcome in path:
-            inside &= has[:, feature] == outcome
-        inside = inside[self._virtual]
-        words, has = random_words(len(inside))[inside], has[self._virtual[inside]]
-        total = words.sum(axis=0, dtype=np.uint64)
-        ones = np.array([np.where(has, word[:, None], 0).sum(axis=0, dtype=np.uint64) for word in words.T])
-        known, left = np.zeros((2, self._n_features), np.int64), UNLIMITED if depth < 0 else depth
-        with np.errstate(over="ignore"):
-            for side, keys in enumerate((total[:, None] - ones, ones)):
-                for feature, (one, two) in enumerate(keys.T):
-                    number = find(self._memo["slots"], keyed(one, left), two)
-                    known[side, feature] = self._memo["lower"][number] if number >= 0 else 0
-        return known
+        from arboretum_gosdt.proving import sides_known
+
+        left = UNLIMITED if depth < 0 else depth
+
+        def look(key: np.ndarray) -> int:
+            number = find(self._memo["slots"], keyed(key[0], left), key[1])
+            return int(self._memo["lower"][number]) if number >= 0 else 0
+
+        return sides_known(self._bits, self._n_features, (self._virtual, random_words(len(self._virtual))), path, look)
 
 
 class Rebuild:
