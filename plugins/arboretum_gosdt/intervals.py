@@ -4,7 +4,7 @@ At depth 2 a cut is *measured*: one vector pass tells what is lost on both sides
 by solving its sides.  What is known at two cuts of a column bounds all cuts between them, so that most are never looked at
 (Mazumder, Meng & Wang, Quant-BnB, ICML 2022, and Briţa, van der Linden & Demirović, ConTree, AAAI 2025, bound intervals
 of cuts, too); the bounds that a set of rows leaves at the cuts of its own columns are handed to the sets between which it lies
-(see :func:`.intervals_parts.collect_seeds`).
+(see :mod:`.intervals_lists`).
 """
 
 from __future__ import annotations

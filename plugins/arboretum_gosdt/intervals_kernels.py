@@ -6,12 +6,13 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, PAUSED
+from arboretum_gosdt.intervals_cuts import add_node, choose_cut, put_interval, start_column
+from arboretum_gosdt.intervals_lists import list_column, start_list
 from arboretum_gosdt.intervals_parts import (
-    A, AT, B, BUDGET, COLUMN, CUT, ENTER, FILL, FIRST_NODE, FLOOR, GIVEN, HALF, JUDGE, KEPT, LEFT, LEFT_LIST, LEFT_SUB,
-    LEFT_SUPER, LIST, LOW_LEFT, LOW_RIGHT, LOWER, MASS, MASSED, NEXT, NODES, NOTHING, OF, OPEN, OWN, PART, PHASE, PICK, RIGHT,
-    RIGHT_LIST, RIGHT_SUB, RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UNBORN, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, AFTER,
-    add_node, all_of, choose_cut, descend, list_column, losses, put_interval, start_column, start_list,
-    weight_to,
+    A, AFTER, B, BUDGET, COLUMN, CUT, ENTER, FILL, FIRST_NODE, FLOOR, GIVEN, HALF, JUDGE, KEPT, LEFT, LEFT_LIST, LEFT_SUB, LEFT_SUPER,
+    LIST, LOWER, LOW_LEFT, LOW_RIGHT, MASS, MASSED, NEXT, NODES, NOTHING, OF, OPEN, OWN, PART, PHASE, PICK, RIGHT, RIGHT_LIST,
+    RIGHT_SUB, RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UNBORN, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, all_of, descend,
+    losses, weight_to,
 )  # fmt: skip
 
 
@@ -200,7 +201,7 @@ def judge(plan, tables, state, top):
     frame, numbers = state.frames[top], state.numbers
     i, j, cut = frame[A], frame[B], frame[CUT]
     a, b = state.nodes[i], state.nodes[j]
-    mass = weight_to(plan, tables, top, a[OF], cut)
+    mass = frame[MASSED]
     left_first = 2 * mass >= frame[WEIGHT]
     if frame[SIDE] > 0:
         was_left = left_first == (frame[SIDE] == 1)

@@ -69,7 +69,8 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
     b, width, zero, wide = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.words[1]
     low, high = lanes.all(_edge(lanes.word, -1)), lanes.all(_edge(lanes.word, 1))
     limit, columns = lanes.spread(cut, wide), b.udiv(width, blocks)
-    with lanes.loop(lanes.index(0), vectors, [lanes.all(_edge(wide, -1), wide), lanes.all(_edge(wide, 1), wide), lanes.all(0, wide)] * 2) as loop:
+    unknown = [lanes.all(_edge(wide, -1), wide), lanes.all(_edge(wide, 1), wide), lanes.all(0, wide)]
+    with lanes.loop(lanes.index(0), vectors, unknown * 2) as loop:
         first = b.mul(loop.i, steps)
         with lanes.loop(lanes.index(0), steps, [zero, low, high] * 2) as row:
             at = b.add(first, row.i)

@@ -17,8 +17,9 @@ from arboretum.kernels.jit import jit
 class Plan(NamedTuple):
     """What does not change in a search, as numbers.
 
-    lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.   blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.   cross : 1 to look
-    for bounds in the lists of other columns' cuts, which pays where a pass is dear.
+    lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.
+    blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
+    cross : 1 to look for bounds in the lists of other columns' cuts, which pays where a pass is dear.
     """
 
     columns: int
@@ -126,7 +127,8 @@ def place_column(plan, tables, level, g, order, n):
     place, step, known = (vector * steps) * plan.lanes + lane, 0, 0
     before = np.int32(-1)
     signs16, signs32 = tables.signs[level].view(np.int16), tables.signs[level].view(np.int32)
-    labels16, labels32 = tables.labels[min(level, len(tables.labels) - 1)].view(np.int16), tables.labels[min(level, len(tables.labels) - 1)].view(np.int32)
+    labels = tables.labels[min(level, len(tables.labels) - 1)]
+    labels16, labels32 = labels.view(np.int16), labels.view(np.int32)
     for p in range(n):
         if step == steps:
             step, lane = 0, lane + per
