@@ -15,7 +15,7 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse_lanes import sum_where
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, LEAF, LEAST, LOSS, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE, STRIDE, UNLIMITED,
-    begin, bound_pair, enter_child, expand, hand_up, inherit, spread_bound, three_leaves,
+    begin, bound_pair, enter_child, expand, hand_up, spread_bound, three_leaves,
 )  # fmt: skip
 
 
@@ -201,8 +201,6 @@ def search(data, levels, scratch, memo, state, work):
             state[DEEPEST] = max(state[DEEPEST], d)
             work -= 2000 + levels.starts[d, groups] * node[N_FEATURES] * node[N_FEATURES] // 32
             expand(data, levels, scratch, d)
-            if d > 0 and node[N_FEATURES] > 0:
-                inherit(data, levels, scratch, d)
         limit = min(node[BUDGET], node[BEST] - 1)
         i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
         if i >= 0:

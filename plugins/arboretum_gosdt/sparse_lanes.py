@@ -183,20 +183,19 @@ def class_weights(v, words, stride, classes, of_class, starts, shifts, counts):
 
 
 @lanes_kernel()
-def pairs_of(v, words, stride, i, classes, of_class, starts, shifts, totals, counts, least_saving, both, two, three, alive):
-    """Count feature i with all features from its own vector on, and the trees of two and three leaves below each literal.
+def pairs_of(v, words, stride, i, begin, classes, of_class, starts, shifts, totals, counts, least_saving, both, two, three, alive):
+    """Count feature i with all features from ``begin`` on, and the trees of two and three leaves below each literal.
 
     totals : [k], weight of class k.   counts : [k · stride + f].   least_saving : [1], what a leaf must save.
-    both : out, [k · stride + f], weight of class k that has feature i and f (lanes before i's vector stay as they are).
+    both : out, [k · stride + f], weight of class k that has feature i and f (lanes before ``begin`` stay as they are).
     two : in and out, [side · stride + f] for side 0 (feature f absent) and 1: least loss of two leaves.
     three : the same, least loss of a leaf beside which the other rows could be divided once more.
     alive : in and out, [f], becomes 0 where f divides the rows as i does (for i itself, too).
     """
     b = v.builder
-    part_of = b.mul(b.udiv(i, v.index(v.count)), v.index(v.count))
     never = v.all((1 << v.word.width) - 1)
     saving = v.spread(v.element(least_saving, v.index(0)))
-    with v.loop(part_of, stride, [never] * 4, v.count) as part:
+    with v.loop(begin, stride, [never] * 4, v.count) as part:
 
         def word(w: Any) -> Any:
             row = b.mul(w, stride)

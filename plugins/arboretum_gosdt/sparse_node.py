@@ -97,8 +97,8 @@ class Scratch(NamedTuple):
     never: np.ndarray
 
 
-WHOLE = 64
-"""Bit of ``Levels.seen``: row i of ``both`` is there for all features, not only from i's vector on."""
+OPEN, WHOLE = 32, 64
+"""Bits of ``Levels.seen``: the feature's pairs are counted; row i of ``both`` is there for all features, not only from i's vector on."""
 
 
 @jit(inner=True, borrow=True)
@@ -242,6 +242,53 @@ def begin(data, levels, scratch):
 
 
 @jit(inner=True, borrow=True)
+def inherit(data, levels, scratch, d):
+    """Bounds of the children of the node of level d from those of its parent's children.
+
+    Child T of the parent has the rows of child S of the same literal here, and those that the other side of the parent's test
+    took away: a tree for S serves T at their cost, or with a leaf for them, one level deeper (as in ``spread_bound``).
+    """
+    q, p, support, above = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d - 1]
+    cells(data, levels, scratch, d - 1, above[CHILD], 1 - above[SIDE])
+    if above[DEPTH] != UNLIMITED:
+        support = NEVER
+    wide, stride, n, found, lane = above[STRIDE], levels.node[d, STRIDE], levels.node[d, N_FEATURES], scratch.cells, levels.lane[d]
+    upper, low, many = levels.upper[d], levels.low[d], levels.many[d]
+    for side in range(2):
+        gone = 0 if side == 1 else 2 * wide
+        for f in range(n):
+            old, place = lane[f], side * stride + f
+            loss, saved = np.int64(found[gone + old]), np.int64(found[gone + wide + old])
+            bound = levels.low[d - 1, side * wide + old] - (p + q * loss if saved >= support else q * (loss + saved))
+            many[place] = bound
+            low[place] = max(low[place], min(bound, upper[place]))
+
+
+@jit(inner=True, borrow=True)
+def count_pairs(data, levels, scratch, d, limit):
+    """Count the pairs of the features that may be asked first within the limit: half of all pairs, or whole rows of few features."""
+    node, lanes, classes = levels.node[d], data.numbers[LANES], data.numbers[CLASSES]
+    n, stride, alive, low, never = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d], scratch.never[0]
+    some, all_of = np.int64(0), np.int64(0)
+    for f in range(n):
+        if alive[f] != 0:
+            all_of += (stride - f // lanes * lanes) // lanes
+            some += stride // lanes if low[f] + low[stride + f] <= limit else 0
+    for c in range(2 * stride):
+        scratch.two[c] = never
+        scratch.three[c] = never
+    for i in range(n):
+        if alive[i] != 0 and (some >= all_of or low[i] + low[stride + i] <= limit):
+            pairs_of(
+                levels.words[d], stride, i, i // lanes * lanes if some >= all_of else 0, classes, data.of_class, levels.starts[d],
+                data.shifts, levels.totals[d], levels.counts[d], data.saving, levels.both[d, i * classes * stride :],
+                scratch.two, scratch.three, alive,
+            )  # fmt: skip
+            alive[i] = 1
+            levels.seen[d, i] |= OPEN if some >= all_of else OPEN | WHOLE
+
+
+@jit(inner=True, borrow=True)
 def expand(data, levels, scratch, d):
     """Everything that counting the pairs of a node's features says of it; rows, features and class weights are there.
 
@@ -261,35 +308,33 @@ def expand(data, levels, scratch, d):
     pack_node(data, levels, scratch, d)
     if stride == data.numbers[PARTS] * 32:  # what features weigh that are not alive is not known from above
         class_weights(levels.words[d], stride, classes, data.of_class, levels.starts[d], data.shifts, levels.counts[d])
-    never, alive = np.int64(scratch.never[0]), levels.alive[d]
-    for c in range(2 * stride):
-        scratch.two[c] = never
-        scratch.three[c] = never
+    upper, low, many, pair, alive, weight = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.alive[d], node[WEIGHT]
     for f in range(n, stride):
         alive[f] = 0
-    for i in range(n):
-        if alive[i] != 0:
-            pairs_of(
-                levels.words[d], stride, i, classes, data.of_class, levels.starts[d], data.shifts, levels.totals[d], levels.counts[d],
-                data.saving, levels.both[d, i * classes * stride :], scratch.two, scratch.three, alive,
-            )  # fmt: skip
-            alive[i] = 1
     leaf_losses(scratch.cells, stride, classes, levels.counts[d], levels.totals[d])
-    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
     for place in range(2 * stride):
-        cost, two, three = q * np.int64(scratch.cells[place]) + p, np.int64(scratch.two[place]), np.int64(scratch.three[place])
-        if depth >= 2:
-            cost = min(cost, q * two + 2 * p if two != never else NEVER)
-        more = min(4 * p, q * three + 3 * p) if depth >= 3 and three != never else NEVER
-        upper[place], many[place], low[place] = cost, more, min(cost, more)
-    weight = node[WEIGHT]
+        upper[place] = q * np.int64(scratch.cells[place]) + p
+        low[place], many[place] = upper[place] if depth == 1 else min(upper[place], 2 * p), 0
     for f in range(stride):
         levels.seen[d, f] = 0
         has = np.int64(scratch.cells[2 * stride + f])
         levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
-        bound = min(low[stride + f] + many[f], many[stride + f] + low[f])
-        cost = upper[f] + upper[stride + f]
-        pair[f] = bound if alive[f] != 0 else NEVER
+    if d > 0:
+        inherit(data, levels, scratch, d)
+    # a leaf more than the limit: bounds that only just suffice here say too little about other nodes
+    count_pairs(data, levels, scratch, d, min(node[BUDGET], node[BEST] - 1) + p)
+    never = np.int64(scratch.never[0])
+    for place in range(2 * stride):
+        f = place if place < stride else place - stride
+        if levels.seen[d, f] & OPEN != 0:
+            two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
+            if depth >= 2:
+                upper[place] = min(upper[place], q * two + 2 * p if two != never else NEVER)
+            more = max(many[place], min(4 * p, q * three + 3 * p) if depth >= 3 and three != never else NEVER)
+            low[place], many[place] = max(min(upper[place], more), min(upper[place], low[place])), more
+    for f in range(stride):
+        bound, cost = min(low[stride + f] + many[f], many[stride + f] + low[f]), upper[f] + upper[stride + f]
+        pair[f] = NEVER if alive[f] == 0 else bound if levels.seen[d, f] & OPEN != 0 else low[f] + low[stride + f]
         if alive[f] != 0 and cost < node[BEST]:
             node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
 
@@ -354,31 +399,6 @@ def three_leaves(data, levels, scratch, d, i, side, allowed):
             rest = best_of_two(words, stride, scratch.mask, classes, data.of_class, levels.starts[d], data.shifts, scratch.some, data.saving)
             allowed = min(allowed, loss + rest - 1)
     return allowed + 1
-
-
-@jit(inner=True, borrow=True)
-def inherit(data, levels, scratch, d):
-    """Bounds of the children of the node of level d from those of its parent's children.
-
-    Child T of the parent has the rows of child S of the same literal here, and those that the other side of the parent's test
-    took away: a tree for S serves T at their cost, or with a leaf for them, one level deeper (as in ``spread_bound``).
-    """
-    q, p, support, above = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d - 1]
-    cells(data, levels, scratch, d - 1, above[CHILD], 1 - above[SIDE])
-    if above[DEPTH] != UNLIMITED:
-        support = NEVER
-    wide, stride, n, found, lane = above[STRIDE], levels.node[d, STRIDE], levels.node[d, N_FEATURES], scratch.cells, levels.lane[d]
-    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
-    for side in range(2):
-        gone = 0 if side == 1 else 2 * wide
-        for f in range(n):
-            old, place = lane[f], side * stride + f
-            loss, saved = np.int64(found[gone + old]), np.int64(found[gone + wide + old])
-            bound = levels.low[d - 1, side * wide + old] - (p + q * loss if saved >= support else q * (loss + saved))
-            many[place] = max(many[place], bound)
-            low[place] = max(low[place], min(bound, upper[place]))
-    for f in range(n):
-        pair[f] = max(pair[f], min(low[stride + f] + many[f], many[stride + f] + low[f]))
 
 
 @jit(inner=True, borrow=True)
