@@ -269,33 +269,17 @@ class GeneralSearch:
 
     def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
         """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
-        from arboretum_gosdt.kernels_general import tally_pairs
+        from arboretum_gosdt.kernels_general import look_ahead, tally_pairs
 
-        m, k, far = len(split.feature), self._classes, ANY >> 2
+        m, rules = len(split.feature), self.rules
         if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
             return
-        both = np.empty((self._data.shape[1], m, m), np.int64)
+        both, costs, floors = np.empty((self._data.shape[1], m, m), np.int64), np.empty((5, 2, m), np.int64), np.empty((2, m), np.int64)
         tally_pairs(rows, self._outcome, self._data, split.feature, np.empty(m, np.int64), both)
-        here, rest = split.sums[0][:, :, None], split.sums[1][:, :, None]  # of the first test
-        second = split.sums[0][:, None, :]
-        price, costs, floors = self._price[split.feature], np.empty((5, 2, m), np.int64), np.empty((2, m), np.int64)
-        for side, (a, total) in enumerate(((both, here), (second - both, rest))):
-            cells = np.stack([a, total - a])  # [2, columns, first test, second test]
-            able = ((cells[:, k + 2] > 0) & (cells[:, k + 1] >= self.rules.least)).all(axis=0) & ~split.firm[side][:, None]
-            if self.rules.worst and limits.bill < ANY:
-                able &= price[:, None] + price <= limits.bill
-            paid = 0 if self.rules.worst or not self._priced else price * total[k + 3]
-            leaf = self.q * cells[:, :k].min(axis=1) + self.p
-            two = np.where(able, leaf.sum(axis=0) + paid, far)
-            j = two.argmin(axis=1)
-            at = np.arange(m), j
-            costs[:, side] = two[at], np.where(two[at] < split.leaf[side], split.feature[j], -1), np.broadcast_to(paid, (m, m))[at], leaf[0][at], leaf[1][at]
-            floors[side] = np.minimum(two[at], split.leaf[side])
-            if limits.depth >= 3 and limits.leaves >= 4:
-                divided = self._divided(cells)
-                least = np.minimum(leaf, divided)
-                three = np.where(able, np.minimum(least[0] + divided[1], divided[0] + least[1]) + paid, far)
-                floors[side] = np.minimum(floors[side], three.min(axis=1))
+        cheapest, deep = 0 if rules.worst else self._cheapest, limits.depth >= 3 and limits.leaves >= 4
+        setting = self.p, self.q, self._classes, rules.least, rules.split, int(rules.light), rules.members, cheapest, rules.worst, limits.bill, deep
+        look_ahead(both, split.sums, self._price[split.feature], split.firm, split.leaf, np.array(setting, np.int64), costs, floors)
+        costs[1] = np.where(costs[1] < 0, -1, split.feature[costs[1]])
         np.maximum(split.low, floors, out=split.low)
         split.bound, split.stump = split.paid + split.low.sum(axis=0), costs
         best = np.minimum(costs[0], split.leaf)

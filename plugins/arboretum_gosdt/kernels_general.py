@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from arboretum.kernels.jit import jit
 
 
@@ -44,3 +46,61 @@ def tally_pairs(rows, outcome, data, feature, mine, out):
         for i in range(m):
             for j in range(i):
                 out[c, i, j] = out[c, j, i]
+
+
+FAR = 1 << 60
+"""Above the cost of every tree."""
+P, Q, CLASSES, LEAST, SPLIT, LIGHT, MEMBERS, CHEAPEST, WORST, BILL, DEEP = range(11)
+"""Of ``numbers``: price of a leaf and of a loss, classes, the rules of :class:`general.Rules`, the least price of a test, whether the
+dearest path counts, what it may cost, and whether children may have three leaves."""
+COUNT, SIZE, MASS, OWN = 1, 2, 3, 4
+"""Columns of sums, behind the classes' and the influence: training rows, objects, mass, the problem's objects."""
+
+
+@jit(inline=True, borrow=True)
+def divided(count, size, mass, members, numbers):
+    """The least that a set costs if it is divided; FAR where it must be a leaf."""
+    few = size < 2 or count < max(numbers[SPLIT], 2 * numbers[LEAST])
+    if few or mass <= numbers[LIGHT] or members < numbers[MEMBERS]:
+        return np.int64(FAR)
+    return 2 * numbers[P] + numbers[CHEAPEST] * mass
+
+
+@jit
+def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
+    """What the children of every feature i cost with one more test j, and at least with more.
+
+    both : of :func:`tally_pairs`.   sums : int64[2, columns, m], of the children.   price : int64[m].   firm : bool[2, m], leaf :
+    int64[2, m], whether a child must be a leaf, and its cost.   costs : int64[5, 2, m], filled: cost of the child's best test, which
+    (−1: none beats a leaf), its price, both leaves.   floors : int64[2, m], filled: no tree of the child is below.
+    """
+    m, k = both.shape[1], numbers[CLASSES]
+    for side in range(2):
+        for i in range(m):
+            two, three, costs[0, side, i], costs[1, side, i] = np.int64(FAR), np.int64(FAR), FAR, -1
+            for j in range(0 if firm[side, i] else m):
+                size = both[k + SIZE, i, j] if side == 0 else sums[0, k + SIZE, j] - both[k + SIZE, i, j]
+                count = both[k + COUNT, i, j] if side == 0 else sums[0, k + COUNT, j] - both[k + COUNT, i, j]
+                other_size, other_count = sums[side, k + SIZE, i] - size, sums[side, k + COUNT, i] - count
+                if size <= 0 or other_size <= 0 or count < numbers[LEAST] or other_count < numbers[LEAST]:
+                    continue
+                if numbers[WORST] and price[i] + price[j] > numbers[BILL]:
+                    continue
+                one, rest = np.int64(FAR), np.int64(FAR)
+                for c in range(k):
+                    loss = both[c, i, j] if side == 0 else sums[0, c, j] - both[c, i, j]
+                    one, rest = min(one, loss), min(rest, sums[side, c, i] - loss)
+                one, rest = numbers[Q] * one + numbers[P], numbers[Q] * rest + numbers[P]
+                paid = np.int64(0) if numbers[WORST] else price[j] * sums[side, k + MASS, i]
+                if one + rest + paid < two:
+                    two = one + rest + paid
+                    costs[0, side, i], costs[1, side, i], costs[2, side, i], costs[3, side, i], costs[4, side, i] = two, j, paid, one, rest
+                if numbers[DEEP] and min(one, rest, 2 * numbers[P]) + 2 * numbers[P] + paid < three:
+                    mass = both[k + MASS, i, j] if side == 0 else sums[0, k + MASS, j] - both[k + MASS, i, j]
+                    own = both[k + OWN, i, j] if side == 0 else sums[0, k + OWN, j] - both[k + OWN, i, j]
+                    here = divided(count, size, mass, own, numbers)
+                    there = divided(other_count, other_size, sums[side, k + MASS, i] - mass, sums[side, k + OWN, i] - own, numbers)
+                    three = min(three, paid + min(min(one, here) + there, here + min(rest, there)))
+            if two >= leaf[side, i]:
+                costs[1, side, i] = -1
+            floors[side, i] = min(leaf[side, i], min(two, three))
