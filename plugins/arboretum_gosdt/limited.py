@@ -37,7 +37,7 @@ class LimitedSearch:
         self, bits: np.ndarray, weights: np.ndarray, features: int, depth: int, *, similarity: bool = True, profile: bool = True,
         cells: bool = True, greedy: bool = True, ring: bool | None = None, by_index: bool = False, word: int | None = None,
     ) -> None:  # fmt: skip
-        self.bits, self.features, self.depth = np.ascontiguousarray(bits, np.uint32), features, depth
+        self.bits, self.features, self.depth = np.ascontiguousarray(bits, np.uint32), features, min(depth, features)
         from arboretum_gosdt.limited_arrays import count_bits
 
         self.weights = weights = np.ascontiguousarray(weights, np.int64)
@@ -46,7 +46,8 @@ class LimitedSearch:
         total = sum(totals.tolist())
         self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
         self._opened, self._task, self._small = 0, None, None
-        if depth <= 1 or features == 0 or self.upper == 0:
+        depth = self.depth
+        if depth <= 1 or self.upper == 0:
             self._solve_small()
             return
         self._switches = {"similarity": similarity, "profile": profile and depth > 3, "cells": cells and total < (1 << 32) - 1}

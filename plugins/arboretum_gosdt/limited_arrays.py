@@ -139,7 +139,7 @@ def new_levels(table: Table, layout: Layout, setting: np.ndarray, levels: int) -
     taken = [
         ((levels, len(table.group) + 1), I32), ((levels, words * width), I32), ((levels, words * stride), of),
         ((levels, words * stride if width == 16 else 0), U32), ((levels, int(setting[GROUPS]) + 1), I64),
-        ((levels, classes * features * stride), counts), ((levels, features * stride), of), ((levels, classes * stride), counts),
+        ((levels, classes * features * stride), counts), ((levels, features * stride), counts), ((levels, classes * stride), counts),
         ((levels, classes), counts), ((levels, stride), I64), ((levels, 2, stride), I64), ((levels, 2, stride), I64),
         ((levels, stride), I64), ((levels, stride), np.dtype(np.bool_)), ((levels, 64 * layout.chunks), U64), ((levels, 2), U64),
         ((levels, 14), I64),

@@ -25,6 +25,7 @@ from arboretum_gosdt.limited_arrays import (
     SOLVED, SPENT, SPLIT, TRIED, TURN, TWO, WAYS, WEIGHT,
 )  # fmt: skip
 from arboretum_gosdt.limited_lanes import Packed, Side
+from arboretum_gosdt.limited_packing_lanes import fill
 from arboretum_gosdt.limited_passes import (
     list_entries, loss_of, margins, open_set, pack, pairs_of_set, pairs_of_split, right_of_leaf, right_of_pairs, row_of_pairs,
     start_split,
@@ -249,13 +250,13 @@ def inherit(task, v, n):
         return
     h, side = memory.owner[v, slot] >> 1, memory.owner[v, slot] & 1
     number = np.int64(0)
-    rows, list_ = levels.rows[v], levels.rows[v + 1, n:]
+    rows, below = levels.rows[v], levels.rows[v + 1]
     for i in range(frame[ROWS]):
         r = rows[i]
         if has(table, r, h) != side and has(table, r, f) == literal:
-            list_[number] = r
+            below[n + number] = r
             number += 1
-    words = list_entries(task, v, list_, number, scratch.start, scratch.entries)
+    words = list_entries(task, below, n, number, scratch.start, scratch.entries)
     pack(scratch.words, scratch.twice, layout, table.bits, scratch.entries, words)
     packed = Packed(scratch.words, scratch.twice, scratch.flip, scratch.start, table.first, setting[CLASSES], 0)
     for g in range(layout.features):
@@ -286,8 +287,9 @@ def enter_child(task, v, node, budget, words):
     for i in range(frame[ROWS]):
         into[number] = rows[i]
         number += np.int64(has(table, rows[i], f) == wanted)
-    levels.low[v + 1, :, :] = 0
-    levels.up[v + 1, :, :] = HUGE
+    for literal in range(2):
+        fill(levels.low[v + 1, literal], 0, task.layout.stride, 0)
+        fill(levels.up[v + 1, literal], 0, task.layout.stride, HUGE)
     if task.setting[PROFILE] and memory.owner.shape[1] > 0:
         inherit(task, v, number)
     levels.own[v + 1, 0], levels.own[v + 1, 1] = words

@@ -312,12 +312,12 @@ def _signed_cells(lanes: Lanes, packed: Packed, pairs: Pairs, sides: Sequence[Si
         mine = [build.sub(count, less) for count in loop.after]
         found = [mine, [build.sub(lanes.load(pairs.count, place), d) for place, d in zip(places, mine, strict=True)]]
     else:
-        with lanes.loop(index(0), groups, [lanes.all(0)] * (2 * TOGETHER), step=2) as loop:
-            none = _counted(lanes, packed, stride, loop.i, at, g, signed=False)
-            some = _counted(lanes, packed, stride, build.add(loop.i, index(1)), at, g, signed=False)
-            both = list(zip(some, none, strict=True))
-            parts = [build.sub(a, b) for a, b in both] + [build.add(a, b) for a, b in both]
-            loop.next = doubled(lanes, loop.now, parts)
+        with lanes.loop(index(0), groups, [lanes.all(0)] * (2 * TOGETHER)) as loop:
+            counts = _counted(lanes, packed, stride, loop.i, at, g, signed=False)
+            negative = build.icmp_signed("==", build.and_(loop.i, index(1)), index(0))  # of each weight class 0 comes first
+            before = [build.select(negative, build.add(now, now), now) for now in loop.now]
+            signed = [build.select(negative, build.sub(lanes.all(0), count), count) for count in counts]
+            loop.next = [build.add(now, part) for now, part in zip(before, signed + list(counts), strict=True)]
         found = [loop.after[:TOGETHER]]
         for k, place in enumerate(places):
             lanes.store(loop.after[k], pairs.count, place)

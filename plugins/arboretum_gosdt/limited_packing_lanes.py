@@ -112,3 +112,10 @@ def sum_hashes(lanes, hashes, bits, place, rows, number, chunks, out):
             at = build.add(build.mul(chunk.i, index(32)), index(part * lanes.count))
             lanes.store(loop.after[2 * part], out, at)
             lanes.store(loop.after[2 * part + 1], out, build.add(build.mul(chunks, index(32)), at))
+
+
+@lanes_kernel()
+def fill(lanes, array, at, end, value):
+    """array[at … end − 1] = value; whole vectors."""
+    with lanes.loop(at, end, step=lanes.count) as loop:
+        lanes.store(lanes.spread(value), array, loop.i)

@@ -10,7 +10,7 @@ from arboretum_gosdt.limited_arrays import (
     WEIGHT, WIDTH, WORDS,
 )  # fmt: skip
 from arboretum_gosdt.limited_lanes import TOGETHER, Packed, Pairs, Side, count_pairs, finish_pairs, split_pairs
-from arboretum_gosdt.limited_packing_lanes import collect_rows, pack_rows, sum_hashes, sum_margins
+from arboretum_gosdt.limited_packing_lanes import collect_rows, fill, pack_rows, sum_hashes, sum_margins
 
 
 @jit(inline=True, borrow=True)
@@ -30,14 +30,14 @@ def right_of_leaf(setting, whole):
 
 
 @jit(inner=True, borrow=True)
-def list_entries(task, v, rows, number, start, entries):
-    """Places of rows by word: every group begins a word, and what is left of its last one is filled up; returns the words."""
+def list_entries(task, rows, first, number, start, entries):
+    """Places by word of so many rows from ``first`` on: every group begins a word, and what is left of its last one is filled up; returns the words."""
     table, width = task.table, task.setting[WIDTH]
     nobody = table.place[len(table.group)]
-    at, i = np.int64(0), np.int64(0)
+    at, i, end = np.int64(0), first, first + number
     for q in range(task.setting[GROUPS]):
         start[q] = at // width
-        while i < number and table.group[rows[i]] == q:
+        while i < end and table.group[rows[i]] == q:
             entries[at] = table.place[rows[i]]
             at += 1
             i += 1
@@ -73,7 +73,7 @@ def open_set(task, v):
     """Pack the rows of level v, count its features, sum fingerprints."""
     table, layout, levels, scratch, setting = task.table, task.layout, task.levels, task.scratch, task.setting
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
-    words = list_entries(task, v, levels.rows[v], frame[ROWS], start, levels.entries[v])
+    words = list_entries(task, levels.rows[v], np.int64(0), frame[ROWS], start, levels.entries[v])
     pack(levels.words[v], levels.twice[v], layout, table.bits, levels.entries[v], words)
     packed = Packed(levels.words[v], levels.twice[v], scratch.flip, start, table.first, setting[CLASSES], 0)
     margin, total, whole = levels.margin[v], levels.total[v], levels.whole[v]
@@ -107,7 +107,7 @@ def open_set(task, v):
             for k in range(setting[CLASSES]):
                 total[h] += np.int64(margin[k * stride + h])
     sum_hashes(table.hashes, table.bits, table.place, levels.rows[v], frame[ROWS], layout.chunks, levels.sums[v])
-    scratch.lanes[:] = 0
+    fill(scratch.lanes, 0, 8 * stride, 0)
     frame[WEIGHT], frame[WORDS], frame[AT], frame[PHASE] = weight, words, 0, PAIRS
     task.state[OPENED] += 1
 
@@ -215,7 +215,7 @@ def start_split(task, v, f):
             missing = levels.margin[v, row + h] - there
             mine[row + h], other[row + h] = (there, missing) if smaller else (missing, there)
         scratch.wholes[0, k], scratch.wholes[1, k] = (part, rest) if smaller else (rest, part)
-    scratch.lanes[:] = 0
+    fill(scratch.lanes, 0, 8 * stride, 0)
     frame[CURRENT], frame[SIDE], frame[AT], frame[PHASE] = f, smaller, 0, SPLIT
     frame[SPENT], frame[TRIED] = words, less
 
