@@ -50,7 +50,7 @@ class LimitedSearch:
         if depth <= 1 or self.upper == 0:
             self._solve_small()
             return
-        self._switches = {"similarity": similarity, "profile": profile and depth > 3, "cells": cells and total < (1 << 32) - 1}
+        self._switches = {"similarity": similarity, "profile": profile and depth > 3, "cells": cells and depth > 3 and total < (1 << 32) - 1}
         self._ring, self._by_index, self._greedy = ring, by_index, greedy and depth > 3
         self._start(total, sizes, word)
 
@@ -155,7 +155,7 @@ class LimitedSearch:
             "slots": np.zeros((2 * sets, 2), np.uint64), "lower": np.zeros(sets, np.int64), "upper": np.zeros(sets, np.int64),
             "feature": np.zeros(sets, np.int32),
         })  # fmt: skip
-        self._cells = np.zeros((FIRST_CELLS if self._switches["cells"] and self.depth > 3 else arrays.WAYS, 2), np.uint64)
+        self._cells = np.zeros((FIRST_CELLS if self._switches["cells"] else arrays.WAYS, 2), np.uint64)
         self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group) + profiles.nbytes
         memory = arrays.Memory(*self._arrays.values(), self._cells, profiles, owner)
         state = np.zeros(5, np.int64)
