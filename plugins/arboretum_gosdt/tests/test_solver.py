@@ -71,6 +71,22 @@ def test_every_search_finds_what_the_general_one_finds(which):
             assert solution.value == pytest.approx(plain.value, rel=1e-12, abs=1e-15), (seed, objective, depth)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("which", [Which.sparse, Which.limited, Which.intervals])
+def test_every_search_finds_what_brute_force_finds_on_thousands_of_tables(which, part):
+    solver = Gosdt(search=which)
+    for seed in range(5000 + 500 * part, 5500 + 500 * part):
+        depth = seed % 4 if which is not Which.sparse or seed % 3 else None
+        for objective in objectives(seed):
+            objective = attrs.evolve(objective, mu=0.0, lam=(objective.lam or 0.05) if which is Which.sparse else 0.0)
+            problem = tiny_problem(seed, objective, raw=which is Which.intervals and seed % 3 == 0)
+            if all_tests(problem).column.size:
+                solution = solver.solve(limited(problem, solver=solver, stopping=(Standard(max_depth=depth),)), Context())
+                assert solution.status is Status.optimal
+                assert solution.value == pytest.approx(float(least(problem, depth=depth)), rel=1e-12, abs=1e-15), (seed, objective, depth)
+
+
 def test_a_search_that_does_not_know_the_limits_is_refused():
     problem = tiny_problem(8, Accuracy(), n_rows=20)
     for which, limits in ((Which.sparse, {"max_leaves": 3}), (Which.intervals, {"max_depth": 3}), (Which.intervals, {})):
