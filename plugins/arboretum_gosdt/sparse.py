@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import find, random_words
-from arboretum.kernels.solving.slices import run_slices
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
+from arboretum_gosdt.incumbent import cost_of, first_tree
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, DEPTH, LEAST, N_FEATURES, N_NODE, NEVER, UNLIMITED, WEIGHT, Data, Levels, Scratch,
+    BEST, BEST_FEATURE, BUDGET, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIMILAR, SUPERSET, THREE,
+    UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
 
+SUPPORT_BOUND = 1 << 8
 SLICE = 3_000_000
+BOUNDS = {
+    "similar": SIMILAR, "divided": DIVIDED, "parent": PARENT, "superset": SUPERSET, "three": THREE, "shape": SHAPE, "memo": MEMO,
+    "select": SELECT, "support": SUPPORT_BOUND,
+}  # fmt: skip
+"""Name → what it switches on.
+
+similar : a bound of one child bounds its siblings (B.10, 4.1).   divided : also with the rows that only the one has as a leaf.
+parent : what is known of a literal's rows above bounds them here.   superset : more rows cost no less.   three : the best trees of
+three leaves of a child, before it is entered.   shape : three leaves cost at least the cheapest leaf beside a divided cell.
+memo : sets of rows met again.   select : only pairs of features that may be asked first.   support : leaves that save less than
+they cost are not in an optimum (B.6), nor tests beside them.
+"""
 LEVELS = 12
+EASY = 2
+"""Slices of a search that is over before a good tree would help it."""
+GIVEN = -2
+"""Test of the root where the best tree does not come from the search."""
 SMALL = 65_534
 """Greatest total weight for lanes of 16 bits."""
 
@@ -39,10 +58,14 @@ class SparseSearch:
     """Minimise q · loss + p · leaves.
 
     bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes], what a label saves; least of a row 0.
-    depth : tests on a path, at most; None: any number.
+    depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
+    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).
     """
 
-    def __init__(self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None) -> None:
+    def __init__(  # noqa: PLR0913 — a table, a price and limits
+        self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
+        without: Collection[str] = (), greedy: bool = True,
+    ) -> None:
         self._bits, self._weights = bits, weights
         total, classes = int(weights.sum()), weights.shape[1]
         kind = np.uint16 if total <= SMALL else np.uint32
@@ -50,14 +73,16 @@ class SparseSearch:
         rows, sizes, group_class, shifts = groups_of(weights)
         parts = bits.shape[1]
         self._p, self._q, self._virtual, self._n_features = p, q, rows, n_features
+        self._greedy, self._slices, self._given = greedy, 0, np.empty((0, 4), np.int64)
         self._depth = UNLIMITED if depth is None else depth
-        support = p // q + 1
+        support = p // q + 1 if "support" not in without else 1
+        use = sum(bit for name, bit in BOUNDS.items() if name not in without)
         of_class = np.searchsorted(group_class, np.arange(classes + 1))
         saving = np.array([min(support, np.iinfo(kind).max)], kind)
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
-        numbers = np.array([parts, classes, word_bits, q, p, support, positions, lanes], np.int64)
+        numbers = np.array([parts, classes, word_bits, q, p, support, positions, lanes, use], np.int64)
         self._data = Data(of_class, shifts, saving, numbers)
 
         def level(kind_of: type, *shape: int) -> np.ndarray:
@@ -100,37 +125,75 @@ class SparseSearch:
         return self._levels.bytes_used() + self._memo.bytes_used()
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
-        def work() -> int:
-            return search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*self._memo.values()), self._state, SLICE)
-
-        def make_room() -> bool:
-            level = int(self._state[LEVEL])
-            known = int(self._state[KNOWN]) + max(level + 3, len(self._levels["node"])) + 1
-            wanted = {"slots": 2 * known, "lower": known, "upper": known, "test": known}
-            left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
-            if not self._memo.make_room(wanted, left):
-                return False
-            left = None if memory_bytes is None else memory_bytes - self._memo.bytes_used()
-            return self._levels.make_room(dict.fromkeys(self._levels._arrays, level + 3), left)
-
         def told() -> None:
-            node, n = self._levels["node"][0], self._levels["node"][0, N_FEATURES]
-            if self._state[EXPANDED]:
-                self.upper = int(node[BEST])
-                bound = min(self._levels["pair"][0, :n].min(initial=NEVER), node[BEST])
-                self.lower = max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))))
+            self._look()
+            if self._greedy and self._slices >= EASY:
+                self._start_from(first_tree(self, until))
             tell(self.lower, self.upper)
 
-        ended = run_slices(work, make_room, until, told)
-        if ended == "":
-            self.lower = self.upper = int(self._levels["node"][0, BEST])
+        ended = run_slices(self._work, lambda: self._make_room(memory_bytes), until, told)
+        self._look(finished=ended == "")
+        if ended and self.subproblems:
+            self._start_from(self.tree())  # which may cost less than is known
         return ended
 
+    def steps(self, most: int) -> int:
+        """Work some slices long, or until the end; returns how many."""
+        found = PAUSED
+        while self._slices < most and found != FINISHED:
+            found = self._work()
+            if found == NEED_ROOM:
+                self._make_room(None)
+        self._look(finished=found == FINISHED)
+        return self._slices
+
+    def _work(self) -> int:
+        self._slices += 1
+        return search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*self._memo.values()), self._state, SLICE)
+
+    def _make_room(self, memory_bytes: int | None) -> bool:
+        level = int(self._state[LEVEL])
+        known = int(self._state[KNOWN]) + max(level + 3, len(self._levels["node"])) + 1
+        left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
+        if not self._memo.make_room({"slots": 2 * known, "lower": known, "upper": known, "test": known}, left):
+            return False
+        left = None if memory_bytes is None else memory_bytes - self._memo.bytes_used()
+        return self._levels.make_room(dict.fromkeys(self._levels._arrays, level + 3), left)
+
+    def _look(self, finished: bool = False) -> None:
+        """Read bound and value from the root."""
+        if not self._state[EXPANDED]:
+            return
+        node = self._levels["node"][0]
+        self.upper = int(node[BEST])
+        bound = min(self._levels["pair"][0, : node[N_FEATURES]].min(initial=NEVER), node[BEST])
+        self.lower = self.upper if finished else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))))
+
+    def _start_from(self, nodes: np.ndarray) -> None:
+        """Go on with a tree that was found otherwise, where it is better than the best one so far."""
+        self._greedy = False
+        cost, node = cost_of(nodes, self._has(), self._weights, self._p, self._q), self._levels["node"][0]
+        if cost < node[BEST]:
+            node[BEST], node[BEST_FEATURE], self._given = cost, GIVEN, nodes
+            self._look()
+
+    def _has(self) -> np.ndarray:
+        """bool[rows, features]"""
+        bits = np.unpackbits(np.ascontiguousarray(self._bits).view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : self._n_features].astype(bool)
+
     def tree(self) -> np.ndarray:
-        """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost is ``upper``."""
-        nodes: list[list[int]] = []
-        cost = Rebuild(self).node(np.ones(len(self._bits), bool), self._depth, nodes, expected=self.upper)
-        assert cost == self.upper, f"the tree costs {cost}, not {self.upper}"
+        """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost is ``upper`` after ``run``."""
+        if not self.subproblems:
+            return np.array([[-1, 0, -1, -1]])
+        if self._levels["node"][0, BEST_FEATURE] == GIVEN:
+            return self._given
+        for thorough in (False, True):
+            nodes: list[list[int]] = []
+            cost = Rebuild(self, thorough).node(np.ones(len(self._bits), bool), self._depth, nodes, root=True)
+            if cost <= self.upper:
+                break
+        assert cost <= self.upper, f"the tree costs {cost}, not {self.upper}"
         return np.array(nodes, np.int64)
 
     @property
@@ -154,25 +217,26 @@ class SparseSearch:
 
 
 class Rebuild:
-    """The best tree, from the tests in the memo; what the memo does not hold are trees of at most three leaves."""
+    """The best tree, from the tests in the memo; what the memo does not hold are trees of at most three leaves.
 
-    def __init__(self, search: SparseSearch) -> None:
-        self._p, self._q, self._weights, self._memo = search._p, search._q, search._weights, search._memo
-        bits = np.unpackbits(search._bits.view(np.uint8), axis=1, bitorder="little")
-        self._has = bits[:, : search._n_features].astype(bool)
+    thorough : look for such trees where the memo knows one, too, which may have been found later.
+    """
+
+    def __init__(self, search: SparseSearch, thorough: bool) -> None:
+        self._p, self._q, self._weights, self._memo, self._thorough = search._p, search._q, search._weights, search._memo, thorough
+        self._has = search._has()
         self._rows, self._words = search._virtual, random_words(len(search._virtual))
-        self._root = int(search._levels["node"][0, BEST_FEATURE]) if search.subproblems else -1
+        self._root = search._levels["node"][0, BEST], search._levels["node"][0, BEST_FEATURE]
 
-    def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], expected: int | None = None) -> int:
-        """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost."""
+    def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], root: bool = False) -> int:
+        """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost.   root : its test is that of the root."""
         at = len(nodes)
         nodes.append([-1, 0, -1, -1])
-        test = self._root if expected is not None else self._known(rows, depth)
-        small, first = self._small(rows, depth)
-        if expected is None and (test is None or test[0] >= small):
-            test = first
-        elif expected is None:
-            test = test[1]
+        known = self._root if root else self._known(rows, depth)
+        if known is None or self._thorough and not root:
+            small = self._small(rows, depth)
+            known = small if known is None else min(known, small)
+        test = int(known[1])
         if test < 0:
             return self._leaf(rows)
         has = self._has[:, test]
@@ -206,8 +270,9 @@ class Rebuild:
             best, test = int(two.min()), int(two.argmin())
         if depth == 1:
             return best, test
+        real = has.astype(float)  # exact, and far faster than integers
         for side in range(2):
-            cells = np.stack([(has if side else ~has).T.astype(np.int64) * w @ has for w in weights.T])  # class, first, second
+            cells = np.stack([(has if side else ~has).T * w @ real for w in weights.T.astype(float)]).astype(np.int64)  # class, first, second
             rest = sides[side][:, :, None] - cells
             split = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1)
             three = self._q * (split + losses[1 - side]) + 3 * self._p

@@ -14,7 +14,8 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse_lanes import sum_where
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, LEAF, LEAST, LOSS, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE, STRIDE, UNLIMITED,
+    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHILD, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
+    STRIDE, SUPERSET, THREE, UNLIMITED,
     begin, bound_pair, enter_child, expand, hand_up, spread_bound, three_leaves,
 )  # fmt: skip
 
@@ -52,7 +53,7 @@ def below(depth):
 
 
 @jit(inner=True, borrow=True)
-def learn(levels, d, i, side, lower, upper):
+def learn(levels, d, i, side, lower, upper, use):
     """Enter what is known of child (side, i) now."""
     node, stride = levels.node[d], levels.node[d, STRIDE]
     place = side * stride + i
@@ -60,7 +61,7 @@ def learn(levels, d, i, side, lower, upper):
     lower = min(lower, levels.upper[d, place])
     levels.low[d, place] = max(levels.low[d, place], lower)
     levels.many[d, place] = max(levels.many[d, place], lower)
-    if node[DEPTH] == UNLIMITED:  # a tree for all rows serves fewer, but it may be one level deeper
+    if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:  # a tree for all rows serves fewer, but it may be one level deeper
         node[LEAST] = max(node[LEAST], lower)
     cost = levels.upper[d, i] + levels.upper[d, stride + i]
     if cost < node[BEST]:
@@ -77,11 +78,13 @@ def look_up(data, levels, scratch, memo, d, i):
     two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, positions:])
     levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
     levels.seen[d, i] |= LOOKED
+    if data.numbers[BOUNDS] & MEMO == 0:
+        return
     for side in range(2):
         a, b = (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         number = find(memo.slots, keyed(a, depth), b)
         if number >= 0:
-            learn(levels, d, i, side, memo.lower[number], memo.upper[number])
+            learn(levels, d, i, side, memo.lower[number], memo.upper[number], data.numbers[BOUNDS])
             spread_bound(data, levels, scratch, d, i, side, memo.lower[number])
 
 
@@ -130,7 +133,7 @@ def few_leaves(data, levels, scratch, d, i, side):
     upper = levels.upper[d, place]
     if loss <= allowed:
         upper = min(upper, 3 * p + q * loss)
-    learn(levels, d, i, side, min(4 * p, 3 * p + q * loss), upper)
+    learn(levels, d, i, side, min(4 * p, 3 * p + q * loss), upper, data.numbers[BOUNDS])
     return True
 
 
@@ -153,8 +156,8 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
     Returns (side, budget); side −1 where something was learnt and the node is to be looked at again.
     """
     stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
-    again = np.int64(-1), np.int64(0)
-    if seen[i] & LOOKED == 0 and limit >= 5 * data.numbers[LEAF]:  # below, no child is ever entered
+    again, use = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS]
+    if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0):  # below, no child is ever entered
         for f in range(levels.node[d, N_FEATURES]):  # of all features: what is known of one child bounds others
             if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
                 look_up(data, levels, scratch, memo, d, np.int64(f))
@@ -170,7 +173,7 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
         side = np.int64(1) if open_1 else np.int64(0)
     for turn in range(2):
         one = side if turn == 0 else 1 - side
-        if seen[i] & (THREE_1 if one == 1 else THREE_0) == 0 and (open_1 if one == 1 else open_0) and levels.node[d, DEPTH] >= 3:
+        if seen[i] & (THREE_1 if one == 1 else THREE_0) == 0 and (open_1 if one == 1 else open_0) and levels.node[d, DEPTH] >= 3 and use & THREE != 0:
             place = one * stride + i
             if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers[LEAF]:
                 state[TESTED] += 1
@@ -184,7 +187,7 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
 @jit(borrow=True)
 def search(data, levels, scratch, memo, state, work):
     """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or PAUSED."""
-    groups = data.shifts.shape[0]
+    groups, use = data.shifts.shape[0], data.numbers[BOUNDS]
     if state[BEGUN] == 0:
         state[BEGUN] = 1
         begin(data, levels, scratch)
@@ -216,7 +219,7 @@ def search(data, levels, scratch, memo, state, work):
         state[LEVEL] = d
         node = levels.node[d]
         i, side = node[CHILD], node[SIDE]
-        if node[DEPTH] == UNLIMITED:
+        if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
             hand_up(levels, d)
-        learn(levels, d, i, side, memo.lower[number], memo.upper[number])
+        learn(levels, d, i, side, memo.lower[number], memo.upper[number], use)
         spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node[STRIDE] + i])

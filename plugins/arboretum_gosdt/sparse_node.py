@@ -34,9 +34,10 @@ class Data(NamedTuple):
     numbers: np.ndarray
 
 
-PARTS, CLASSES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES = range(8)
+PARTS, CLASSES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, BOUNDS = range(9)
 """Places in ``Data.numbers``: uint32 words of a row, classes, bits of a word, q, p, what a leaf must save, rows that a level can
-hold, lanes of a vector."""
+hold, lanes of a vector, which bounds are used (the bits below)."""
+SIMILAR, DIVIDED, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 
 
 class Levels(NamedTuple):
@@ -250,7 +251,7 @@ def inherit(data, levels, scratch, d):
     """
     q, p, support, above = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d - 1]
     cells(data, levels, scratch, d - 1, above[CHILD], 1 - above[SIDE])
-    if above[DEPTH] != UNLIMITED:
+    if above[DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
         support = NEVER
     wide, stride, n, found, lane = above[STRIDE], levels.node[d, STRIDE], levels.node[d, N_FEATURES], scratch.cells, levels.lane[d]
     upper, low, many = levels.upper[d], levels.low[d], levels.many[d]
@@ -269,6 +270,8 @@ def count_pairs(data, levels, scratch, d, limit):
     """Count the pairs of the features that may be asked first within the limit: half of all pairs, or whole rows of few features."""
     node, lanes, classes = levels.node[d], data.numbers[LANES], data.numbers[CLASSES]
     n, stride, alive, low, never = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d], scratch.never[0]
+    if data.numbers[BOUNDS] & SELECT == 0:
+        limit = NEVER
     some, all_of = np.int64(0), np.int64(0)
     for f in range(n):
         if alive[f] != 0:
@@ -319,7 +322,7 @@ def expand(data, levels, scratch, d):
         levels.seen[d, f] = 0
         has = np.int64(scratch.cells[2 * stride + f])
         levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
-    if d > 0:
+    if d > 0 and data.numbers[BOUNDS] & PARENT != 0:
         inherit(data, levels, scratch, d)
     # a leaf more than the limit: bounds that only just suffice here say too little about other nodes
     count_pairs(data, levels, scratch, d, min(node[BUDGET], node[BEST] - 1) + p)
@@ -330,7 +333,8 @@ def expand(data, levels, scratch, d):
             two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
             if depth >= 2:
                 upper[place] = min(upper[place], q * two + 2 * p if two != never else NEVER)
-            more = max(many[place], min(4 * p, q * three + 3 * p) if depth >= 3 and three != never else NEVER)
+            least = min(4 * p, q * three + 3 * p) if data.numbers[BOUNDS] & SHAPE != 0 else 3 * p
+            more = max(many[place], least if depth >= 3 and three != never else NEVER)
             low[place], many[place] = max(min(upper[place], more), min(upper[place], low[place])), more
     for f in range(stride):
         bound, cost = min(low[stride + f] + many[f], many[stride + f] + low[f]), upper[f] + upper[stride + f]
@@ -347,8 +351,10 @@ def spread_bound(data, levels, scratch, d, i, side, value):
     T is divided by S's literal first, and T ∖ S becomes a leaf: its loss and a leaf, one level deeper.
     """
     q, p, support, stride = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d, STRIDE]
+    if data.numbers[BOUNDS] & SIMILAR == 0:
+        return
     cells(data, levels, scratch, d, i, side)
-    if levels.node[d, DEPTH] != UNLIMITED:
+    if levels.node[d, DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
         support = NEVER
     upper, low, many, pair, found = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], scratch.cells
     for other in range(2):

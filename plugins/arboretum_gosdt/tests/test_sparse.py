@@ -1,0 +1,113 @@
+"""The sparse search against dynamic programming over every set of rows, for every setting of its bounds."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from arboretum_gosdt.sparse import BOUNDS, SparseSearch
+
+
+def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int | None) -> int:
+    """Least q · loss + p · leaves: every test at every set of rows."""
+    masks = [sum(1 << r for r in np.flatnonzero(column).tolist()) for column in has.T]
+
+    @cache
+    def least(rows: int, left: int) -> int:
+        chosen = weights[[r for r in range(len(has)) if rows >> r & 1]].sum(axis=0)
+        best = q * int(chosen.sum() - chosen.max()) + p
+        if left == 0 or best <= 2 * p:
+            return best
+        for mask in masks:
+            if rows & mask and rows & ~mask:
+                best = min(best, least(rows & mask, left - 1) + least(rows & ~mask, left - 1))
+        return best
+
+    return least((1 << len(has)) - 1, has.shape[1] if depth is None else depth)
+
+
+def cost_of(nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int) -> tuple[int, int]:
+    """Cost and depth of a tree."""
+
+    def below(node: int, rows: np.ndarray) -> tuple[int, int]:
+        feature, _, one, other = nodes[node]
+        if feature < 0:
+            sums = weights[rows].sum(axis=0)
+            return q * int(sums.sum() - sums.max(initial=0)) + p, 0
+        (a, high), (b, wide) = below(one, rows & has[:, feature]), below(other, rows & ~has[:, feature])
+        return a + b, 1 + max(high, wide)
+
+    return below(0, np.ones(len(has), bool))
+
+
+def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int | None]:
+    """A table with equal and opposite features, structure and noise, light and heavy rows: (has, bits, weights, p, q, depth)."""
+    draw = np.random.default_rng([seed, 10])
+    n, f, classes = int(draw.integers(1, 40)), int(draw.integers(1, 9)), int(draw.integers(2, 5))
+    has = draw.random((n, f)) < draw.uniform(0.15, 0.85)
+    wide = draw.random() < 0.3  # features of three vectors of lanes, most of them equal to others
+    if wide:
+        has = has[:, draw.integers(0, f, 70)] ^ (draw.random(70) < 0.5)
+    has, first = np.unique(has, axis=0, return_index=True)
+    label = (has[:, 0] ^ has[:, -1] & has[:, has.shape[1] // 2]) + classes * (draw.random(len(has)) < 0.2)
+    weights = np.zeros((len(has), classes), np.int64)
+    weights[np.arange(len(has)), label % classes] = draw.integers(1, draw.choice([2, 4, 300, 30_000]), len(has))
+    if classes > 2:
+        weights[:, 0] += draw.integers(0, 2, len(has))
+        weights -= weights.min(axis=1, keepdims=True)
+    kept = weights.any(axis=1)
+    has, weights = has[kept], weights[kept]
+    packed = np.zeros((len(has), -(-has.shape[1] // 32) * 4), np.uint8)
+    narrow = np.packbits(has, axis=1, bitorder="little")
+    packed[:, : narrow.shape[1]] = narrow
+    q = int(draw.choice([1, 3, 40]))
+    p = int(q * weights.sum() * draw.choice([0.2, 0.1, 0.03, 0.01, 0.002])) + int(draw.integers(1, 3))
+    return has, packed.view(np.uint32), weights, p, q, None if draw.random() < 0.5 else int(draw.integers(0, 5))
+
+
+def check(seed: int, without: tuple[str, ...]) -> None:
+    has, bits, weights, p, q, depth = drawn(seed)
+    if not len(has):
+        return
+    search = SparseSearch(bits, weights, has.shape[1], p, q, depth, without)
+    told: list[tuple[int, int]] = []
+    assert search.run(None, None, lambda low, value: told.append((low, value))) == ""
+    expected = least_cost(has, weights, p, q, depth)
+    assert search.lower == search.upper == expected, (seed, without)
+    assert all(low <= expected <= value for low, value in told), (seed, without)
+    cost, deepest = cost_of(search.tree(), has, weights, p, q)
+    assert cost == expected and (depth is None or deepest <= depth), (seed, without)
+
+
+SETTINGS = [(), *((name,) for name in BOUNDS), tuple(BOUNDS)]
+
+
+@pytest.mark.parametrize("without", SETTINGS, ids=lambda names: "without " + "+".join(names) if len(names) < 3 else "plain")
+def test_least_cost_with_every_setting_of_the_bounds(without):
+    for seed in range(60):
+        check(seed, without)
+
+
+@pytest.mark.slow
+def test_five_thousand_tables():
+    for seed in range(5_000):
+        check(seed, ())
+    for seed in range(5_000, 8_000):
+        check(seed, SETTINGS[seed % len(SETTINGS)])
+
+
+def test_stopped_early_bounds_and_tree_hold_and_work_goes_on():
+    draw = np.random.default_rng(3)
+    has = draw.random((200, 40)) < 0.4
+    packed = np.zeros((200, 8), np.uint8)
+    packed[:, :5] = np.packbits(has, axis=1, bitorder="little")
+    weights = np.eye(2, dtype=np.int64)[(has[:, 0] ^ has[:, 1] ^ (draw.random(200) < 0.2)).astype(int)]
+    whole = SparseSearch(packed.view(np.uint32), weights, 40, 6, 1, greedy=False)
+    whole.run(None, None, lambda low, value: None)
+    search = SparseSearch(packed.view(np.uint32), weights, 40, 6, 1)
+    assert search.run(0.0, None, lambda low, value: None) == "seconds"
+    assert cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper and search.lower <= whole.upper <= search.upper
+    assert search.run(None, 1, lambda low, value: None) in ("bytes", "")  # a search that is over before it grows needs no more
+    assert cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper and search.lower <= whole.upper <= search.upper
+    assert search.run(None, None, lambda low, value: None) == "" and search.upper == search.lower == whole.upper
