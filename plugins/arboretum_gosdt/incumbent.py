@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from arboretum_gosdt.sparse import SparseSearch
 
-SLICES, ALL_SLICES = 8, 40
+SLICES, ALL_SLICES = 40, 200
 """Of work, for one best tree of small depth, and for all of them."""
 
 

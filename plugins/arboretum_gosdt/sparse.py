@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -17,7 +18,8 @@ from arboretum_gosdt.sparse_node import (
 )  # fmt: skip
 
 SUPPORT_BOUND = 1 << 8
-SLICE = 3_000_000
+SLICE, SLICE_SECONDS = 500_000, 0.03
+"""Work of a slice as long as it decides what is done next (so that results do not depend on clocks), then how long it takes."""
 BOUNDS = {
     "similar": SIMILAR, "divided": DIVIDED, "parent": PARENT, "superset": SUPERSET, "three": THREE, "shape": SHAPE, "memo": MEMO,
     "select": SELECT, "support": SUPPORT_BOUND,
@@ -31,7 +33,7 @@ memo : sets of rows met again.   select : only pairs of features that may be ask
 they cost are not in an optimum (B.6), nor tests beside them.
 """
 LEVELS = 12
-EASY = 2
+EASY = 8
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
 """Test of the root where the best tree does not come from the search."""
@@ -73,7 +75,7 @@ class SparseSearch:
         rows, sizes, group_class, shifts = groups_of(weights)
         parts = bits.shape[1]
         self._p, self._q, self._virtual, self._n_features = p, q, rows, n_features
-        self._greedy, self._slices, self._given = greedy, 0, np.empty((0, 4), np.int64)
+        self._greedy, self._slices, self._pace, self._given = greedy, 0, SLICE / SLICE_SECONDS, np.empty((0, 4), np.int64)
         self._depth = UNLIMITED if depth is None else depth
         support = p // q + 1 if "support" not in without else 1
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
@@ -141,6 +143,7 @@ class SparseSearch:
         """Work some slices long, or until the end; returns how many."""
         found = PAUSED
         while self._slices < most and found != FINISHED:
+            self._pace = SLICE / SLICE_SECONDS
             found = self._work()
             if found == NEED_ROOM:
                 self._make_room(None)
@@ -148,8 +151,12 @@ class SparseSearch:
         return self._slices
 
     def _work(self) -> int:
-        self._slices += 1
-        return search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*self._memo.values()), self._state, SLICE)
+        self._slices, start = self._slices + 1, time.perf_counter()
+        work = SLICE if self._greedy else int(self._pace * SLICE_SECONDS)
+        found = search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*self._memo.values()), self._state, work)
+        if found == PAUSED:
+            self._pace = work / (time.perf_counter() - start)
+        return found
 
     def _make_room(self, memory_bytes: int | None) -> bool:
         level = int(self._state[LEVEL])
