@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Problem
+from arboretum.api import BudgetError, CapabilityError, Problem
 from arboretum_gosdt.objectives import Price
 from arboretum_gosdt.prepared import Tests, Units, merge, merge_ranks
 
@@ -118,7 +118,7 @@ def choose(problem: Problem, asked: Asked, tests: Tests, units: Units, which: Wh
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
         search = _on_bits(which, prepared, units, asked.depth)
     else:
-        search = _general(problem, asked, merged, units)
+        search = _general(problem, asked, merged, units, memory_bytes)
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:
         found = nodes[:, [0, 2, 3]]
@@ -140,9 +140,13 @@ def _on_bits(which: Which, prepared: Any, units: Units, depth: int | None) -> Se
     return LimitedSearch(prepared.bits, prepared.weights, len(prepared.tests), deepest)
 
 
-def _general(problem: Problem, asked: Asked, merged: Any, units: Units) -> Search:
+def _general(problem: Problem, asked: Asked, merged: Any, units: Units, memory_bytes: int | None) -> Search:
     from arboretum_gosdt.general import ANY, Bounds, GeneralSearch, Rules
 
+    needed = 2 * len(merged.bits) * len(merged.tests)  # a byte per outcome, and once more while they are made
+    if memory_bytes is not None and needed > memory_bytes:
+        what = f"{len(merged.tests):,} tests of {len(merged.bits):,} objects take about {needed / 1e6:,.0f} MB in the general search"
+        raise BudgetError(f"{what}; raise budget.memory_mb, ask fewer tests (encoder=bins), or limit nothing but the depth")
     bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
     worst = bool(units.price_value) and problem.parts.objective.price is Price.max
     # masses are whole: a node is light where its mass is at most this
