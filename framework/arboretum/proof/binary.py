@@ -46,20 +46,23 @@ class Binary(Additive):
             return f"a leaf costs {bound - node.leaf:.0f} less"
         if depth == 0 or leaves == 1 or not len(node.tests):
             return ""
-        below, unlimited, expanded = (max(depth - 1, -1), leaves), limits == (-1, -1), set()
-        lower = self.sides(bits, node, *below)
+        below, unlimited, expanded = (max(depth - 1, -1), leaves), limits == (-1, -1), np.zeros((2, len(node.tests)), np.bool_)
+        lower, heavy = self.sides(bits, node, *below), np.minimum(node.apart[0, 1].diagonal(), node.apart[1, 0].diagonal())
         while True:
             self.spread(node, lower, unlimited)
-            total = self.joined(lower, leaves)
-            at = int(total.argmin())
-            if total[at] >= bound or (unlimited and self.min_leaf <= 1 and lower.max() >= bound):
+            still = self.joined(lower, leaves) < bound
+            if not still.any() or (unlimited and self.min_leaf <= 1 and lower.max() >= bound):
                 return ""
-            worse = int(lower[-1, 1, at] < lower[-1, 0, at])  # the side of which less is known
-            side = next((s for s in (worse, 1 - worse) if (s, at) not in expanded), None)
-            if side is None or not self.decides(below[0]):
+            fresh = ~expanded.all(axis=0) & self.decides(below[0])
+            fresh = still & fresh if (still & fresh).any() else fresh  # what is counted of others may help
+            at = int(np.where(fresh if fresh.any() else still, heavy, -1).argmax())  # balanced ones say most about others
+            if not fresh.any():
+                less = bound - self.joined(lower, leaves)[at]
                 test = int(np.flatnonzero(self.columns.column == node.tests[at])[0])
-                return f"trees that begin with test {test} of the table may cost {bound - total[at]:.0f} less for all that is known"
-            expanded.add((side, at))
+                return f"trees that begin with test {test} of the table may cost {less:.0f} less for all that is known"
+            side = int(lower[-1, 1, at] < lower[-1, 0, at])  # the side of which less is known
+            side = 1 - side if expanded[side, at] else side
+            expanded[side, at] = True
             self.expand(self.side(bits, int(node.tests[at]), side), lower[:, side, at], *below)
 
     def decides(self, depth: int) -> bool:

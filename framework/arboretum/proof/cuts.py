@@ -85,22 +85,28 @@ class Cuts(Additive):
             if 0 <= at < len(node.rows) - 1 and serves(held, (depth, -1)):
                 lower[side, column, at] = max(lower[side, column, at], known)
         for column in np.flatnonzero(busy.any(axis=1)).tolist():
+            tried = np.zeros(len(node.rows), np.bool_)
             while True:
                 self._spread(lower[:, column], left[self.k, column], node.ends[column])
                 places = np.flatnonzero(busy[column] & (lower[:, column].sum(axis=0) < bound))
                 if not len(places):
                     break
-                at = int(places[len(places) // 2])
-                here = lower[:, column, at] = np.maximum(lower[:, column, at], self._sides(node, column, at, depth))
+                fresh, at = places[~tried[places]], int(places[len(places) // 2])
+                if len(fresh):
+                    at = int(fresh[len(fresh) // 2])
+                elif prove is None and len(fresh := np.flatnonzero(busy[column] & ~tried)):  # what is known of others may help
+                    at = int(fresh[np.abs(fresh - at).argmin()])
+                here = np.maximum(lower[:, column, at], self._sides(node, column, at, depth))
                 for side in (0, 1) if 2 * at < len(node.rows) else (1, 0):  # the smaller one first
                     if prove is not None and here.sum() < bound:
                         goal = int(bound - here[1 - side])
                         here[side] = max(here[side], prove(column, int(node.rank[column, at]), bool(side), goal))
-                lower[:, column, at] = here
-                if (less := int(here.sum())) < bound:
+                lower[:, column, at], less = here, int(here.sum())
+                if less < bound and (prove is not None or (tried[at] and not len(fresh))):
                     bound, why = less, f"trees that begin with a cut of column {column} may cost {bound - less} less for all that is known"
                     if prove is None:
                         return bound, why
+                tried[at] = True
         return bound, why
 
     def _sorted(self, rows: np.ndarray) -> Sorted:

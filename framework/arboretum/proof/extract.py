@@ -53,12 +53,13 @@ class Extraction:
     def _shown(self, path: Path, bits: np.ndarray, limits: Limits, goal: int) -> int:
         """The bound of a set that is logged: the goal, or less where that is not true."""
         rules = self.rules
-        if rules.known_of(bits, limits) >= goal:
-            return goal
         self.progress(0, None, f"writing the proof: {self.log.records:,} records")
-        goal = self._on_cuts(path, bits, limits, goal) if isinstance(rules, Cuts) else self._on_bits(path, bits, limits, goal)
-        rules.learn(bits, limits, goal)
-        self.log.record(path, goal + rules.more_of(bits), *limits)
+        if rules.known_of(bits, limits) < goal:
+            goal = self._on_cuts(path, bits, limits, goal) if isinstance(rules, Cuts) else self._on_bits(path, bits, limits, goal)
+            rules.learn(bits, limits, goal)
+        elif isinstance(rules, Binary):
+            return goal
+        self.log.record(path, goal + rules.more_of(bits), *limits)  # of cuts, once more: sides are known by their paths
         return goal
 
     def _literal(self, column: int, cut: int, above: bool) -> tuple[int, int]:
