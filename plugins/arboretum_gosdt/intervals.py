@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-STEPS = 1 << 22
-"""Steps of vectors between two looks at the clock: some 20 milliseconds."""
+STEPS = 1 << 21
+"""Steps of vectors between two looks at the clock: some 10 milliseconds."""
 LISTS = 1 << 20
 """Numbers that the lists of bounds of a level may take; sets beyond leave none."""
 DEAR = 640
