@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class IntervalSearch:
         rows, columns = self.ranks.shape
         highest = self.ranks.max(0, initial=0)
         used = np.flatnonzero(highest > self.ranks.min(0, initial=0)) if rows else np.zeros(0, np.int64)
-        self.used = used.astype(np.int64)
+        self.used, self.highest = used, highest[used].tolist()
         self.total = int(self.weights.sum())
         self.leaf = self.total - int(self.weights.sum(0).max(initial=0))
         if self.total > 2**31 - 2:
@@ -146,8 +147,9 @@ class IntervalSearch:
         vectors = -(-columns // (lanes // blocks))
         places = vectors * -(-rows // blocks) * lanes
         levels, tables = self.depth - 1, max(1, self.depth - 2)
-        starts = np.concatenate([[0], np.cumsum(ranks.max(0).astype(np.int64) + 1)])
-        all_ranks, most = int(starts[-1]), int(np.diff(starts).max())
+        counts = [rank + 1 for rank in self.highest]
+        starts = np.array([0, *accumulate(counts)])
+        all_ranks, most = sum(counts), max(counts)
         heap = 1 << max(1, self.depth - 1)
         node_rows = [most + 2 if top or self.depth == 2 else all_ranks + 2 * columns for top in range(levels)]
         item = word.itemsize
@@ -173,11 +175,11 @@ class IntervalSearch:
         total_nodes = sum(node_rows)
         self.state = parts.State(
             np.zeros((levels, parts.FRAME_FIELDS), np.int64), np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
-            np.empty((total_nodes, 4), np.int64), np.empty((levels, lists), np.int32), np.empty((4 * most + 4, 4), np.int64),
+            np.empty((total_nodes, 4), np.int64), np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32), np.empty((4 * most + 4, 4), np.int64),
             np.full((levels, heap, 2), -1, np.int64), np.full((levels, 2, heap, 2), -1, np.int64), np.zeros(9, np.int64),
             np.zeros(6, np.int64), np.empty(4 * classes * lanes, np.int32), np.empty(2 * rows + 2, np.int32),
         )  # fmt: skip
-        self.state.frames[:, parts.FIRST_NODE] = np.concatenate([[0], np.cumsum(node_rows)])[:-1]
+        self.state.frames[:, parts.FIRST_NODE] = [0, *accumulate(node_rows[:-1])]
         self.state.numbers[[parts.HALF, parts.PART]] = self.slack
         self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
         layouts.fill_first(self.plan, self.tables, ranks, self.weights, self.state.order)
