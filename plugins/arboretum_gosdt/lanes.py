@@ -24,6 +24,13 @@ VECTOR_BYTES = 64
 INDEX = ir.IntType(64)
 
 
+def _width(kind: Any) -> int:
+    """Bits of an array's elements, of the first array of a named tuple; 0 for anything else."""
+    if isinstance(kind, types.BaseNamedTuple):
+        return next(map(_width, filter(_width, kind.types)), 0)
+    return kind.dtype.bitwidth if isinstance(kind, types.Array) else 0
+
+
 class Lanes:
     """Writes the body of one intrinsic.
 
@@ -34,12 +41,18 @@ class Lanes:
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
         self.builder, self.kinds = builder, signature.args
-        bits = next((kind.dtype.bitwidth for kind in _flat(signature.args) if isinstance(kind, types.Array)), 64)
+        bits = next(map(_width, filter(_width, signature.args)), 64)
         self.word = ir.IntType(bits)
         self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
-        self.words = [ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None for kind in signature.args]
-        self.args = [_pointers(context, builder, kind, value) for kind, value in zip(signature.args, args, strict=True)]
+
+        def readable(kind: Any, value: Any) -> Any:
+            if isinstance(kind, types.BaseNamedTuple):
+                values = cgutils.unpack_tuple(builder, value)
+                return kind.instance_class(*(readable(*each) for each in zip(kind.types, values, strict=True)))
+            return make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+
+        self.args = [readable(kind, value) for kind, value in zip(signature.args, args, strict=True)]
 
     def index(self, number: int) -> ir.Constant:
         return ir.Constant(INDEX, number)

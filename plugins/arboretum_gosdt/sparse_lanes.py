@@ -9,11 +9,29 @@ the last feature are 0.  All counts are weights, and fit into a lane but for one
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from arboretum_gosdt.lanes import INDEX, VECTOR_BYTES, Lanes, lanes_kernel
 from llvmlite import ir
 from numba.core import cgutils, types
+
+
+class Words(NamedTuple):
+    """A node's words and groups.   classes, stride : int64."""
+
+    words: Any
+    starts: Any
+    of_class: Any
+    shifts: Any
+    classes: Any
+    stride: Any
+
+
+class Rows(NamedTuple):
+    """Rows on the move.   rows : uint32[parts · positions], the features of each.   sums : uint64[2 · positions], its random words."""
+
+    rows: Any
+    sums: Any
 
 
 def csa(v: Lanes, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
@@ -71,14 +89,13 @@ def ones_of(v: Lanes, low: Any, high: Any, word: Callable[[Any], Any]) -> Any:
     return b.add(once.after[0], sum_of_bytes(v, rest.after[0]))
 
 
-def weight_of(v: Lanes, groups: tuple[Any, Any, Any], k: Any, word: Callable[[Any], Any]) -> Any:
-    """Lane by lane, the weight of class k in the rows whose bits word(w) keeps.   groups : of_class, starts, shifts."""
+def weight_of(v: Lanes, node: Words, k: Any, word: Callable[[Any], Any]) -> Any:
+    """Lane by lane, the weight of class k in the rows whose bits word(w) keeps."""
     b = v.builder
-    of_class, starts, shifts = groups
-    with v.loop(v.element(of_class, k), v.element(of_class, b.add(k, v.index(1))), [v.all(0)]) as group:
-        low, high = v.element(starts, group.i), v.element(starts, b.add(group.i, v.index(1)))
+    with v.loop(v.element(node.of_class, k), v.element(node.of_class, b.add(k, v.index(1))), [v.all(0)]) as group:
+        low, high = v.element(node.starts, group.i), v.element(node.starts, b.add(group.i, v.index(1)))
         count = ones_of(v, low, high, word)
-        group.next = [b.add(group.now[0], b.shl(count, v.spread(v.element(shifts, group.i))))]
+        group.next = [b.add(group.now[0], b.shl(count, v.spread(v.element(node.shifts, group.i))))]
     return group.after[0]
 
 
@@ -95,14 +112,15 @@ def kept_lanes(v: Lanes, word: Any, lanes: int) -> Any:
 
 
 @lanes_kernel(types.int64)
-def keep_rows(v, words, stride, i, absent, full, low, high, parts, positions, old, old_sums, at, new, new_sums):
-    """Append the rows of the words low … high − 1 that have feature i (absent = 1: that do not have it); returns the end.
+def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
+    """Append the rows of a group that have feature i (absent = 1: that do not have it); returns the end.
 
-    full : [words], bits that stand for rows.   parts : uint32 features of a row; old, new : uint32[part · positions + row].
-    old_sums, new_sums : uint64[2 · positions], the random words of the rows.   at : first free row of ``new``; behind the end
-    rows are cleared up to a multiple of a word.
+    full : [words], bits that stand for rows.   parts : uint32 words of a row.   at : first free row of ``new``; behind the end rows
+    are cleared up to a multiple of a word.
     """
-    b = v.builder
+    b, words, stride = v.builder, node.words, node.stride
+    low, high = v.element(node.starts, group), v.element(node.starts, b.add(group, v.index(1)))
+    old, old_sums, new, new_sums = *old, *new
     flip = b.icmp_signed("!=", absent, v.index(0))
     packed = {16: ir.VectorType(ir.IntType(32), 16), 8: ir.VectorType(INDEX, 8)}
     move = {
@@ -171,19 +189,19 @@ def pack_word(v, words, at, parts, positions, rows, first):
 
 
 @lanes_kernel()
-def class_weights(v, words, stride, classes, of_class, starts, shifts, counts):
+def class_weights(v, node, counts):
     """counts[k · stride + f]: weight of class k in the rows that have feature f."""
-    b = v.builder
-    with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), classes) as one:
+    b, words, stride = v.builder, node.words, node.stride
+    with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), node.classes) as one:
 
         def word(w: Any) -> Any:
             return v.load(words, b.add(b.mul(w, stride), part.i))
 
-        v.store(weight_of(v, (of_class, starts, shifts), one.i, word), counts, b.add(b.mul(one.i, stride), part.i))
+        v.store(weight_of(v, node, one.i, word), counts, b.add(b.mul(one.i, stride), part.i))
 
 
 @lanes_kernel()
-def pairs_of(v, words, stride, i, begin, classes, of_class, starts, shifts, totals, counts, least_saving, both, two, three, alive):
+def pairs_of(v, node, i, begin, totals, counts, least_saving, both, two, three, alive):
     """Count feature i with all features from ``begin`` on, and the trees of two and three leaves below each literal.
 
     totals : [k], weight of class k.   counts : [k · stride + f].   least_saving : [1], what a leaf must save.
@@ -192,7 +210,7 @@ def pairs_of(v, words, stride, i, begin, classes, of_class, starts, shifts, tota
     three : the same, least loss of a leaf beside which the other rows could be divided once more.
     alive : in and out, [f], becomes 0 where f divides the rows as i does (for i itself, too).
     """
-    b = v.builder
+    b, words, stride, classes = v.builder, node.words, node.stride, node.classes
     never = v.all((1 << v.word.width) - 1)
     saving = v.spread(v.element(least_saving, v.index(0)))
     with v.loop(begin, stride, [never] * 4, v.count) as part:
@@ -205,7 +223,7 @@ def pairs_of(v, words, stride, i, begin, classes, of_class, starts, shifts, tota
         with v.loop(v.index(0), classes, [v.all(0)] * 8 + [yes] * 2) as one:
             row = b.mul(one.i, stride)
             at = b.add(row, part.i)
-            n11 = weight_of(v, (of_class, starts, shifts), one.i, word)
+            n11 = weight_of(v, node, one.i, word)
             v.store(n11, both, at)
             of_i = v.spread(v.element(counts, b.add(row, i)))
             n10, n01 = b.sub(of_i, n11), b.sub(v.load(counts, at), n11)
@@ -323,12 +341,12 @@ def leaf_losses(v, losses, stride, classes, counts, totals):
 
 
 @lanes_kernel(types.int64)
-def best_of_two(v, words, stride, mask, classes, of_class, starts, shifts, totals, least_saving):
+def best_of_two(v, node, mask, totals, least_saving):
     """Least loss of two leaves for the rows that ``mask`` (one element a word) keeps; the largest number where there is none.
 
     totals : [k], weight of class k that the mask keeps.
     """
-    b = v.builder
+    b, words, stride, classes = v.builder, node.words, node.stride, node.classes
     never = v.all((1 << v.word.width) - 1)
     saving = v.spread(v.element(least_saving, v.index(0)))
     with v.loop(v.index(0), stride, [never], v.count) as part:
@@ -337,7 +355,7 @@ def best_of_two(v, words, stride, mask, classes, of_class, starts, shifts, total
             return b.and_(v.load(words, b.add(b.mul(w, stride), part.i)), v.spread(v.element(mask, w)))
 
         with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
-            with_f = weight_of(v, (of_class, starts, shifts), one.i, word)
+            with_f = weight_of(v, node, one.i, word)
             cells = (with_f, b.sub(v.spread(v.element(totals, one.i)), with_f))
             one.next = [b.add(s, n) for s, n in zip(one.now[:2], cells)] + [v.call("umax", m, n) for m, n in zip(one.now[2:], cells)]
         sums = []

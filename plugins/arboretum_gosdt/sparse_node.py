@@ -12,7 +12,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse_lanes import (
-    best_of_two, cells_of, class_weights, keep_rows, leaf_candidates, leaf_losses, lowest_bit, mask_of, pack_word, pairs_of,
+    Rows, Words, best_of_two, cells_of, class_weights, keep_rows, leaf_candidates, leaf_losses, lowest_bit, mask_of, pack_word, pairs_of,
 )  # fmt: skip
 
 NEVER = np.int64(1) << 60
@@ -103,6 +103,12 @@ OPEN, WHOLE = 32, 64
 
 
 @jit(inner=True, borrow=True)
+def words_of(data, levels, d):
+    """The words of level d with their groups."""
+    return Words(levels.words[d], levels.starts[d], data.of_class, data.shifts, data.numbers[CLASSES], levels.node[d, STRIDE])
+
+
+@jit(inner=True, borrow=True)
 def cells(data, levels, scratch, d, i, side):
     """Child (side, i) with and without each feature, in ``scratch.cells``."""
     classes, stride, lanes = data.numbers[CLASSES], levels.node[d, STRIDE], data.numbers[LANES]
@@ -124,14 +130,12 @@ def enter_child(data, levels, scratch, d, i, side):
     """
     numbers, stride = data.numbers, levels.node[d, STRIDE]
     classes, bits, lanes = numbers[CLASSES], numbers[WORD_BITS], numbers[LANES]
-    at = np.int64(0)
+    at, words = np.int64(0), words_of(data, levels, d)
+    old_rows, new_rows = Rows(levels.rows[d], levels.sums[d]), Rows(levels.rows[d + 1], levels.sums[d + 1])
     for g in range(data.shifts.shape[0]):
         first = at // bits
         levels.starts[d + 1, g] = first
-        end = keep_rows(
-            levels.words[d], stride, i, 1 - side, levels.full[d], levels.starts[d, g], levels.starts[d, g + 1],
-            numbers[PARTS], numbers[POSITIONS], levels.rows[d], levels.sums[d], at, levels.rows[d + 1], levels.sums[d + 1],
-        )  # fmt: skip
+        end = keep_rows(words, i, 1 - side, levels.full[d], g, numbers[PARTS], numbers[POSITIONS], old_rows, at, new_rows)
         while at < end:
             left = end - at
             levels.full[d + 1, at // bits] = (1 << left) - 1 if left < bits else -1
@@ -222,7 +226,7 @@ def begin(data, levels, scratch):
         levels.node_key[0, 0] += levels.sums[0, r]
         levels.node_key[0, 1] += levels.sums[0, positions + r]
     stride, counts, kept = node[STRIDE], levels.counts[0], 0
-    class_weights(levels.words[0], stride, classes, data.of_class, levels.starts[0], data.shifts, counts)
+    class_weights(words_of(data, levels, 0), counts)
     for f in range(n):
         most_with, most_without = np.int64(0), np.int64(0)
         for k in range(classes):
@@ -239,7 +243,7 @@ def begin(data, levels, scratch):
         levels.alive[0, f] = 1
     node[N_FEATURES], node[STRIDE] = kept, (kept + lanes - 1) // lanes * lanes
     pack_node(data, levels, scratch, 0)
-    class_weights(levels.words[0], node[STRIDE], classes, data.of_class, levels.starts[0], data.shifts, counts)
+    class_weights(words_of(data, levels, 0), counts)
 
 
 @jit(inner=True, borrow=True)
@@ -272,7 +276,7 @@ def count_pairs(data, levels, scratch, d, limit):
     n, stride, alive, low, never = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d], scratch.never[0]
     if data.numbers[BOUNDS] & SELECT == 0:
         limit = NEVER
-    some, all_of = np.int64(0), np.int64(0)
+    some, all_of, words = np.int64(0), np.int64(0), words_of(data, levels, d)
     for f in range(n):
         if alive[f] != 0:
             all_of += (stride - f // lanes * lanes) // lanes
@@ -282,11 +286,9 @@ def count_pairs(data, levels, scratch, d, limit):
         scratch.three[c] = never
     for i in range(n):
         if alive[i] != 0 and (some >= all_of or low[i] + low[stride + i] <= limit):
-            pairs_of(
-                levels.words[d], stride, i, i // lanes * lanes if some >= all_of else 0, classes, data.of_class, levels.starts[d],
-                data.shifts, levels.totals[d], levels.counts[d], data.saving, levels.both[d, i * classes * stride :],
-                scratch.two, scratch.three, alive,
-            )  # fmt: skip
+            begins = i // lanes * lanes if some >= all_of else 0
+            both = levels.both[d, i * classes * stride :]
+            pairs_of(words, i, begins, levels.totals[d], levels.counts[d], data.saving, both, scratch.two, scratch.three, alive)
             alive[i] = 1
             levels.seen[d, i] |= OPEN if some >= all_of else OPEN | WHOLE
 
@@ -310,7 +312,7 @@ def expand(data, levels, scratch, d):
         return
     pack_node(data, levels, scratch, d)
     if stride == data.numbers[PARTS] * 32:  # what features weigh that are not alive is not known from above
-        class_weights(levels.words[d], stride, classes, data.of_class, levels.starts[d], data.shifts, levels.counts[d])
+        class_weights(words_of(data, levels, d), levels.counts[d])
     upper, low, many, pair, alive, weight = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.alive[d], node[WEIGHT]
     for f in range(n, stride):
         alive[f] = 0
@@ -402,7 +404,7 @@ def three_leaves(data, levels, scratch, d, i, side, allowed):
                 if side == 0:
                     with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i
                 scratch.some[k] = with_f if without == 1 else of_i - with_f
-            rest = best_of_two(words, stride, scratch.mask, classes, data.of_class, levels.starts[d], data.shifts, scratch.some, data.saving)
+            rest = best_of_two(words_of(data, levels, d), scratch.mask, scratch.some, data.saving)
             allowed = min(allowed, loss + rest - 1)
     return allowed + 1
 
