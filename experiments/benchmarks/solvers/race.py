@@ -53,10 +53,11 @@ def errors_of(nodes: Sequence[Sequence[Any]], x: np.ndarray, y: np.ndarray) -> t
     return wrong, depth
 
 
-def refused(peer: type[Peer] | None, question: Question, x: np.ndarray) -> str:
+def refused(name: str, peer: type[Peer] | None, question: Question, x: np.ndarray) -> str:
     """Why a contestant does not start: "" where it does."""
     if peer is None:
-        return ""
+        deep = question.depth is not None and (question.lam != "0" or (x.dtype != np.uint8 and question.depth > 3))
+        return "knows no such depth" if name == "prototype" and deep else ""
     if question.lam != "0" and not peer.charges:
         return "knows no λ"
     if question.depth is not None and not peer.limits_depth:
@@ -84,7 +85,7 @@ def peer_of(name: str) -> type[Peer] | None:
 def asked(process: PeerProcess, name: str, question: Question, x: np.ndarray, y: np.ndarray, options: argparse.Namespace) -> Result:
     """Let one contestant solve one problem."""
     peer = peer_of(name)
-    if why := refused(peer, question, x):
+    if why := refused(name, peer, question, x):
         return Result(question, name, note=why)
     depth, reaches = question.depth, True
     if peer is not None and peer.most_depth is not None and depth is None:
