@@ -108,15 +108,24 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
     return which
 
 
-def choose(problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, memory_bytes: int | None) -> Chosen:
-    """Prepare the problem for a search.  Raises CapabilityError where the one that was named does not know its limits."""
+def choose(
+    problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, memory_bytes: int | None, without: tuple[str, ...] = ()
+) -> Chosen:
+    """Prepare the problem for a search.   without : its bounds that are not used.
+
+    Raises CapabilityError where the one that was named does not know its limits, or knows no such bound.
+    """
     which = kind_of(which, asked, tests, units)
+    known = bounds_of(which)
+    if unheard := [name for name in without if name not in known]:
+        has = f"has the bounds {', '.join(known)}" if known else "has no bounds to leave out"
+        raise CapabilityError(f"solver.without: the search {which.name} {has}; got {unheard[0]!r}")
     if which is Which.intervals:
         return _intervals(problem, asked, tests, units)
     merged = merge(problem, tests, units, memory_bytes)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
-        search = _on_bits(which, prepared, units, asked.depth)
+        search = _on_bits(which, prepared, units, asked.depth, without)
     else:
         search = _general(problem, asked, merged, units, memory_bytes)
 
@@ -129,15 +138,24 @@ def choose(problem: Problem, asked: Asked, tests: Tests, units: Units, which: Wh
     return Chosen(search, merged.base, in_tests, len(merged.bits))
 
 
-def _on_bits(which: Which, prepared: Any, units: Units, depth: int | None) -> Search:
+def bounds_of(which: Which) -> tuple[str, ...]:
+    """Names of the bounds that a search may do without."""
+    if which is Which.sparse:
+        from arboretum_gosdt.sparse import BOUNDS
+
+        return ("support", *BOUNDS)
+    return ("similarity", "profile", "cells", "greedy") if which is Which.limited else ()
+
+
+def _on_bits(which: Which, prepared: Any, units: Units, depth: int | None, without: tuple[str, ...]) -> Search:
     if which is Which.sparse:
         from arboretum_gosdt.sparse import SparseSearch
 
-        return SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), units.p, units.q, depth)
+        return SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), units.p, units.q, depth, without)
     from arboretum_gosdt.limited import LimitedSearch
 
     deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)  # no tree asks more on a path
-    return LimitedSearch(prepared.bits, prepared.weights, len(prepared.tests), deepest)
+    return LimitedSearch(prepared.bits, prepared.weights, len(prepared.tests), deepest, **dict.fromkeys(without, False))
 
 
 def _general(problem: Problem, asked: Asked, merged: Any, units: Units, memory_bytes: int | None) -> Search:

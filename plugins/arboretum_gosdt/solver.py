@@ -43,6 +43,9 @@ class Gosdt:
 
     search: Which = param(Which.auto, "which search: auto takes the fastest that knows the limits; general knows all of them")
 
+    without: tuple[str, ...] = param(
+        (), "bounds of the search that are not used, which costs time and changes no optimum; a wrong name lists them", converter=tuple
+    )
     proof: str = param("", "file for the proof of the bound (arboretum verify checks it), written after the search; nothing: none")
 
     def solve(self, problem: Problem, context: Context) -> Solution:
@@ -54,7 +57,7 @@ class Gosdt:
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
         found, memory = self._read(problem), DEFAULT_BYTES if context.memory_bytes is None else context.memory_bytes
-        return attrs.evolve(found, chosen=choose(problem, found.asked, found.tests, found.units, self.search, memory))
+        return attrs.evolve(found, chosen=choose(problem, found.asked, found.tests, found.units, self.search, memory, self.without))
 
     def _read(self, problem: Problem) -> Attempt:
         if shape_of(problem.parts.objective) is not Shape.additive:
@@ -72,7 +75,7 @@ class Gosdt:
         small = attrs.evolve(problem, objects=problem.objects.take(some))
         tests = attrs.evolve(attempt.tests, codes=np.ascontiguousarray(attempt.tests.codes[:, some]))
         units = attrs.evolve(attempt.units, loss=loss, mass=attempt.units.mass[some])
-        chosen = choose(small, attempt.asked, tests, units, which, None)
+        chosen = choose(small, attempt.asked, tests, units, which, None, self.without)
         attrs.evolve(attempt, problem=small, tests=tests, units=units, chosen=chosen).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
 
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:

@@ -14,7 +14,7 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price
 from arboretum_gosdt.prepared import all_tests
-from arboretum_gosdt.searches import Which
+from arboretum_gosdt.searches import Which, bounds_of
 from arboretum_gosdt.solver import Gosdt
 
 from tiny_tables import least, limited, objectives, tiny_problem
@@ -69,6 +69,19 @@ def test_every_search_finds_what_the_general_one_finds(which):
             plain = Gosdt(search=Which.general).solve(problem, Context())
             assert solution.status is Status.optimal
             assert solution.value == pytest.approx(plain.value, rel=1e-12, abs=1e-15), (seed, objective, depth)
+
+
+@pytest.mark.parametrize("which", [Which.sparse, Which.limited])
+def test_bounds_may_be_left_out_without_another_optimum(which):
+    names = bounds_of(which)
+    assert len(names) >= 4
+    for seed in range(6):
+        objective = Accuracy(lam=0.03 if which is Which.sparse else 0.0)
+        problem = limited(tiny_problem(seed, objective, n_rows=30, n_columns=5), stopping=(Standard(max_depth=4),))
+        found = {Gosdt(search=which, without=left_out).solve(problem, Context()).value for left_out in ((), *((n,) for n in names), names)}
+        assert len(found) == 1, (seed, found)
+    with pytest.raises(CapabilityError, match=f"solver.without: the search {which.name} has the bounds {names[0]}, .*; got 'luck'"):
+        Gosdt(search=which, without=("luck",)).solve(problem, Context())
 
 
 @pytest.mark.slow
