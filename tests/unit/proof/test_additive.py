@@ -99,3 +99,16 @@ def test_a_proof_may_leave_out_what_counting_shows(tmp_path):
     exact, cost = prove(problem, tmp_path / "log", keep=lambda number: False)  # the root alone
     assert read(tmp_path / "log").n_records == 1
     assert check.check(read(tmp_path / "log"), problem).value == pytest.approx(cost / 40, abs=1)
+
+
+def test_a_part_of_a_leaf_of_least_size_need_not_be_one(tmp_path):
+    """Two objects of the first four cannot be told apart, the four can: no similarity under a least size of leaves."""
+    x = np.array([[0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]])
+    problem = problem_of(x, np.array([0, 0, 1, 1, 0, 0, 1, 1]), Accuracy(lam=0.0), max_depth=2, min_leaf=2)
+    assert prove(problem, tmp_path / "log")[1] == 0
+    unit = unit_of(problem)
+    with ProofWriter(tmp_path / "log", problem, tests=range(problem.objects.n_tests), unit=unit) as log:
+        log.record((), 1, 2)
+        log.close(1, None, None)
+    with pytest.raises(VerificationError, match=r"^record 0 \(root, depth 2\) claims a bound of 1, but trees that begin with"):
+        check.check(read(tmp_path / "log"), problem)
