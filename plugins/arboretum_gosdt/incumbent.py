@@ -19,6 +19,44 @@ SLICES, ALL_SLICES = 40, 200
 """Of work, for one best tree of small depth, and for all of them."""
 
 
+@attrs.frozen(eq=False)
+class Asked:
+    """A table and what is minimised: q · loss + p · leaves.
+
+    bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes].   depth : tests on a path, at most.
+    """
+
+    bits: np.ndarray
+    weights: np.ndarray
+    n_features: int
+    p: int
+    q: int
+    depth: int
+
+    def has(self) -> np.ndarray:
+        """bool[rows, features]"""
+        bits = np.unpackbits(np.ascontiguousarray(self.bits).view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : self.n_features].astype(bool)
+
+    def leaf(self, rows: np.ndarray) -> int:
+        """Cost of a leaf for a set of rows (a mask)."""
+        sums = self.weights[rows].sum(axis=0)
+        return self.q * int(sums.sum() - sums.max(initial=0)) + self.p
+
+    def hang(self, nodes: np.ndarray, has: np.ndarray, rows: np.ndarray, at: int = 0) -> Node:
+        """The subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with the rows that reach it."""
+        feature = int(nodes[at, 0])
+        node = Node(rows, self.leaf(rows), feature)
+        if feature >= 0:
+            one, other = (self.hang(nodes, has, rows & side, child) for side, child in zip((has[:, feature], ~has[:, feature]), nodes[at, 2:]))
+            node.children = one, other
+        return node
+
+    def cost(self, nodes: np.ndarray) -> int:
+        """Of a tree."""
+        return self.hang(nodes, self.has(), np.ones(len(self.bits), bool)).settle()
+
+
 @attrs.define
 class Node:
     """rows : bool, those that reach it.   feature : −1 for a leaf.   cost : of the subtree."""
@@ -42,46 +80,31 @@ class Node:
         return self.cost
 
 
-def cost_of(nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int) -> int:
-    """q · loss + p · leaves of a tree (int64[nodes, 4], see ``SparseSearch.tree``)."""
-    return _hang(nodes, 0, np.ones(len(has), bool), has, weights, p, q).settle()
-
-
-def _hang(nodes: np.ndarray, at: int, rows: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int) -> Node:
-    sums, feature = weights[rows].sum(axis=0), int(nodes[at, 0])
-    node = Node(rows, q * int(sums.sum() - sums.max(initial=0)) + p, feature)
-    if feature >= 0:
-        sides = ((nodes[at, 2], rows & has[:, feature]), (nodes[at, 3], rows & ~has[:, feature]))
-        node.children = tuple(_hang(nodes, child, some, has, weights, p, q) for child, some in sides)  # type: ignore[assignment]
-    return node
-
-
-def first_tree(search: SparseSearch, until: float | None) -> np.ndarray:
-    """A good tree for a search, within its depth.   until : ``time.monotonic()`` value at which it comes to an end."""
-    has, weights, p, q = search._has(), search._weights, search._p, search._q
-    most, slices = search._depth, ALL_SLICES
+def first_tree(asked: Asked, search: type[SparseSearch], until: float | None) -> np.ndarray:
+    """A good tree, within the depth.   search : does the small ones.   until : ``time.monotonic()`` value at which that ends."""
+    has, every, slices = asked.has(), np.ones(len(asked.bits), bool), ALL_SLICES
 
     def mend(node: Node, depth: int) -> bool:
         """Exchange a subtree for the best one of small depth, where that costs less."""
         nonlocal slices
-        if depth <= 0 or slices <= 0 or node.settle() <= 2 * p or (until is not None and time.monotonic() > until):
+        if depth <= 0 or slices <= 0 or node.settle() <= 2 * asked.p or (until is not None and time.monotonic() > until):
             return False
         rows = node.rows
-        small = type(search)(search._bits[rows], weights[rows], search._n_features, p, q, depth, greedy=False)
+        small = search(asked.bits[rows], asked.weights[rows], asked.n_features, asked.p, asked.q, depth, greedy=False)
         slices -= small.steps(min(SLICES, slices))
-        found = _hang(small.tree(), 0, rows, has, weights, p, q)
+        found = asked.hang(small.tree(), has, rows)
         if found.settle() >= node.cost:
             return False
         node.feature, node.children = found.feature, found.children
         return True
 
-    root = Node(np.ones(len(has), bool), search.upper)
-    waiting = [(root, most)]
+    root = Node(every, asked.leaf(every))
+    waiting = [(root, asked.depth)]
     while waiting:
         node, left = waiting.pop(0)
         if mend(node, min(3, left)):
             waiting += [(one, left - 3) for one in node.leaves()]
-    if most > len(has):  # without a limit of depth, subtrees may be exchanged for deeper ones
+    if asked.depth > len(has):  # without a limit of depth, subtrees may be exchanged for deeper ones
         for node in root.inner():
             mend(node, 4)
     nodes: list[list[int]] = []

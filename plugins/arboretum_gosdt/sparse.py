@@ -10,7 +10,7 @@ import numpy as np
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import find, random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
-from arboretum_gosdt.incumbent import cost_of, first_tree
+from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BUDGET, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIMILAR, SUPERSET, THREE,
@@ -68,15 +68,14 @@ class SparseSearch:
         self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
         without: Collection[str] = (), greedy: bool = True,
     ) -> None:
-        self._bits, self._weights = bits, weights
+        self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth)
         total, classes = int(weights.sum()), weights.shape[1]
         kind = np.uint16 if total <= SMALL else np.uint32
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         rows, sizes, group_class, shifts = groups_of(weights)
         parts = bits.shape[1]
-        self._p, self._q, self._virtual, self._n_features = p, q, rows, n_features
+        self._virtual = rows
         self._greedy, self._slices, self._pace, self._given = greedy, 0, SLICE / SLICE_SECONDS, np.empty((0, 4), np.int64)
-        self._depth = UNLIMITED if depth is None else depth
         support = p // q + 1 if "support" not in without else 1
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
         of_class = np.searchsorted(group_class, np.arange(classes + 1))
@@ -113,7 +112,7 @@ class SparseSearch:
         np.bitwise_or.at(levels.full[0], place // word_bits, (1 << place % word_bits).astype(kind))
         levels.totals[0] = weights.sum(axis=0)
         levels.node[0] = 0
-        levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self._depth
+        levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self.asked.depth
         levels.node_key[0] = 0
         self._state = np.zeros(N_STATE, np.int64)
         self.lower, self.upper = 0, q * (total - int(weights.sum(axis=0).max())) + p
@@ -130,7 +129,7 @@ class SparseSearch:
         def told() -> None:
             self._look()
             if self._greedy and self._slices >= EASY:
-                self._start_from(first_tree(self, until))
+                self._start_from(first_tree(self.asked, SparseSearch, until))
             tell(self.lower, self.upper)
 
         ended = run_slices(self._work, lambda: self._make_room(memory_bytes), until, told)
@@ -165,7 +164,7 @@ class SparseSearch:
         if not self._memo.make_room({"slots": 2 * known, "lower": known, "upper": known, "test": known}, left):
             return False
         left = None if memory_bytes is None else memory_bytes - self._memo.bytes_used()
-        return self._levels.make_room(dict.fromkeys(self._levels._arrays, level + 3), left)
+        return self._levels.make_room(dict.fromkeys(Levels._fields, level + 3), left)
 
     def _look(self, finished: bool = False) -> None:
         """Read bound and value from the root."""
@@ -179,15 +178,10 @@ class SparseSearch:
     def _start_from(self, nodes: np.ndarray) -> None:
         """Go on with a tree that was found otherwise, where it is better than the best one so far."""
         self._greedy = False
-        cost, node = cost_of(nodes, self._has(), self._weights, self._p, self._q), self._levels["node"][0]
+        cost, node = self.asked.cost(nodes), self._levels["node"][0]
         if cost < node[BEST]:
             node[BEST], node[BEST_FEATURE], self._given = cost, GIVEN, nodes
             self._look()
-
-    def _has(self) -> np.ndarray:
-        """bool[rows, features]"""
-        bits = np.unpackbits(np.ascontiguousarray(self._bits).view(np.uint8), axis=1, bitorder="little")
-        return bits[:, : self._n_features].astype(bool)
 
     def tree(self) -> np.ndarray:
         """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost is ``upper`` after ``run``."""
@@ -197,7 +191,9 @@ class SparseSearch:
             return self._given
         for thorough in (False, True):
             nodes: list[list[int]] = []
-            cost = Rebuild(self, thorough).node(np.ones(len(self._bits), bool), self._depth, nodes, root=True)
+            cost = Rebuild(self.asked, self._virtual, self._memo, tuple(self._levels["node"][0, [BEST, BEST_FEATURE]]), thorough).node(
+                np.ones(len(self.asked.bits), bool), self.asked.depth, nodes, root=True
+            )
             if cost <= self.upper:
                 break
         assert cost <= self.upper, f"the tree costs {cost}, not {self.upper}"
@@ -205,7 +201,7 @@ class SparseSearch:
 
     @property
     def n_features(self) -> int:
-        return self._n_features
+        return self.asked.n_features
 
     def bounds(self, path: Sequence[tuple[int, int]], depth: int) -> np.ndarray:
         """int64[2, features]: what is known of both sides of every feature on the set of a path; 0: nothing.
@@ -220,7 +216,7 @@ class SparseSearch:
             number = find(self._memo["slots"], keyed(key[0], left), key[1])
             return int(self._memo["lower"][number]) if number >= 0 else 0
 
-        return sides_known(self._bits, self._n_features, (self._virtual, random_words(len(self._virtual))), path, look)
+        return sides_known(self.asked.bits, self.asked.n_features, (self._virtual, random_words(len(self._virtual))), path, look)
 
 
 class Rebuild:
@@ -229,11 +225,9 @@ class Rebuild:
     thorough : look for such trees where the memo knows one, too, which may have been found later.
     """
 
-    def __init__(self, search: SparseSearch, thorough: bool) -> None:
-        self._p, self._q, self._weights, self._memo, self._thorough = search._p, search._q, search._weights, search._memo, thorough
-        self._has = search._has()
-        self._rows, self._words = search._virtual, random_words(len(search._virtual))
-        self._root = search._levels["node"][0, BEST], search._levels["node"][0, BEST_FEATURE]
+    def __init__(self, asked: Asked, virtual: np.ndarray, memo: Arrays, root: tuple[int, int], thorough: bool) -> None:
+        self._asked, self._has, self._memo, self._root, self._thorough = asked, asked.has(), memo, root, thorough
+        self._rows, self._words = virtual, random_words(len(virtual))
 
     def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], root: bool = False) -> int:
         """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost.   root : its test is that of the root."""
@@ -245,7 +239,7 @@ class Rebuild:
             known = small if known is None else min(known, small)
         test = int(known[1])
         if test < 0:
-            return self._leaf(rows)
+            return self._asked.leaf(rows)
         has = self._has[:, test]
         with_test = self.node(rows & has, below(depth), nodes)
         nodes[at] = [test, 0, at + 1, len(nodes)]
@@ -258,21 +252,17 @@ class Rebuild:
             number = find(self._memo["slots"], keyed(one, depth), two)
         return None if number < 0 else (int(self._memo["upper"][number]), int(self._memo["test"][number]))
 
-    def _leaf(self, rows: np.ndarray) -> int:
-        weights = self._weights[rows].sum(axis=0)
-        return self._q * int(weights.sum() - weights.max(initial=0)) + self._p
-
     def _small(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
         """Least cost of at most three leaves, and the test at the root."""
-        has, weights = self._has[rows], self._weights[rows]
-        best, test = self._leaf(rows), -1
+        has, weights, p, q = self._has[rows], self._asked.weights[rows], self._asked.p, self._asked.q
+        best, test = self._asked.leaf(rows), -1
         if depth == 0:
             return best, test
         total = weights.sum(axis=0)
         ones = weights.T @ has  # by class and feature
         sides = np.stack([total[:, None] - ones, ones])
         losses = sides.sum(axis=1) - sides.max(axis=1, initial=0)  # by side and feature
-        two = self._q * losses.sum(axis=0) + 2 * self._p
+        two = q * losses.sum(axis=0) + 2 * p
         if two.min(initial=NEVER) < best:
             best, test = int(two.min()), int(two.argmin())
         if depth == 1:
@@ -282,7 +272,7 @@ class Rebuild:
             cells = np.stack([(has if side else ~has).T * w @ real for w in weights.T.astype(float)]).astype(np.int64)  # class, first, second
             rest = sides[side][:, :, None] - cells
             split = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1)
-            three = self._q * (split + losses[1 - side]) + 3 * self._p
+            three = q * (split + losses[1 - side]) + 3 * p
             if three.min(initial=NEVER) < best:
                 best, test = int(three.min()), int(three.argmin())
         return best, test
