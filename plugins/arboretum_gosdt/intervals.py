@@ -177,7 +177,7 @@ class IntervalSearch:
             np.zeros((levels, parts.FRAME_FIELDS), np.int64), np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
             np.empty((total_nodes, 4), np.int64), np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32), np.empty((4 * most + 4, 4), np.int64),
             np.full((levels, heap, 2), -1, np.int64), np.full((levels, 2, heap, 2), -1, np.int64), np.zeros(9, np.int64),
-            np.zeros(6, np.int64), np.empty(4 * classes * lanes, np.int32), np.empty(2 * rows + 2, np.int32),
+            np.zeros(6, np.int64), np.zeros((2 + 4 * classes) * lanes, np.int32), np.empty(2 * rows + 2, np.int32),
         )  # fmt: skip
         self.state.frames[:, parts.FIRST_NODE] = [0, *accumulate(node_rows[:-1])]
         self.state.numbers[[parts.HALF, parts.PART]] = self.slack

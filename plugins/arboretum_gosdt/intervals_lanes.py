@@ -103,13 +103,14 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
 
 
 @lanes_kernel()
-def measure_many(lanes, weights, labels, ranks, ends, cut, vectors, steps, blocks, classes, room, sums, out):
+def measure_many(lanes, weights, labels, ranks, ends, cut, vectors, steps, blocks, classes, room, out):
     """Any number of classes: the weight that one split labels rightly, out[0] of the rows with rank <= cut, out[1] of the rest.
 
-    weights, labels, ranks : int16/32[vectors · steps · lanes].   sums : room for 4 · classes vectors.   out : int64[2].
+    weights, labels, ranks : int16/32[vectors · steps · lanes].   room : 2 + 4 · classes vectors, the first of zeros.   out : int64[2].
     """
     b, width, zero, one = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.index(1)
     limit, columns = lanes.spread(cut), b.udiv(width, blocks)
+    sums = b.gep(room, [b.mul(lanes.index(2), width)])
     total_of = b.mul(b.mul(classes, lanes.index(2)), width)  # after the sums of both sides of each class: those of all rows
     last = b.trunc(b.sub(width, columns), ir.IntType(32))
     with lanes.loop(lanes.index(0), vectors, [zero, zero]) as loop:

@@ -42,7 +42,7 @@ class State(NamedTuple):
     frames : int64[levels, FRAME_FIELDS].   nodes : int64[…, NODE_FIELDS].   open : int64[…, 4]: nodes around, bound, a cut to
     try first or -1.   lists : int32[levels, …]: bounds of the sets that a frame has solved below, see :mod:`.intervals_lists`.
     seeds : int64[…, 4]: rank, weight, bounds.   best, sides : int64[levels, …, 2]: column and cut of the best tree's upper levels
-    in heap order, of the children last solved.   numbers : int64[9].   out : int64[6].   sums : int32[…].   order : int32[2 · rows].
+    in heap order, of the children last solved.   numbers : int64[9].   out : int64[6].   sums : int32[2 + 4 · classes vectors], the first of zeros.   order : int32[2 · rows].
     """
 
     frames: np.ndarray
@@ -112,12 +112,12 @@ def losses(plan, tables, state, top, column, cut, mass):
     if plan.lanes == 32:
         measure_many(
             signs.view(np.int16), labels.view(np.int16), ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, plan.classes,
-            room.view(np.int16), state.sums.view(np.int16), out,
+            state.sums.view(np.int16), out,
         )  # fmt: skip
     else:
         measure_many(
             signs.view(np.int32), labels.view(np.int32), ranks.view(np.int32), ends, cut, plan.vectors, steps, plan.blocks, plan.classes,
-            room, state.sums, out,
+            state.sums, out,
         )  # fmt: skip
     out[0], out[1] = mass - out[0], rest - out[1]
 
