@@ -45,6 +45,7 @@ class Lanes:
         self.word = ir.IntType(bits)
         self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
+        self.words = [ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None for kind in signature.args]
 
         def readable(kind: Any, value: Any) -> Any:
             if isinstance(kind, types.BaseNamedTuple):
