@@ -50,7 +50,6 @@ class IntervalSearch:
         self.leaf = self.total - int(self.weights.sum(0).max(initial=0))
         if self.total > 2**31 - 2:
             raise OverflowError(f"the weights sum to {self.total:,}, more than lanes of 32 bits hold; give the objective in coarser units")
-        self.small = self.total < 2**15 and int(highest.max(initial=0)) < 2**15 - 1
         self.plain = depth < 2 or self.leaf == 0 or len(used) == 0
         self.plan: Any = None
         self.lower, self.upper, self._finished = 0, self.leaf, False
@@ -141,8 +140,9 @@ class IntervalSearch:
         ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]
         each = self.weights[self.weights > 0]
-        rows, two, word = len(each), classes <= 2, np.dtype(np.int16 if self.small else np.int32)
-        sign, blocks = _layout(columns, each, classes, word)
+        rows, two = len(each), classes <= 2
+        sign, blocks = _layout(columns, each, classes, self.highest)
+        word = np.dtype(np.int32 if sign.itemsize == 4 else np.int16)  # of ranks
         lanes = 64 // sign.itemsize
         vectors = -(-columns // (lanes // blocks))
         places = vectors * -(-rows // blocks) * lanes
@@ -187,20 +187,23 @@ class IntervalSearch:
         return True
 
 
-def _layout(columns: int, each: np.ndarray, classes: int, word: np.dtype) -> tuple[np.dtype, int]:
+def _layout(columns: int, each: np.ndarray, classes: int, highest: list[int]) -> tuple[np.dtype, int]:
     """What rows' weights are held as, and blocks of a column: those with which a pass costs least.
 
-    Lanes of 8 bits serve two classes where no block can weigh more than they hold.   each : int64[rows], the weights.
+    Narrow lanes serve where neither ranks nor, of two classes, the weights of any block (of more, all weights) are too many.
+    each : int64[rows], the weights.   highest : greatest rank of every column.
     """
-    rows, found = len(each), (math.inf, word, 1)
-    heaviest = np.cumsum(np.sort(np.partition(each, -128)[-128:] if rows > 128 else each)[::-1])
-    for sign in (np.dtype(np.int8), word) if classes <= 2 and word.itemsize == 2 else (word,):
-        lanes, blocks = 64 // sign.itemsize, 1
+    rows, heaviest = len(each), np.cumsum(np.sort(each)[::-1])
+    found, total = (math.inf, np.dtype(np.int32), 1), int(heaviest[-1])
+    for sign in map(np.dtype, (np.int8, np.int16, np.int32)):
+        most, lanes, blocks = np.iinfo(sign).max, 64 // sign.itemsize, 1
+        if (sign.itemsize < 4 and max(highest) >= 2**15 - 1) or (sign.itemsize == 1 and (classes > 2 or total >= 2**15)):
+            continue
         while blocks <= lanes:
             vectors, steps, rounds = -(-columns // (lanes // blocks)), -(-rows // blocks), blocks.bit_length() - 1
-            if sign.itemsize > 1 or (steps <= 127 and heaviest[steps - 1] <= 127):
+            if (heaviest[steps - 1] if classes <= 2 else total) <= most:
                 if classes <= 2:
-                    cost = vectors * (steps * (1.3 if sign.itemsize == 1 else 1.0) + (8 + 4 * rounds) * word.itemsize / sign.itemsize)
+                    cost = vectors * (steps * (1.3 if sign.itemsize == 1 else 1.0) + (8 + 4 * rounds) * 2)
                 else:
                     cost = classes * vectors * (steps * (3 if blocks > 1 else 2) + 8 + 4 * rounds)
                 found = min(found, (cost, sign, blocks), key=lambda one: one[0])

@@ -63,12 +63,13 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
     """Two classes: out[:3] of the rows with rank <= cut, out[3:6] of the rest: largest and smallest sum of signs of the first rows
     of any column, and of all rows.
 
-    signs : int8/16/32[vectors · steps · lanes]; no block of a column adds up to more than they hold.   ranks, room : int16/32.
-    ends : uint64[vectors · steps], bit set after the last row of a value.   room : two vectors, the first of zeros.   out : int64[6].
+    signs : int8/16/32[vectors · steps · lanes]; no block of a column adds up to more than they hold.   ranks : int16/32.
+    ends : uint64[vectors · steps], bit set after the last row of a value.   room : int16/32, wide enough
+    for all weights together: two vectors, the first of zeros.   out : int64[6].
     """
-    b, width, zero, wide = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.words[1]
+    b, width, zero, ranked, wide = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.words[1], lanes.words[7]
     low, high = lanes.all(_edge(lanes.word, -1)), lanes.all(_edge(lanes.word, 1))
-    limit, columns = lanes.spread(cut, wide), b.udiv(width, blocks)
+    limit, columns = lanes.spread(cut, ranked), b.udiv(width, blocks)
     unknown = [lanes.all(_edge(wide, -1), wide), lanes.all(_edge(wide, 1), wide), lanes.all(0, wide)]
     with lanes.loop(lanes.index(0), vectors, unknown * 2) as loop:
         first = b.mul(loop.i, steps)
@@ -76,7 +77,7 @@ def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, ou
             at = b.add(first, row.i)
             place = b.mul(at, width)
             sign, end = lanes.load(signs, place), _bits(lanes, ends, at)
-            left = b.icmp_signed("<=", lanes.load(ranks, place, wide), limit)
+            left = b.icmp_signed("<=", lanes.load(ranks, place, ranked), limit)
             s, most, least, t, other_most, other_least = row.now
             s2, t2 = b.select(left, b.add(s, sign), s), b.select(left, t, b.add(t, sign))
             row.next = [

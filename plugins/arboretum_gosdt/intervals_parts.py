@@ -101,7 +101,7 @@ def losses(plan, tables, state, top, column, cut, mass):
         if plan.lanes == 64:
             measure_two(signs, ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, room.view(np.int16), out)
         elif plan.lanes == 32:
-            measure_two(signs.view(np.int16), ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, room.view(np.int16), out)
+            measure_two(signs.view(np.int16), ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, room, out)
         else:
             measure_two(signs.view(np.int32), ranks.view(np.int32), ends, cut, plan.vectors, steps, plan.blocks, room, out)
         left = max(2 * out[0] - out[2], out[2] - 2 * out[1])
