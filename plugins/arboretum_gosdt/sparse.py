@@ -189,11 +189,11 @@ class SparseSearch:
             return np.array([[-1, 0, -1, -1]])
         if self._levels["node"][0, BEST_FEATURE] == GIVEN:
             return self._given
-        for thorough in (False, True):
+        root = tuple(self._levels["node"][0, [BEST, BEST_FEATURE]].tolist())
+        rebuild, every = Rebuild(self.asked, self._virtual, self._memo, root), np.ones(len(self.asked.bits), bool)
+        for rebuild.leaves, rebuild.doubtful in ((2, False), (3, False), (3, True)):
             nodes: list[list[int]] = []
-            cost = Rebuild(self.asked, self._virtual, self._memo, tuple(self._levels["node"][0, [BEST, BEST_FEATURE]]), thorough).node(
-                np.ones(len(self.asked.bits), bool), self.asked.depth, nodes, root=True
-            )
+            cost = rebuild.node(every, self.asked.depth, nodes, root=True)
             if cost <= self.upper:
                 break
         assert cost <= self.upper, f"the tree costs {cost}, not {self.upper}"
@@ -222,19 +222,23 @@ class SparseSearch:
 class Rebuild:
     """The best tree, from the tests in the memo; what the memo does not hold are trees of at most three leaves.
 
-    thorough : look for such trees where the memo knows one, too, which may have been found later.
+    leaves : of the trees that are looked for, at most.   doubtful : look for them where the memo knows a tree, too, as one may have
+    been found later.
     """
 
-    def __init__(self, asked: Asked, virtual: np.ndarray, memo: Arrays, root: tuple[int, int], thorough: bool) -> None:
-        self._asked, self._has, self._memo, self._root, self._thorough = asked, asked.has(), memo, root, thorough
+    leaves, doubtful = 3, True
+
+    def __init__(self, asked: Asked, virtual: np.ndarray, memo: Arrays, root: tuple[int, int]) -> None:
+        self._asked, self._has, self._memo, self._root = asked, asked.has(), memo, root
         self._rows, self._words = virtual, random_words(len(virtual))
+        self._real, self._weights = self._has.astype(float), asked.weights.astype(float)  # exact, and far faster than integers
 
     def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], root: bool = False) -> int:
         """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost.   root : its test is that of the root."""
         at = len(nodes)
         nodes.append([-1, 0, -1, -1])
         known = self._root if root else self._known(rows, depth)
-        if known is None or self._thorough and not root:
+        if known is None or self.doubtful and not root:
             small = self._small(rows, depth)
             known = small if known is None else min(known, small)
         test = int(known[1])
@@ -253,29 +257,22 @@ class Rebuild:
         return None if number < 0 else (int(self._memo["upper"][number]), int(self._memo["test"][number]))
 
     def _small(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
-        """Least cost of at most three leaves, and the test at the root."""
-        has, weights, p, q = self._has[rows], self._asked.weights[rows], self._asked.p, self._asked.q
-        best, test = self._asked.leaf(rows), -1
-        if depth == 0:
-            return best, test
-        total = weights.sum(axis=0)
-        ones = weights.T @ has  # by class and feature
-        sides = np.stack([total[:, None] - ones, ones])
-        losses = sides.sum(axis=1) - sides.max(axis=1, initial=0)  # by side and feature
-        two = q * losses.sum(axis=0) + 2 * p
-        if two.min(initial=NEVER) < best:
-            best, test = int(two.min()), int(two.argmin())
-        if depth == 1:
-            return best, test
-        real = has.astype(float)  # exact, and far faster than integers
-        for side in range(2):
-            cells = np.stack([(has if side else ~has).T * w @ real for w in weights.T.astype(float)]).astype(np.int64)  # class, first, second
-            rest = sides[side][:, :, None] - cells
-            split = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1)
-            three = q * (split + losses[1 - side]) + 3 * p
-            if three.min(initial=NEVER) < best:
-                best, test = int(three.min()), int(three.argmin())
-        return best, test
+        """Least cost of few leaves, and the test at the root."""
+        has, weights, p, q = self._real[rows], self._weights[rows], self._asked.p, self._asked.q
+        found = [(self._asked.leaf(rows), -1)]
+        if depth >= 1:
+            ones = weights.T @ has  # by class and feature
+            sides = np.stack([weights.sum(axis=0)[:, None] - ones, ones])
+            losses = sides.sum(axis=1) - sides.max(axis=1)  # by side and feature
+            two = losses.sum(axis=0)
+            found.append((q * int(two.min()) + 2 * p, int(two.argmin())))
+        if depth >= 2 and self.leaves > 2:
+            for side in range(2):
+                cells = np.stack([((has if side else 1 - has) * w[:, None]).T @ has for w in weights.T])  # class, first, second
+                rest = sides[side][:, :, None] - cells
+                three = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1) + losses[1 - side]
+                found.append((q * int(three.min()) + 3 * p, int(three.argmin())))
+        return min(found)
 
 
 def below(depth: int) -> int:
