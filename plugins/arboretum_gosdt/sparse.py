@@ -16,6 +16,8 @@ from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BUDGET, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIMILAR, SUPERSET, THREE,
     UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
+from arboretum_gosdt.sparse_tree import best_tree
+
 
 SUPPORT_BOUND = 1 << 8
 SLICE, SLICE_SECONDS = 500_000, 0.03
@@ -108,7 +110,8 @@ class SparseSearch:
         place = np.concatenate([first * word_bits + np.arange(size) for first, size in zip(levels.starts[0], sizes)])
         levels.rows[0], levels.sums[0], levels.full[0] = 0, 0, 0
         levels.rows[0].reshape(parts, positions)[:, place] = bits[rows].T
-        levels.sums[0].reshape(2, positions)[:, place] = random_words(len(rows)).T
+        self._random = random_words(len(rows))
+        levels.sums[0].reshape(2, positions)[:, place] = self._random.T
         np.bitwise_or.at(levels.full[0], place // word_bits, (1 << place % word_bits).astype(kind))
         levels.totals[0] = weights.sum(axis=0)
         levels.node[0] = 0
@@ -190,14 +193,7 @@ class SparseSearch:
         if self._levels["node"][0, BEST_FEATURE] == GIVEN:
             return self._given
         root = tuple(self._levels["node"][0, [BEST, BEST_FEATURE]].tolist())
-        rebuild, every = Rebuild(self.asked, self._virtual, self._memo, root), np.ones(len(self.asked.bits), bool)
-        for rebuild.leaves, rebuild.doubtful in ((2, False), (3, False), (3, True)):
-            nodes: list[list[int]] = []
-            cost = rebuild.node(every, self.asked.depth, nodes, root=True)
-            if cost <= self.upper:
-                break
-        assert cost <= self.upper, f"the tree costs {cost}, not {self.upper}"
-        return np.array(nodes, np.int64)
+        return best_tree(self.asked, self._virtual, self._random, self._memo, root)
 
     @property
     def n_features(self) -> int:
@@ -213,73 +209,7 @@ class SparseSearch:
         left = UNLIMITED if depth < 0 else depth
 
         def look(key: np.ndarray) -> int:
-            number = find(self._memo["slots"], keyed(key[0], left), key[1])
+            number = find(self._memo["slots"], key[0] + np.uint64(left) * DEPTH_KEY, key[1])
             return int(self._memo["lower"][number]) if number >= 0 else 0
 
-        return sides_known(self.asked.bits, self.asked.n_features, (self._virtual, random_words(len(self._virtual))), path, look)
-
-
-class Rebuild:
-    """The best tree, from the tests in the memo; what the memo does not hold are trees of at most three leaves.
-
-    leaves : of the trees that are looked for, at most.   doubtful : look for them where the memo knows a tree, too, as one may have
-    been found later.
-    """
-
-    leaves, doubtful = 3, True
-
-    def __init__(self, asked: Asked, virtual: np.ndarray, memo: Arrays, root: tuple[int, int]) -> None:
-        self._asked, self._has, self._memo, self._root = asked, asked.has(), memo, root
-        self._rows, self._words = virtual, random_words(len(virtual))
-        self._real, self._weights = self._has.astype(float), asked.weights.astype(float)  # exact, and far faster than integers
-
-    def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], root: bool = False) -> int:
-        """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost.   root : its test is that of the root."""
-        at = len(nodes)
-        nodes.append([-1, 0, -1, -1])
-        known = self._root if root else self._known(rows, depth)
-        if known is None or self.doubtful and not root:
-            small = self._small(rows, depth)
-            known = small if known is None else min(known, small)
-        test = int(known[1])
-        if test < 0:
-            return self._asked.leaf(rows)
-        has = self._has[:, test]
-        with_test = self.node(rows & has, below(depth), nodes)
-        nodes[at] = [test, 0, at + 1, len(nodes)]
-        return with_test + self.node(rows & ~has, below(depth), nodes)
-
-    def _known(self, rows: np.ndarray, depth: int) -> tuple[int, int] | None:
-        """Cost and test of the tree that the memo knows, if it does."""
-        one, two = self._words[rows[self._rows]].sum(axis=0, dtype=np.uint64)
-        with np.errstate(over="ignore"):
-            number = find(self._memo["slots"], keyed(one, depth), two)
-        return None if number < 0 else (int(self._memo["upper"][number]), int(self._memo["test"][number]))
-
-    def _small(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
-        """Least cost of few leaves, and the test at the root."""
-        has, weights, p, q = self._real[rows], self._weights[rows], self._asked.p, self._asked.q
-        found = [(self._asked.leaf(rows), -1)]
-        if depth >= 1:
-            ones = weights.T @ has  # by class and feature
-            sides = np.stack([weights.sum(axis=0)[:, None] - ones, ones])
-            losses = sides.sum(axis=1) - sides.max(axis=1)  # by side and feature
-            two = losses.sum(axis=0)
-            found.append((q * int(two.min()) + 2 * p, int(two.argmin())))
-        if depth >= 2 and self.leaves > 2:
-            for side in range(2):
-                cells = np.stack([((has if side else 1 - has) * w[:, None]).T @ has for w in weights.T])  # class, first, second
-                rest = sides[side][:, :, None] - cells
-                three = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1) + losses[1 - side]
-                found.append((q * int(three.min()) + 3 * p, int(three.argmin())))
-        return min(found)
-
-
-def below(depth: int) -> int:
-    """Remaining depth of the children."""
-    return depth if depth == UNLIMITED else depth - 1
-
-
-def keyed(one: np.uint64, depth: int) -> np.uint64:
-    """First word of a set's fingerprint together with the depth that its tree may have."""
-    return one + np.uint64(depth) * DEPTH_KEY
+        return sides_known(self.asked.bits, self.asked.n_features, (self._virtual, self._random), path, look)

@@ -1,0 +1,176 @@
+"""The best tree that a sparse search knows, from the tests in its memo."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.arrays import Arrays
+from arboretum.kernels.solving.fingerprints import find
+from arboretum_gosdt.incumbent import Asked
+from arboretum_gosdt.sparse_kernel import DEPTH_KEY, below, keyed
+from arboretum_gosdt.sparse_node import UNLIMITED
+
+LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
+"""Places of a set that waits: its rows in ``order``, remaining depth, node above and place of the child there."""
+
+
+@jit(borrow=True)
+def quick_tree(bits, weights, sums, slots, upper, test, order, waiting, counts, question, nodes):
+    """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or two leaves.
+
+    bits : uint32[rows, words].   weights : int64[rows, classes].   sums : uint64[rows, 2], random words of the rows, added up.
+    slots, upper, test : the memo.   order : int64[rows].   waiting : int64[2 · rows + 1, 5].   counts : int64[classes, features + 1].
+    question : int64, p, q, depth, test and cost of the root.   Returns (nodes, cost).
+    """
+    n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
+    p, q = question[0], question[1]
+    for r in range(n):
+        order[r] = r
+    waiting[0, LOW], waiting[0, HIGH], waiting[0, DEPTH], waiting[0, ABOVE] = 0, n, question[2], -1
+    left, made, cost = 1, 0, np.int64(0)
+    while left > 0:
+        left -= 1
+        low, high, depth = waiting[left, LOW], waiting[left, HIGH], waiting[left, DEPTH]
+        at, made = made, made + 1
+        if waiting[left, ABOVE] >= 0:
+            nodes[waiting[left, ABOVE], waiting[left, PLACE]] = at
+        counts[:, features] = 0
+        one, two = np.uint64(0), np.uint64(0)
+        for c in range(low, high):
+            r = order[c]
+            one += sums[r, 0]
+            two += sums[r, 1]
+            for k in range(classes):
+                counts[k, features] += weights[r, k]
+        total, most = np.int64(0), np.int64(0)
+        for k in range(classes):
+            total += counts[k, features]
+            most = max(most, counts[k, features])
+        leaf = q * (total - most) + p
+        asked = question[3]
+        if at > 0:
+            number = find(slots, keyed(one, depth), two)
+            if number >= 0:
+                asked = np.int64(test[number])
+            else:
+                asked = stump(bits, weights, order, low, high, counts, p, q, leaf) if depth > 0 else np.int64(-1)
+        for c in range(4):
+            nodes[at, c] = -1 if c != 1 else 0
+        if asked < 0:
+            cost += leaf
+            continue
+        nodes[at, 0] = asked
+        end = low
+        for c in range(low, high):
+            r = order[c]
+            if bits[r, asked // 32] >> np.uint32(asked % 32) & np.uint32(1):
+                order[c], order[end] = order[end], r
+                end += 1
+        for place in range(2):
+            waiting[left, LOW], waiting[left, HIGH] = (end, high) if place == 0 else (low, end)
+            waiting[left, DEPTH], waiting[left, ABOVE], waiting[left, PLACE] = below(depth), at, 3 - place
+            left += 1
+    return made, cost
+
+
+@jit(inner=True, borrow=True)
+def stump(bits, weights, order, low, high, counts, p, q, leaf):
+    """The feature whose two leaves cost less than one, and least; −1 where there is none."""
+    classes, features, best, found = counts.shape[0], counts.shape[1] - 1, leaf, np.int64(-1)
+    for k in range(classes):
+        for f in range(features):
+            counts[k, f] = 0
+    for c in range(low, high):
+        r = order[c]
+        for k in range(classes):
+            weight = weights[r, k]
+            if weight != 0:
+                for f in range(features):
+                    counts[k, f] += weight * np.int64(bits[r, f >> 5] >> np.uint32(f & 31) & np.uint32(1))
+    for f in range(features):
+        loss, with_f, without_f = np.int64(0), np.int64(0), np.int64(0)
+        for k in range(classes):
+            loss += counts[k, features]
+            with_f, without_f = max(with_f, counts[k, f]), max(without_f, counts[k, features] - counts[k, f])
+        cost = q * (loss - with_f - without_f) + 2 * p
+        if cost < best:
+            best, found = cost, np.int64(f)
+    return found
+
+
+def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int]) -> np.ndarray:
+    """int64[nodes, 4], see ``SparseSearch.tree``.   virtual : the row of each row of a group; random : its random words.   root : least cost, and its test."""
+    n, sums = len(asked.bits), np.zeros((len(asked.bits), 2), np.uint64)
+    np.add.at(sums, virtual, random)
+    nodes, question = np.empty((2 * n + 1, 4), np.int64), np.array([asked.p, asked.q, asked.depth, root[1], root[0]])
+    made, cost = quick_tree(
+        asked.bits, asked.weights, sums, memo["slots"], memo["upper"], memo["test"], np.empty(n, np.int64), np.empty((2 * n + 1, 5), np.int64),
+        np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64), question, nodes,
+    )  # fmt: skip
+    if cost <= root[0]:
+        return nodes[:made].copy()
+    rebuild = Rebuild(asked, virtual, random, memo, root)
+    for rebuild.doubtful in (False, True):
+        found: list[list[int]] = []
+        cost = rebuild.node(np.ones(n, bool), asked.depth, found, root=True)
+        if cost <= root[0]:
+            break
+    assert cost <= root[0], f"the tree costs {cost}, not {root[0]}"
+    return np.array(found, np.int64)
+
+
+class Rebuild:
+    """The best tree, from the tests in the memo; what the memo does not hold are trees of at most three leaves.
+
+    doubtful : look for them where the memo knows a tree, too, as one may have been found later.
+    """
+
+    doubtful = True
+
+    def __init__(self, asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int]) -> None:
+        self._asked, self._has, self._memo, self._root = asked, asked.has(), memo, root
+        self._rows, self._words = virtual, random
+        self._real, self._weights = self._has.astype(float), asked.weights.astype(float)  # exact, and far faster than integers
+
+    def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], root: bool = False) -> int:
+        """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost.   root : its test is that of the root."""
+        at = len(nodes)
+        nodes.append([-1, 0, -1, -1])
+        known = self._root if root else self._known(rows, depth)
+        if known is None or self.doubtful and not root:
+            small = self._small(rows, depth)
+            known = small if known is None else min(known, small)
+        test = int(known[1])
+        if test < 0:
+            return self._asked.leaf(rows)
+        has = self._has[:, test]
+        deeper = depth if depth == UNLIMITED else depth - 1
+        with_test = self.node(rows & has, deeper, nodes)
+        nodes[at] = [test, 0, at + 1, len(nodes)]
+        return with_test + self.node(rows & ~has, deeper, nodes)
+
+    def _known(self, rows: np.ndarray, depth: int) -> tuple[int, int] | None:
+        """Cost and test of the tree that the memo knows, if it does."""
+        one, two = self._words[rows[self._rows]].sum(axis=0, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            number = find(self._memo["slots"], one + np.uint64(depth) * DEPTH_KEY, two)
+        return None if number < 0 else (int(self._memo["upper"][number]), int(self._memo["test"][number]))
+
+    def _small(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
+        """Least cost of at most three leaves, and the test at the root."""
+        has, weights, p, q = self._real[rows], self._weights[rows], self._asked.p, self._asked.q
+        found = [(self._asked.leaf(rows), -1)]
+        if depth >= 1:
+            ones = weights.T @ has  # by class and feature
+            sides = np.stack([weights.sum(axis=0)[:, None] - ones, ones])
+            losses = sides.sum(axis=1) - sides.max(axis=1)  # by side and feature
+            two = losses.sum(axis=0)
+            found.append((q * int(two.min()) + 2 * p, int(two.argmin())))
+        if depth >= 2:
+            for side in range(2):
+                cells = np.stack([((has if side else 1 - has) * w[:, None]).T @ has for w in weights.T])  # class, first, second
+                rest = sides[side][:, :, None] - cells
+                three = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1) + losses[1 - side]
+                found.append((q * int(three.min()) + 3 * p, int(three.argmin())))
+        return min(found)
