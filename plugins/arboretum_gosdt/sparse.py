@@ -35,7 +35,7 @@ memo : sets of rows met again.   select : only pairs of features that may be ask
 they cost are not in an optimum (B.6), nor tests beside them.
 """
 LEVELS = 12
-EASY = 8
+EASY = 60
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
 """Test of the root where the best tree does not come from the search."""
