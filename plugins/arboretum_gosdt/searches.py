@@ -143,7 +143,7 @@ def bounds_of(which: Which) -> tuple[str, ...]:
     if which is Which.sparse:
         from arboretum_gosdt.sparse import BOUNDS
 
-        return ("support", *BOUNDS)
+        return tuple(BOUNDS)
     return ("similarity", "profile", "cells", "greedy") if which is Which.limited else ()
 
 
