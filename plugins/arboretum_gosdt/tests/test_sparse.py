@@ -83,9 +83,14 @@ def check(seed: int, without: tuple[str, ...]) -> None:
 SETTINGS = [(), *((name,) for name in BOUNDS), tuple(BOUNDS)]
 
 
+TELLING = (63, 267, 297, 844, 1752, 2699, 3050, 3104, 3182, 3378, 9630, 24_667, 29_735)
+"""Tables on which a bound that is a little too high shows: without the price of a leaf in similar support, between children or from
+the parent; with a subset's bound under a limit of depth.  One table in five hundred, or in thousands, is such a one."""
+
+
 @pytest.mark.parametrize("without", SETTINGS, ids=lambda names: "without " + "+".join(names) if len(names) < 3 else "plain")
 def test_least_cost_with_every_setting_of_the_bounds(without):
-    for seed in range(60):
+    for seed in (*range(60), *TELLING):
         check(seed, without)
 
 
