@@ -88,7 +88,7 @@ TELLING = (63, 267, 297, 844, 1752, 2699, 3050, 3104, 3182, 3378, 9630, 24_667, 
 the parent; with a subset's bound under a limit of depth.  One table in five hundred, or in thousands, is such a one."""
 
 
-@pytest.mark.parametrize("without", SETTINGS, ids=lambda names: "without " + "+".join(names) if len(names) < 3 else "plain")
+@pytest.mark.parametrize("without", SETTINGS, ids=lambda names: {0: "with all", 1: "without " + "".join(names)}.get(len(names), "with none"))
 def test_least_cost_with_every_setting_of_the_bounds(without):
     for seed in (*range(60), *TELLING):
         check(seed, without)
