@@ -203,7 +203,7 @@ class DL85(Peer):
 
     name = "peer_dl85"
     paper = "Aglin, Nijssen & Schaus 2020"
-    example = "dataset=monk1-full method=exact objective=accuracy objective.lam=0 stopping.standard.max_depth=3 budget.seconds=60"
+    example = "dataset=monk1-full method=exact objective=accuracy objective.lam=0 stopping.standard.max_depth=3"
     distribution = "pydl8.5"
     charges = False
 
