@@ -32,11 +32,10 @@ _PUBLIC = {
 }
 
 _FORMS = {
+    "exported": "arboretum.plugin.assemble",
     "record_html": "arboretum.report.table",
     "tree_dot": "arboretum.report.picture",
     "tree_png": "arboretum.report.picture",
-    "tree_sklearn": "arboretum.report.to_sklearn",
-    "tree_sql": "arboretum.report.sql",
     "tree_svg": "arboretum.report.picture",
     "tree_text": "arboretum.report.text",
 }

@@ -25,13 +25,15 @@ from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.charts import Axis, BarChart, DotChart, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
+from arboretum.model.frame import table_like
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
 from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
-from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
 from arboretum.model.scores import AgainstControl, Friedman, Observed, Pairwise, Scores
 from arboretum.model.shown import masked
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
+from arboretum.model.walk import policies
 
 if TYPE_CHECKING:
     from arboretum.engine.search import bulk

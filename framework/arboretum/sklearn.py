@@ -266,7 +266,7 @@ class _BaseTree(BaseEstimator):
         """A fitted scikit-learn tree that answers with this estimator's own ``classes_``.
 
         A tree of numbers reads the same columns as this estimator; for a frame with categories, and for doubles that
-        float32 would round across a threshold, give it ``arboretum.report.to_sklearn.sklearn_matrix(tree_, X)``.
+        float32 would round across a threshold, give it ``arboretum_basics.to_sklearn.sklearn_matrix(tree_, X)``.
         Raises CapabilityError on tests with more than two outcomes.
         """
         found = self._grown.to_sklearn()

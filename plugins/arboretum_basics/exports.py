@@ -1,4 +1,4 @@
-"""Forms in which a tree leaves, each with the options of the method of :class:`arboretum.api.Tree` that it is named after."""
+"""Forms in which a tree leaves, most with the options of the method of :class:`arboretum.api.Tree` that it is named after."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pickle
 import attrs
 
 from arboretum.api import Tree, param
+from arboretum_basics.sql import tree_sql
+from arboretum_basics.to_sklearn import tree_sklearn
 
 DEPTH = "levels shown; what lies deeper is folded, and the picture says so"
 LEAVES = "leaves shown; the smallest parts of a larger tree are folded, and the picture says so"
@@ -14,7 +16,7 @@ LEAVES = "leaves shown; the smallest parts of a larger tree are folded, and the 
 
 @attrs.frozen
 class Form:
-    """What the forms here share: ``Tree.to_NAME`` with the fields as its options."""
+    """What most forms here share: ``Tree.to_NAME`` with the fields as its options."""
 
     kind, paper, capabilities = "export", "", ("classification", "regression")
 
@@ -69,6 +71,9 @@ class Sql(Form):
 
     name, suffix = "sql", ".sql"
 
+    def write(self, tree: Tree) -> str:
+        return tree_sql(tree)
+
 
 @attrs.frozen
 class Json(Form):
@@ -84,4 +89,4 @@ class Sklearn(Form):
     name, suffix = "sklearn", ".pkl"
 
     def write(self, tree: Tree) -> bytes:
-        return pickle.dumps(tree.to_sklearn())
+        return pickle.dumps(tree_sklearn(tree))

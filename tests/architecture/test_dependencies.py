@@ -29,7 +29,7 @@ OUTSIDE = {
     "hydra": {"config", "cli"},
     "omegaconf": {"config", "cli"},
     "mlflow": {"arboretum_mlflow"},
-    "sklearn": {"sklearn", "report", "arboretum_data", "arboretum_classic"},
+    "sklearn": {"sklearn", "arboretum_basics", "arboretum_data", "arboretum_classic"},
     "pluggy": {"plugin", "interfaces"},
     "numba": {"kernels", "testing", "arboretum_classic", "arboretum_gosdt"},
     "optuna": {"config"},

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 from functools import cached_property
 from collections.abc import Sequence
 from os import PathLike
@@ -417,7 +418,7 @@ class Tree:
         except ContractError as error:
             raise DataError(str(error)) from None
 
-    # -- pictures (functions of arboretum.report, which the package finds) ------------------------------------------------
+    # -- pictures and exports (functions of other rooms, which the package finds) ------------------------------------------------
 
     def to_text(self, **options: Any) -> str:
         """The tree as indented text; options of :func:`arboretum.report.text.tree_text`."""
@@ -440,12 +441,12 @@ class Tree:
         return arboretum.tree_dot(self, **options)
 
     def to_sql(self) -> str:
-        """The prediction as an SQL CASE expression; see :func:`arboretum.report.sql.tree_sql`."""
-        return arboretum.tree_sql(self)
+        """The prediction as an SQL CASE expression, by the installed export of that name."""
+        return arboretum.exported(self, "sql")
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn tree with the same predictions; see :func:`arboretum.report.to_sklearn.tree_sklearn`."""
-        return arboretum.tree_sklearn(self)
+        """A fitted scikit-learn tree with the same predictions, by the installed export of that name."""
+        return pickle.loads(arboretum.exported(self, "sklearn"))
 
 
 _VALUES = ("task", "columns", "classes", "rules", "surrogates")

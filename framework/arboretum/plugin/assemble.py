@@ -18,6 +18,7 @@ from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import certified_by_value
 from arboretum.model.record import Record
+from arboretum.model.tree import Tree
 from arboretum.plugin.build import build, fields_of, followers
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Entry, Owner, Registry, check_component, plugin_files
@@ -184,6 +185,11 @@ class RegistryFactory:
         from arboretum.engine.run import Request, run
 
         return run(Request(parts=self.parts(choices, values), seed=seed))
+
+
+def exported(tree: Tree, form: str) -> str | bytes:
+    """A tree in an installed form, as that writes it by default.  Raises ConfigError where no plugin brings the form."""
+    return build(_registry(()).get("export", form), {}).write(tree)
 
 
 _ELSEWHERE: Mapping[str, str] = {

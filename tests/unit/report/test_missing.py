@@ -12,7 +12,7 @@ import pytest
 from arboretum.model.rules import Equals, Interval, Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree, single_leaf
-from arboretum.report.sql import tree_sql
+from arboretum_basics.sql import tree_sql
 
 AGE = np.array([20.0, np.nan, 30.0, 50.0, 60.0, np.nan])
 JOB = np.array([0, 1, 2, -1, 1, 0], np.int32)

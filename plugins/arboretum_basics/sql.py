@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from arboretum.errors import CapabilityError
-from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
-from arboretum.model.table import Task
-from arboretum.model.tree import MISSING_SPLITS, Tree
-from arboretum.model.walk import policies
+from arboretum.api import (
+    MISSING_SPLITS, Bins, CapabilityError, Equals, Interval, OrdinalThreshold, Task, TestRule, Threshold, Tree, Values, policies, spell,
+)  # fmt: skip
 
 NESTED = 12
 """Levels of one CASE inside the other, at most: databases bound how deep an expression is nested (some at 16 levels)."""

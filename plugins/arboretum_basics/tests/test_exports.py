@@ -13,8 +13,8 @@ from arboretum.errors import CapabilityError, DataError
 from arboretum.model.rules import Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
-from arboretum.report import sql
-from arboretum.report.to_sklearn import sklearn_features, sklearn_matrix, tree_sklearn
+from arboretum_basics import sql
+from arboretum_basics.to_sklearn import sklearn_features, sklearn_matrix, tree_sklearn
 from drawn_trees import row_of, rows_like, tables, trees
 from hypothesis import given, settings
 from hypothesis import strategies as st

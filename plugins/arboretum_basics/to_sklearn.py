@@ -10,12 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.errors import CapabilityError, DataError
-from arboretum.model.frame import table_like
-from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
-from arboretum.model.table import ColumnKind, Task
-from arboretum.model.tree import Tree
-from arboretum.model.walk import policies
+from arboretum.api import NO_OUTCOME, CapabilityError, ColumnKind, DataError, Task, TestRule, Threshold, Tree, policies, table_like
 
 CONSTANT = "(constant)"
 """A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants a column."""
@@ -52,7 +47,7 @@ def sklearn_features(tree: Tree) -> list[str]:
 def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
     """float32[n_rows, n_features]: the rows as the scikit-learn tree reads them, NaN = missing.
 
-    X : a raw table, or whatever :func:`arboretum.model.frame.table_like` reads.  scikit-learn compares in float32: a
+    X : a raw table, or whatever :func:`arboretum.api.table_like` reads.  scikit-learn compares in float32: a
     double that would be rounded across a threshold is moved to the neighbouring float32 on its own side.
     Raises DataError when a row stops at an inner node or is split over branches: scikit-learn's trees know neither.
     """
