@@ -1,8 +1,7 @@
 """Many greedy trees over one set of coded objects: judges prepared once, one compiled call per set of objects.
 
-For studies of thousands of small tables: a table costs some microseconds of Python and then what its trees cost inside
-the kernel.  The trees are those of :func:`arboretum.engine.search.grow.grow`; :func:`check` replays every object through
-them.
+For studies of thousands of small tables: a table costs some microseconds of Python and then what its trees cost inside the kernel.  The
+trees are those of :func:`arboretum.engine.search.grow.grow`; :func:`check` replays every object through them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.engine.search.subtree import NO_NUMBERS, Tests, rules_of, with_values
 from arboretum.errors import CapabilityError, ContractError, VerificationError
-from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.interfaces.method import Parts
 from arboretum.kernels.coded import NO_CODES, NO_RUNS, Features
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
 from arboretum.kernels.subtree import Above, Members, Scorer, scratch_for
@@ -56,14 +55,11 @@ class Judges:
         return bool(len(self.column_at) and self.column_at[0])
 
     @staticmethod
-    def of(
-        pairs: Sequence[tuple[Any, Any]], n_classes: int, seed: int = 0, coverage: tuple[Any, ...] = ()
-    ) -> Judges:
+    def of(pairs: Sequence[tuple[Any, Any]], n_classes: int, seed: int = 0, coverage: tuple[Any, ...] = ()) -> Judges:
         """Prepare (criterion, impurity) pairs for tables with that many classes.
 
-        coverage : the run's coverage components, for criteria whose kernel depends on them.
-        Raises CapabilityError for a criterion or impurity without kernel form, and for criteria that cannot share a call;
-        ContractError when one does not compile.
+        coverage : the run's coverage components, for criteria whose kernel depends on them.   Raises CapabilityError for a criterion or
+        impurity without kernel form, and for criteria that cannot share a call; ContractError when one does not compile.
         """
         none = np.zeros(0)
         classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
@@ -71,15 +67,12 @@ class Judges:
         for scorer in judges:
             name = component_name(scorer.criterion)
             if scorer.by_class:
-                msg = f"bulk growth adds up one column: criterion {name!r} has one per class here; use method=greedy"
-                raise CapabilityError(msg)
+                raise CapabilityError(f"bulk growth adds up one column: criterion {name!r} has one per class here; use method=greedy")
             if not scorer.in_kernel_form:
-                msg = f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy"
-                raise CapabilityError(msg)
+                raise CapabilityError(f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy")
         counting = {bool(getattr(j.criterion, "counts_objects", False)) for j in judges}
         if len(counting) > 1 or len({j.column_at != 0 for j in judges}) > 1:
-            msg = "bulk growth takes criteria together that count alike (objects or rows, a column or none); call it once per sort"
-            raise CapabilityError(msg)
+            raise CapabilityError("bulk growth takes criteria that count alike (objects or rows, a column or none); call it once per sort")
         params = np.zeros((len(judges), max((len(j.params) for j in judges), default=0)))
         for k, scorer in enumerate(judges):
             params[k, : len(scorer.params)] = scorer.params
@@ -118,8 +111,7 @@ class Objects:
     def of(objects: Encoded, prices: Prices) -> Objects:
         """Read them off encoded objects.  Raises CapabilityError when there is more than coded features and classes."""
         if objects.raw_features or objects.task is not Task.classification:
-            msg = "bulk growth is for coded features and classes; choose encoder=multiway (or another one that codes)"
-            raise CapabilityError(msg)
+            raise CapabilityError("bulk growth is for coded features and classes; choose encoder=multiway (or another one that codes)")
         if not prices.fixed:
             raise CapabilityError("bulk growth knows one price per test, not one by path or outcome; choose cost=table")
         layout, once = Tests.of(objects, prices).coded, prices.once_per_column
@@ -128,11 +120,11 @@ class Objects:
         return Objects(layout, objects.codes, stats.label, stats.n_classes, weight, count, once)
 
 
-def multiway_layout(n_values: Sequence[int], prices: Sequence[float] | None = None) -> Features:
-    """Columns with one multiway test each, and without missing values.   prices : by column, default 1."""
+def multiway_layout(n_values: Sequence[int]) -> Features:
+    """Columns with one multiway test each, of price 1, and without missing values."""
     n = len(n_values)
     family, offset = np.full(n, FAMILY[Family.multiway], np.int64), np.cumsum([0, *n_values], dtype=np.int64)
-    own = np.arange(n), family, offset, np.zeros(n, np.bool_), np.arange(n), np.ones(n) if prices is None else np.array(prices, np.float64)
+    own = np.arange(n), family, offset, np.zeros(n, np.bool_), np.arange(n), np.ones(n)
     return Features(*NO_CODES, *own, np.arange(n), *NO_RUNS)
 
 
@@ -183,35 +175,22 @@ class Forest:
         return to_tree(root, objects, Statistics.of(objects))
 
 
-def grow_many(
-    objects: Objects,
-    judges: Judges,
-    stopping: Sequence[Any] = (),
-    *,
-    limits: Limits | None = None,
-    rule: LeafRule | None = None,
-) -> Forest:
+def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) -> Forest:
     """Grow one tree per scorer over the same objects.
 
-    stopping : leaf rules that look at objects alone, with their limits; or give ``limits`` and ``rule`` themselves.
+    stopping : leaf rules that look at objects alone, with their limits.
     Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion returns NaN or +inf.
     """
-    if stopping:
-        from arboretum.interfaces.method import Parts
-
-        limits, rule = Parts(None, stopping=tuple(stopping)).limits(), leaf_rule_of(Parts(None, stopping=tuple(stopping)))
-        if rule is None:
-            msg = "bulk growth needs leaf rules that look at a node's objects alone; use method=greedy"
-            raise CapabilityError(msg)
-    limits, rule = limits or Limits(), rule or LeafRule()
+    parts = Parts(None, stopping=tuple(stopping))
+    limits, rule = parts.limits(), leaf_rule_of(parts)
+    if rule is None:
+        raise CapabilityError("bulk growth needs leaf rules that look at a node's objects alone; use method=greedy")
     if limits.max_leaves is not None:
-        msg = "bulk growth knows no leaf budget (max_leaves); use method=greedy"
-        raise CapabilityError(msg)
+        raise CapabilityError("bulk growth knows no leaf budget (max_leaves); use method=greedy")
     n, n_trees, width = len(objects.label), len(judges.batch), objects.n_classes
     label, weight, count, n_rows = objects.label, *_weights(objects, judges)
     if len(n_rows) and limits.min_leaf > 1:
-        msg = f"these criteria count objects, so min_leaf={limits.min_leaf} (rows) cannot be held; use min_mass"
-        raise CapabilityError(msg)
+        raise CapabilityError(f"these criteria count objects, so min_leaf={limits.min_leaf} (rows) cannot be held; use min_mass")
     total = float(n) if objects.weight is None else float(weight.sum())
     room = 2 * n * n_trees
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
@@ -226,8 +205,7 @@ def grow_many(
         start, trees, measures,
     )  # fmt: skip
     if done < n_trees:
-        msg = f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test"
-        raise ContractError(msg)
+        raise ContractError(f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test")
     used = int(start[-1])
     return Forest(
         start, trees.integers[:5, :used], trees.floats[:, :used], trees.weights[:used], trees.counts[:used], measures, tallies[:used]
@@ -265,8 +243,7 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
     if not good.all() or (verdict != SOUND).any():
         k = int(np.flatnonzero(~good.all(axis=1) | (verdict != SOUND))[0])
         if verdict[k] != SOUND:
-            msg = f"verification failed: tree {k}: its rows do not walk through all of it (verdict {verdict[k]})"
-            raise VerificationError(msg)
+            raise VerificationError(f"verification failed: tree {k}: its rows do not walk through all of it (verdict {verdict[k]})")
         m = int(np.flatnonzero(~good[k])[0])
         msg = (
             f"verification failed: tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed "
