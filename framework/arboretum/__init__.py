@@ -2,8 +2,7 @@
 
 Every tree comes with what it costs, how far it can be from the optimum, and a check of both.
 
-``import arboretum`` is light: it loads neither Hydra, numba, mlflow nor scikit-learn.  The public names below are
-loaded on first use.
+``import arboretum`` is light: it loads neither Hydra, numba, mlflow nor scikit-learn.  The public names below are loaded on first use.
 """
 
 from __future__ import annotations

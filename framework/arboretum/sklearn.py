@@ -3,9 +3,8 @@
 >>> from arboretum import TreeClassifier
 >>> TreeClassifier(method="cart", max_depth=3).fit(X, y).predict(X)      # doctest: +SKIP
 
-Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical
-columns, ordered categories ordinal ones, dates and times days or seconds since 1970-01-01.  Everything the laboratory
-knows of the tree is in ``tree_``.
+Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical columns, ordered
+categories ordinal ones, dates and times days or seconds since 1970-01-01.  Everything the laboratory knows of the tree is in ``tree_``.
 """
 
 from __future__ import annotations
@@ -291,8 +290,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     list of "key=value"; ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed,
     budget) are refused.
 
-    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``,
-    ``feature_names_in_``.
+    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``, ``feature_names_in_``.
 
     Weights count as they are given; only a row of weight 0 is left out.  A fully grown tree therefore gives the lightest
     row a leaf of its own; ``min_weight_fraction_leaf`` keeps leaves from being light.

@@ -39,10 +39,7 @@ INSTANTIATED = (*TARGETS, "hydra.callbacks")
 """What Hydra makes objects of."""
 QUIET = frozenset({"version", "root", "disable_existing_loggers"})
 """Keys of Hydra's logging options that make no handler (``none``)."""
-COMMANDS = (
-    "hydra.job.env_set",
-    *(f"hydra.launcher.{name}" for name in ("setup", "python", "srun_args", "additional_parameters")),
-)
+COMMANDS = ("hydra.job.env_set", *(f"hydra.launcher.{name}" for name in ("setup", "python", "srun_args", "additional_parameters")))
 """What runs programs, or decides which (LD_PRELOAD): taken from the command line, not from a folder of choices."""
 
 VARIABLE = "ARBORETUM_SECRET"

@@ -46,9 +46,8 @@ def verify(
 ) -> dict[str, str]:
     """Check the tree against the training objects, its prices, the reported metrics and the solution's value.
 
-    train : the rows the objects were made from.   seal : of the data as it was before anybody could change it.
-    Returns what was computed again → how much of it, or "not: " and the reason.
-    Raises VerificationError naming what disagrees, where and by how much.
+    train : the rows the objects were made from.   seal : of the data as it was before anybody could change it. Returns what was computed
+    again → how much of it, or "not: " and the reason.   Raises VerificationError naming what disagrees, where and by how much.
     """
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")

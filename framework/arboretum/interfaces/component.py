@@ -62,13 +62,11 @@ class Component(Protocol):
     kind : one of :data:`KINDS` or of :data:`STUDIES`.   name : unique within the kind.   paper : a reference, or "" where there is none.
     capabilities : an iterable of :class:`Capability` or of their names.
 
-    A class may also state ``needs``, the kinds that a run must have besides (a run without is refused), and ``example``,
-    what the command that documentation prints has to say besides ``kind=name``: ``"dataset.path=FILE"``, words in capitals
-    being for the reader to replace.
+    A class may also state ``needs``, the kinds that a run must have besides (a run without is refused), and ``example``, what the command
+    that documentation prints has to say besides ``kind=name``: ``"dataset.path=FILE"``, words in capitals being for the reader to replace.
 
-    The first line of the docstring is the summary that ``arboretum plugins`` prints.  The class is frozen
-    (``@attrs.frozen``), every field has a default, and it has the methods of its kind's contract:
-    otherwise PluginError when it is registered.
+    The first line of the docstring is the summary that ``arboretum plugins`` prints.  The class is frozen (``@attrs.frozen``), every field
+    has a default, and it has the methods of its kind's contract: otherwise PluginError when it is registered.
     """
 
     kind: ClassVar[str]

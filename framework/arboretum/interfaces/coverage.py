@@ -36,6 +36,5 @@ class CoverageOptional(Protocol):
         """float64[len(rows)]: what ``covered`` answers for each set, where a call per set is slow; set k is
         ``rows[start[k]:start[k + 1]]``.  Of the component and of what it prepares.
 
-        rows : int64[m], one set after the other; an object may be in several.   start : int64[sets + 1], from 0 to m; no set
-        is empty.
+        rows : int64[m], one set after the other; an object may be in several.   start : int64[sets + 1], from 0 to m; no set is empty.
         """

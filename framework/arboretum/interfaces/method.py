@@ -50,10 +50,9 @@ class Parts:
     def leaf_rule(self, *, counting_objects: bool = False, obeyed: Sequence[str] = ()) -> LeafRule:
         """The leaf rule that greedy growth and exact solvers share, the several rules combined.
 
-        Raises CapabilityError, naming rule and limit, where trees are held to more than that (a depth, a number of leaves, a
-        least size of branches or decrease, a pruner): a minimum over all trees would say nothing about them.  So, too, where
-        a rule counts objects (``min_objects``), unless the caller says that it counts them.   obeyed : names of limits that the
-        caller takes care of.
+        Raises CapabilityError, naming rule and limit, where trees are held to more than that (a depth, a number of leaves, a least size of
+        branches or decrease, a pruner): a minimum over all trees would say nothing about them.  So, too, where a rule counts objects
+        (``min_objects``), unless the caller says that it counts them.   obeyed : names of limits that the caller takes care of.
         """
         limits = self.limits()
         for field in attrs.fields(Limits):

@@ -18,9 +18,7 @@ class Tuner(Component, Protocol):
     by how much it may miss that.
     """
 
-    def tune(
-        self, fit: Callable[[dict[str, Any]], Solution], valid: Table
-    ) -> tuple[dict[str, Any] | Selection, Solution]:
+    def tune(self, fit: Callable[[dict[str, Any]], Solution], valid: Table) -> tuple[dict[str, Any] | Selection, Solution]:
         """Return the kept overrides, or a selection that also tells what was tried, and their solution.
 
         fit : grows with some fields replaced; keys as on the command line ("criterion.lam").  A solution without a tree means

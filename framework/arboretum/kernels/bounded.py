@@ -48,9 +48,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
         block.price[:] = price[f]
         for s in range(2 if lost[f] > 0 else 1):
             side = s if lost[f] > 0 else NO_SIDE
-            if not score_edges(
-                w[first:last], c[first:last], whole, raw.many[f], rules.least, side, ask, block, scores[f, s], bounds[f, s]
-            ):
+            if not score_edges(w[first:last], c[first:last], whole, raw.many[f], rules.least, side, ask, block, scores[f, s], bounds[f, s]):
                 return f, Found(np.int64(0), np.nan, np.nan, np.int64(NO_SIDE), np.nan)
             for b in range(BINS):
                 if dropped[f, b]:

@@ -27,9 +27,8 @@ WHOLE = 8
 class Raw(NamedTuple):
     """The raw columns.
 
-    codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements.   edges :
-    float[columns, 256].   many : bool[columns, 256], see ``binning``.   fine : uint16[columns, n], written for the columns
-    that need it, which ``is_fine`` remembers.
+    codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements.   edges : float[columns, 256].   many
+    : bool[columns, 256], see ``binning``.   fine : uint16[columns, n], written for the columns that need it, which ``is_fine`` remembers.
     """
 
     codes: np.ndarray

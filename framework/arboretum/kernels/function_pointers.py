@@ -1,9 +1,8 @@
 """Function pointers: one compiled core serves every plugin.
 
-A marked scalar kernel is wrapped into a loop over a block of tables and compiled with a fixed signature; the search
-receives the address of that loop.  So the core is compiled once for all plugins, the plugin's kernel is inlined into its
-loop (an indirect call per *block* of tables, not per table), and both are found in numba's disk cache by every process.
-Closures and dispatcher arguments would miss that cache.
+A marked scalar kernel is wrapped into a loop over a block of tables and compiled with a fixed signature; the search receives the address of
+that loop.  So the core is compiled once for all plugins, the plugin's kernel is inlined into its loop (an indirect call per *block* of
+tables, not per table), and both are found in numba's disk cache by every process. Closures and dispatcher arguments would miss that cache.
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ from arboretum.kernels.kernel_decorators import KernelNode, mark_of
 _F1 = types.Array(types.float64, 1, "C")
 IMPURITY_SIGNATURE = types.float64(_F1)
 IMPURITY_TYPE = types.FunctionType(IMPURITY_SIGNATURE)
-NODE_TYPE = types.NamedTuple(
-    (types.float64, types.float64, types.float64, types.int64, types.float64, _F1, IMPURITY_TYPE), KernelNode
-)
+NODE_TYPE = types.NamedTuple((types.float64, types.float64, types.float64, types.int64, types.float64, _F1, IMPURITY_TYPE), KernelNode)
 BATCH_SIGNATURE = types.int64(
     types.Array(types.float64, 3, "C"),
     types.Array(types.int64, 3, "C"),
@@ -160,9 +157,7 @@ def _address(kernel: Callable, template: str, signature: Any) -> int:
 
 
 @lru_cache(maxsize=None)
-def compiled(
-    kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SIGNATURE, names: tuple[tuple[str, Any], ...] = ()
-) -> Any:
+def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SIGNATURE, names: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Compile the loop around ``kernel``.
 
     signature : None compiles at the first call, with the kernel merged as source (:func:`arboretum.kernels.jit.merged`).

@@ -1,9 +1,8 @@
 """The one compilation policy of the house.
 
-Every kernel is compiled at first use, without the GIL, with NumPy's rules for division by zero, without fast-math (sums
-must not be reordered: ties depend on them), and kept in numba's disk cache.  numba itself falls back from the package
-folder to a user-wide cache folder when the first is not writable; where neither is, the kernel works uncached, and
-:func:`cache_trouble` says so.
+Every kernel is compiled at first use, without the GIL, with NumPy's rules for division by zero, without fast-math (sums must not be
+reordered: ties depend on them), and kept in numba's disk cache.  numba itself falls back from the package folder to a user-wide cache
+folder when the first is not writable; where neither is, the kernel works uncached, and :func:`cache_trouble` says so.
 """
 
 from __future__ import annotations
@@ -134,9 +133,8 @@ def _nothing(*_: Any) -> None:
 def merged(function: Callable) -> Any:
     """Decorate a helper whose *source* is merged into its callers before anything is compiled.
 
-    Arguments that are constants there are constants inside, and loops over them are unrolled; ``jit(inline=True)`` merges
-    code that has been optimised for any argument already.  It costs compile time at every call, and serves compiled callers
-    alone.
+    Arguments that are constants there are constants inside, and loops over them are unrolled; ``jit(inline=True)`` merges code that has
+    been optimised for any argument already.  It costs compile time at every call, and serves compiled callers alone.
     """
     return numba.njit(inline="always", error_model="numpy")(function)
 

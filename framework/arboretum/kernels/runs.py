@@ -256,9 +256,7 @@ def add(entry, objects, moments, w, c):
 def alone(run, j, known):
     """Whether the entries j and j + 1 have values that no other entry has; between such of one class no cut is best: a criterion that is
     convex along rows of one class scores one of its neighbours no less."""
-    return (
-        j + 2 < known and (j == 0 or run[j - 1] >> TO_RANK != run[j] >> TO_RANK) and run[j + 2] >> TO_RANK != run[j + 1] >> TO_RANK
-    )
+    return j + 2 < known and (j == 0 or run[j - 1] >> TO_RANK != run[j] >> TO_RANK) and run[j + 2] >> TO_RANK != run[j + 1] >> TO_RANK
 
 
 @jit(inline=True, borrow=True)

@@ -116,9 +116,7 @@ def mass_of(table, v, moments):
 @jit(inline=True)
 def heavy_enough(table, moments, least):
     """Whether both rows of a table weigh enough."""
-    return least.weight <= 0.0 or (
-        mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight
-    )
+    return least.weight <= 0.0 or (mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight)
 
 
 @jit(inline=True)

@@ -56,10 +56,7 @@ def costs_of_rows(tree: Tree, table: Table, places: Places | None = None) -> dic
 
 
 def covering_cost(
-    tree: Tree,
-    places: tuple[np.ndarray, np.ndarray, np.ndarray],
-    weight: np.ndarray,
-    left: Callable[[np.ndarray], np.ndarray],
+    tree: Tree, places: tuple[np.ndarray, np.ndarray, np.ndarray], weight: np.ndarray, left: Callable[[np.ndarray], np.ndarray]
 ) -> float:
     """c(T, F) of Zhang & Gionis, Problem 2: the price paid until an object is covered, possibly at an inner node; weighted mean over the objects.
 

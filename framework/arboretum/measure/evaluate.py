@@ -51,8 +51,7 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
     """Measure the tree's predictions, and what they cost, on the rows of a table.
 
     table : its columns must be those the tree reads, its classes begin with the tree's (see
-        :func:`arboretum.model.frame.table_like`).   prefix : "test" names the metrics "test_error",
-        "test_expected_cost".
+        :func:`arboretum.model.frame.table_like`).   prefix : "test" names the metrics "test_error", "test_expected_cost".
 
     Classification: error, accuracy, balanced_accuracy, log_loss, roc_auc.  Regression: mse, mae, r2.  Both:
     expected_cost, max_cost, average_depth, total_path_length, depth over these rows.  Nothing for an empty table.
@@ -70,8 +69,7 @@ def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
         predicted = tree.predict(table, places)
         return {name: getattr(metrics, name)(target.values, predicted, weights) for name in ("mse", "mae", "r2")}
     if target.classes[: len(tree.classes)] != tree.classes or (target.codes < 0).any():
-        msg = "the rows do not name their classes as the tree does; read them with table_like and give a target"
-        raise DataError(msg)
+        raise DataError("the rows do not name their classes as the tree does; read them with table_like and give a target")
     predicted, proba = tree.predict(table, places), tree.predict_proba(table, places)
     names = ("error", "accuracy", "balanced_accuracy")
     found = {name: getattr(metrics, name)(target.codes, predicted, weights) for name in names}
@@ -185,11 +183,10 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]:
     """BEST for the setting whose mean is best, TIED for those that are not shown to be worse, BEHIND for the others.
 
-    settings : per setting, block (seed and fold) → value of the metric ``goal``; one without finite values is BEHIND.
-    A setting is worse where the mean of its differences to the best, block by block, is further from 0 than the half width
-    of their confidence interval (Student's t, two-sided, ``CONFIDENCE``); with fewer than ``LEAST_SHARED`` common blocks only
-    equal means are a tie.  Blocks are compared, not means, because a split that is hard is hard for every setting.
-    Raises ConfigError for a goal that is no metric.
+    settings : per setting, block (seed and fold) → value of the metric ``goal``; one without finite values is BEHIND. A setting is worse
+    where the mean of its differences to the best, block by block, is further from 0 than the half width of their confidence interval
+    (Student's t, two-sided, ``CONFIDENCE``); with fewer than ``LEAST_SHARED`` common blocks only equal means are a tie.  Blocks are
+    compared, not means, because a split that is hard is hard for every setting.   Raises ConfigError for a goal that is no metric.
     """
     sign = -1.0 if direction(goal) == HIGHER else 1.0
     finite = [{block: sign * x for block, x in one.items() if math.isfinite(x)} for one in settings]

@@ -41,10 +41,9 @@ def gap_notes(scores: Scores) -> tuple[str, ...]:
 def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
     """Test whether the average ranks differ by more than chance (Friedman 1937; Iman and Davenport 1980).
 
-    χ² = 12N/(k(k+1)) · (Σ R² − k(k+1)²/4) for N data sets and k methods of average ranks R, and
-    F = (N−1)χ² / (N(k−1) − χ²), which is less conservative.   correct_ties : divide χ² by 1 − Σ(t³−t)/(Nk(k²−1)) over
-    ties of t values (scipy); False gives the plain form that Demšar (2006) and many papers print.
-    Raises DataError for fewer than three methods or two data sets.
+    χ² = 12N/(k(k+1)) · (Σ R² − k(k+1)²/4) for N data sets and k methods of average ranks R, and F = (N−1)χ² / (N(k−1) − χ²), which is less
+    conservative.   correct_ties : divide χ² by 1 − Σ(t³−t)/(Nk(k²−1)) over ties of t values (scipy); False gives the plain form that Demšar
+    (2006) and many papers print.   Raises DataError for fewer than three methods or two data sets.
     """
     from scipy.stats import chi2, f, friedmanchisquare
 
@@ -96,8 +95,7 @@ def critical_difference(q: float, k: int, n: int) -> float:
 def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     """All pairs by average ranks: different where they are further apart than the critical difference.
 
-    p by scikit-posthocs, of the same statistic.  Raises DataError for fewer than two methods or data sets, or alpha
-    outside (0, 1).
+    p by scikit-posthocs, of the same statistic.  Raises DataError for fewer than two methods or data sets, or alpha outside (0, 1).
     """
     from scikit_posthocs import posthoc_nemenyi_friedman
 
@@ -112,8 +110,7 @@ def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
 def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> AgainstControl:
     """Every method against ``control`` by average ranks.
 
-    p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N)))).  Raises DataError as :func:`nemenyi`, and for an unknown
-    control.
+    p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N)))).  Raises DataError as :func:`nemenyi`, and for an unknown control.
     """
     from scipy.stats import norm
 
@@ -131,11 +128,10 @@ def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> Again
 def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     """All pairs by Wilcoxon's signed-rank test of the values themselves, p adjusted by Holm's step-down procedure.
 
-    Unlike the tests of average ranks, what other methods reach does not matter for a pair (Benavoli, Corani and Mangili
-    2016).  Two-sided; exact for up to 50 differences without ties; pairs of equal values are left out (Wilcoxon's rule);
-    of each pair, data sets on which one has no result are left out, and a note says so.
-    Raises DataError where a pair shares so few data sets that its least possible p, 2^(1−N), is above ``alpha``: six are
-    needed for 0.05.
+    Unlike the tests of average ranks, what other methods reach does not matter for a pair (Benavoli, Corani and Mangili 2016).  Two-sided;
+    exact for up to 50 differences without ties; pairs of equal values are left out (Wilcoxon's rule); of each pair, data sets on which one
+    has no result are left out, and a note says so.   Raises DataError where a pair shares so few data sets that its least possible p,
+    2^(1−N), is above ``alpha``: six are needed for 0.05.
     """
     from scipy.stats import wilcoxon
 

@@ -24,9 +24,8 @@ from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.ndarray:
     """int[f]: the points that no other dominates, by the first coordinate from small to large.
 
-    points : float64[n, d]; a point with a NaN is on no front.   higher_is_better : per coordinate.   A point dominates
-    another if it is as good in all coordinates and better in one; equal points are on the front together.
-    Raises DataError where the shapes do not fit.
+    points : float64[n, d]; a point with a NaN is on no front.   higher_is_better : per coordinate.   A point dominates another if it is as
+    good in all coordinates and better in one; equal points are on the front together.   Raises DataError where the shapes do not fit.
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != len(higher_is_better):
@@ -74,9 +73,7 @@ CHI_SQUARE_NEEDS = (10, 5)
 """Data sets and methods above which Demšar trusts the χ² of Friedman's test."""
 
 
-def scores_of(
-    records: Iterable[Record], metric: str, *, measure: str = "", name: Callable[[Record], str] | None = None
-) -> Scores:
+def scores_of(records: Iterable[Record], metric: str, *, measure: str = "", name: Callable[[Record], str] | None = None) -> Scores:
     """The ``metric`` of finished runs: a column per method, a row per data set, the mean over runs that share both.
 
     metric : of the records, such as ``test_error``; or ``timing.PART``, such as ``timing.fit``, in seconds.   measure : its

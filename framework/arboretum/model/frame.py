@@ -239,8 +239,7 @@ def is_mixed(X: Any) -> bool:
 
 
 def frame_column(name: str, series: Any) -> Column:
-    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, points in time → days or seconds,
-    else numbers.
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, points in time → days or seconds, else numbers.
 
     Objects that are all numbers are numbers: a frame that was filled row by row, or read with decimals, has those.
     Periods, durations and times of day are refused: they are no points in time.

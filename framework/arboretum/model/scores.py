@@ -48,9 +48,7 @@ class Scores:
                 raise DataError(f"{what} of shape {array.shape} do not fit {shape[0]} data sets × {shape[1]} methods, in this order")
             if np.isinf(array).any():
                 d, m = np.argwhere(np.isinf(array))[0]
-                raise DataError(
-                    f"{what} of {self.methods[m]!r} on {self.datasets[d]!r} are infinite; a method without a result has NaN"
-                )
+                raise DataError(f"{what} of {self.methods[m]!r} on {self.datasets[d]!r} are infinite; a method without a result has NaN")
             array.setflags(write=False)
 
     @staticmethod

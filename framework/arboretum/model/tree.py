@@ -130,8 +130,7 @@ class Tree:
             all(getattr(self, name) == getattr(other, name) for name in _VALUES)
             and np.array_equal(self.edge_price, other.edge_price)
             and all(
-                np.array_equal(getattr(self, name), getattr(other, name), equal_nan=dtype is np.float64)
-                for name, dtype in _ARRAYS.items()
+                np.array_equal(getattr(self, name), getattr(other, name), equal_nan=dtype is np.float64) for name, dtype in _ARRAYS.items()
             )
         )
 

@@ -66,11 +66,7 @@ def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assemble(
-    registry: Registry,
-    choices: Mapping[str, Any],
-    values: Mapping[str, Any] | Sequence[str] = (),
-    *,
-    without: Sequence[str] = (),
+    registry: Registry, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = (), *, without: Sequence[str] = ()
 ) -> Parts:
     """Build the components of a run.  Raises ConfigError naming field, rule and value.
 

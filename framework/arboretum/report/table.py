@@ -24,10 +24,9 @@ def text_table(
 ) -> str:
     """Align rows under their headings; numbers to the right, text to the left.
 
-    rows : mappings from column to value.   columns : which to show, in order (all, as first met, unless given); a
-    mapping also gives the headings.   width : columns of the terminal, None where nothing is to be cut: first the
-    headings of numbers give way, then the widest texts, as far as two texts of a column stay two.   absent : stands for
-    a missing value, None and NaN.  Ends with a newline.
+    rows : mappings from column to value.   columns : which to show, in order (all, as first met, unless given); a mapping also gives the
+    headings.   width : columns of the terminal, None where nothing is to be cut: first the headings of numbers give way, then the widest
+    texts, as far as two texts of a column stay two.   absent : stands for a missing value, None and NaN.  Ends with a newline.
     """
     headings = _headings(rows, columns)
     if not headings:

@@ -23,9 +23,7 @@ COUNTS_UP_TO = 6
 """Trees with more classes than this name the three heaviest of a node instead of listing all counts."""
 
 
-def tree_text(
-    tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, width: int = 100, colour: bool = False
-) -> str:
+def tree_text(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, width: int = 100, colour: bool = False) -> str:
     """Draw the tree with one line per node: the test on the way to it, rows, share and counts of the classes.
 
     max_depth, max_leaves : more is folded, and the line says how much.   width : columns of the terminal; long tests

@@ -64,8 +64,7 @@ def _writing(folder: Path, temporary: Iterable[Path], option: str) -> Iterator[N
         yield
     except OSError as error:
         what = {RUN_DIR: "run folder", SWEEP_DIR: "sweep folder"}.get(option, "folder")
-        msg = f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose another with {option}"
-        raise StoreError(msg) from error
+        raise StoreError(f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose another with {option}") from error
     finally:
         for path in temporary:
             remove(path)

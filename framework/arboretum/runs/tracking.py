@@ -65,8 +65,7 @@ def track_folder(
 ) -> str:
     """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already (in that sweep).
 
-    varied : keys with which its name begins.   copy_of : see :class:`RunInfo`.
-    Raises StoreError (no run there) and TrackerError.
+    varied : keys with which its name begins.   copy_of : see :class:`RunInfo`. Raises StoreError (no run there) and TrackerError.
     """
     if is_tracked(folder, fields, sweep_id):
         return ""

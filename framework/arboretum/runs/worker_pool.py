@@ -44,8 +44,7 @@ DIED = (
 class Job:
     """What the pieces of one study share; hashable, and sent to workers as it is.
 
-    name : of the reproduction.   fields : its fields, as JSON.   plugins : one-file plugins.   code : hash of all code that
-    may take part.
+    name : of the reproduction.   fields : its fields, as JSON.   plugins : one-file plugins.   code : hash of all code that may take part.
     """
 
     name: str

@@ -2,12 +2,10 @@
 
 One suite per kind of component.  A subclass says which component it is about and inherits the checks::
 
-    import pytest
-    from arboretum.testing import CriterionSuite
+    import pytest from arboretum.testing import CriterionSuite
 
     class TestMine(CriterionSuite):
-        @pytest.fixture
-        def component(self):
+        @pytest.fixture def component(self):
             return Mine()
 
 The names below are loaded on first use; importing this package needs no pytest.
@@ -42,8 +40,7 @@ def __getattr__(name: str) -> Any:
     kind = name.removesuffix("Suite").lower()
     if SUITES.get(kind) == name:
         return suite_of(kind)
-    msg = f"module 'arboretum.testing' has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module 'arboretum.testing' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

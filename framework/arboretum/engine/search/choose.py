@@ -114,9 +114,7 @@ def every_score(
     return _settled(list(found), node, scorer) if hasattr(scorer.criterion, "settle") else found
 
 
-def _choose_listed(
-    engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
-) -> Candidate | None:
+def _choose_listed(engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> Candidate | None:
     best: Candidate | None = None
     floor = scorer.tie_floor(node)
     for block, scores in every_score(engines, cell, node, scorer, space):
@@ -144,6 +142,5 @@ def _settled(found: list[tuple[Block, np.ndarray]], node: Node, scorer: Compiled
     name = component_name(scorer.criterion)
     scores = checked_array(scorer.criterion.settle(scores, terms, node), len(number), f"criterion {name!r}: settle")
     if np.isnan(scores).any():
-        msg = f"criterion {name!r}: settle returned NaN; return −inf to refuse a test"
-        raise ContractError(msg)
+        raise ContractError(f"criterion {name!r}: settle returned NaN; return −inf to refuse a test")
     return [(block, scores[block.tables.test]) for block, _ in found]

@@ -56,9 +56,7 @@ class CompiledCriterion:
     _impurity_of: Callable[[np.ndarray], np.ndarray] | None
 
     @staticmethod
-    def of(
-        criterion: Any, impurity: Any, statistics: Statistics, seed: int, coverage: tuple[Any, ...] = ()
-    ) -> CompiledCriterion:
+    def of(criterion: Any, impurity: Any, statistics: Statistics, seed: int, coverage: tuple[Any, ...] = ()) -> CompiledCriterion:
         """Prepare the components of a run; compiles their kernels, or loads them from the cache.
 
         coverage : the run's coverage components, for a criterion whose kernel depends on them.
@@ -68,8 +66,7 @@ class CompiledCriterion:
         from arboretum.kernels import function_pointers
 
         if criterion is None:
-            msg = "growing needs a criterion; choose one with criterion=NAME"
-            raise CapabilityError(msg)
+            raise CapabilityError("growing needs a criterion; choose one with criterion=NAME")
         impurity = resolve_impurity(impurity, statistics)
         if hasattr(criterion, "with_seed"):
             criterion = criterion.with_seed(seed)
@@ -140,9 +137,7 @@ class CompiledCriterion:
 
     def scalars(self, node: Node) -> np.ndarray:
         """float64[6] for :func:`arboretum.kernels.function_pointers.make_node`, and the number of classes."""
-        return np.array(
-            [node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width], dtype=np.float64
-        )
+        return np.array([node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width], dtype=np.float64)
 
     def at(self, node: Node) -> Scorer:
         """What kernels score the tables of a node with."""
@@ -178,8 +173,7 @@ class CompiledCriterion:
         with blaming(f"criterion {name!r}: terms"):
             found = self.criterion.terms(read_only(tables), node)
         if not isinstance(found, Mapping):
-            msg = f"criterion {name!r}: terms must be a mapping, name → float64[tests]; got {type(found).__name__}"
-            raise ContractError(msg)
+            raise ContractError(f"criterion {name!r}: terms must be a mapping, name → float64[tests]; got {type(found).__name__}")
         return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
@@ -194,8 +188,7 @@ class CompiledCriterion:
             msg = f"criterion {name!r}: columns must have the shape [{len(rows)}, k], one row per object of the node; got {got}"
             raise ContractError(msg)
         if found.dtype != np.float64:
-            msg = f"criterion {name!r}: columns must be of dtype float64; got {found.dtype}: add .astype(np.float64)"
-            raise ContractError(msg)
+            raise ContractError(f"criterion {name!r}: columns must be of dtype float64; got {found.dtype}: add .astype(np.float64)")
         return found
 
     def _compiled_column(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
@@ -298,17 +291,14 @@ def component_name(component: Any) -> str:
 def checked_array(values: Any, n: int, what: str) -> np.ndarray:
     """A float64[n] array, or a ContractError that says what came instead, and what is wrong with it."""
     if values is None:
-        msg = f"{what} returned nothing; return float64[{n}], one number per test (is a 'return' missing?)"
-        raise ContractError(msg)
+        raise ContractError(f"{what} returned nothing; return float64[{n}], one number per test (is a 'return' missing?)")
     array = np.asarray(values)
     if array.shape != (n,):
         got = f"{array.dtype}{list(array.shape)}" if array.ndim else f"one {type(values).__name__}"
-        msg = f"{what} must have the shape [{n}], one number per test; got {got}{_axis_hint(array, n)}"
-        raise ContractError(msg)
+        raise ContractError(f"{what} must have the shape [{n}], one number per test; got {got}{_axis_hint(array, n)}")
     if array.dtype != np.float64:
         way = "add .astype(np.float64)" if array.dtype.kind in "biuf" else "return numbers"
-        msg = f"{what} must be of dtype float64; got {array.dtype}: {way}"
-        raise ContractError(msg)
+        raise ContractError(f"{what} must be of dtype float64; got {array.dtype}: {way}")
     return array
 
 

@@ -83,8 +83,7 @@ class Block:
 class Engine(Protocol):
     """One way of finding tests.
 
-    Call sequence for a node: ``best`` or ``blocks`` → (a test is chosen) → ``outcomes`` → the loop divides the
-    permutation → ``divide``.
+    Call sequence for a node: ``best`` or ``blocks`` → (a test is chosen) → ``outcomes`` → the loop divides the permutation → ``divide``.
     """
 
     rank: int

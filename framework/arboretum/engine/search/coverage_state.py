@@ -1,8 +1,7 @@
 """The run's coverages, at a node and over a whole tree: how much of the way each object has gone, and what a test would add.
 
-Literal and general: every quantity comes from ``covered``, called for the node and for every set of objects that is an outcome
-of some test, or from ``covered_many``, which answers for many sets at once.  Criteria in kernel form compute theirs from tables
-instead.
+Literal and general: every quantity comes from ``covered``, called for the node and for every set of objects that is an outcome of some
+test, or from ``covered_many``, which answers for many sets at once.  Criteria in kernel form compute theirs from tables instead.
 """
 
 from __future__ import annotations
@@ -88,8 +87,7 @@ class CoverageState:
         for k, (name, part) in enumerate(zip(self.names, self.functions, strict=True)):
             found = self._covered(name, part, rows, start)
             if not ((found >= -COVERED) & (found <= 1 + COVERED)).all():
-                msg = f"coverage {name!r}: covered must lie between 0 and 1; got {found.min():g} … {found.max():g}"
-                raise ContractError(msg)
+                raise ContractError(f"coverage {name!r}: covered must lie between 0 and 1; got {found.min():g} … {found.max():g}")
             rest = 1.0 - found
             left[k] = np.where(rest <= COVERED, 0.0, np.minimum(rest, 1.0))
             if left[k, alone].any():
@@ -126,9 +124,7 @@ class CoverageState:
             found[low:high] = _checked(covered(self.objects, rows[low:high]), high - low, what)
         return found
 
-    def gains(
-        self, rows: np.ndarray, before: np.ndarray, outcomes: Iterable[np.ndarray], n_tests: int, n_outcomes: int
-    ) -> np.ndarray:
+    def gains(self, rows: np.ndarray, before: np.ndarray, outcomes: Iterable[np.ndarray], n_tests: int, n_outcomes: int) -> np.ndarray:
         """float64[n_tests, n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node)) over the objects of each outcome.
 
         before : ``visit(rows)``.   outcomes : int32[len(rows)] per test.
@@ -169,8 +165,7 @@ def _checked(values: Any, n: int, what: str) -> np.ndarray:
     found = np.asarray(values)
     if found.shape != (n,) or (found.dtype is not FLOAT64 and found.dtype != FLOAT64):
         got = f"{found.dtype}{list(found.shape)}"
-        msg = f"{what} must be float64[{n}], one number per object; got {got}"
-        raise ContractError(msg)
+        raise ContractError(f"{what} must be float64[{n}], one number per object; got {got}")
     return found
 
 

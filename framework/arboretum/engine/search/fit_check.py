@@ -81,8 +81,7 @@ def _of_predicate(problem: Problem, scorer: CompiledCriterion, allow_constant: b
     for column in objects.table.columns if objects.n_objects < objects.table.n_rows else ():
         if not np.array_equal(column.values, column.values[first], equal_nan=column.kind is ColumnKind.continuous):
             yield (
-                f"{name} reads raw values, and rows that differ in column {column.name!r} became one object; choose "
-                "encoder.coalesce=none"
+                f"{name} reads raw values, and rows that differ in column {column.name!r} became one object; choose encoder.coalesce=none"
             )
 
 

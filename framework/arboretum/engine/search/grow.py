@@ -15,9 +15,7 @@ from arboretum.model.record import Solution, Status
 ORDERS = ("depth", "breadth", "best")
 
 
-def grow(
-    problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False, compiled: bool = True
-) -> Solution:
+def grow(problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False, compiled: bool = True) -> Solution:
     """Grow a tree greedily.
 
     order : ``depth`` (first), ``breadth`` (first), or ``best``: always the open node whose chosen test has the highest
@@ -26,18 +24,16 @@ def grow(
         the node, so that nobody could tell whether one was asked before.
     compiled : subtrees of small nodes may be grown inside a kernel; the tree is the same.
 
-    A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most
-    so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it
-    (by more than the tolerance of ties).  When the
+    A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most so many leaves were
+    all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it (by more than the tolerance of ties).  When the
     deadline passes, open nodes become leaves; the solution then is not ``finished`` and says so in a note.
 
     Missing values, unless the run's ``missing`` says otherwise (then growth goes by shares): a two-outcome test is scored
     with the node's missing rows in outcome 0 and in outcome 1, and the better one is kept (ties: outcome 0); a multiway test sends them to its heaviest outcome.  A node without missing
     rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test is constant is judged on known values.
 
-    Returns a Solution with status feasible and value NaN: what matters is its tree.
-    Raises CapabilityError for parts that do not fit, ContractError when a component breaks its contract, BudgetError when
-    the memory allowed is less than what growing is estimated to need.
+    Returns a Solution with status feasible and value NaN: what matters is its tree.   Raises CapabilityError for parts that do not fit,
+    ContractError when a component breaks its contract, BudgetError when the memory allowed is less than what growing is estimated to need.
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))

@@ -1,10 +1,9 @@
 """Before a growth: do the kernels answer what the same code answers as plain Python, and what the NumPy form answers?
 
-Compiled code does not check indices: a kernel that reads ``node.params[1]`` of a component with one numeric field, or a class
-that is not there, answers garbage in silence.  Python does check.  So every kernel first judges a few small tables of the
-run's own shape in its slow form, and its compiled form has to answer the same.  About 0.1 ms for ten classes; a
-combination that was looked at once in a process is not looked at again.  The same tables show a kernel that allocates memory
-per test, or answers otherwise when it is asked again.
+Compiled code does not check indices: a kernel that reads ``node.params[1]`` of a component with one numeric field, or a class that is not
+there, answers garbage in silence.  Python does check.  So every kernel first judges a few small tables of the run's own shape in its slow
+form, and its compiled form has to answer the same.  About 0.1 ms for ten classes; a combination that was looked at once in a process is not
+looked at again.  The same tables show a kernel that allocates memory per test, or answers otherwise when it is asked again.
 """
 
 from __future__ import annotations
@@ -240,8 +239,7 @@ def _guarded(kernel: Callable, what: str, *arguments: Any, shapes: str = "") -> 
         line = linecache.getline(last.filename, last.lineno or 0).strip()
         where = f"{os.path.basename(last.filename)}:{last.lineno}"
         held = f"; {shapes}" if shapes else ""
-        msg = f"{what}: its kernel reads beyond an array in {where}, {line!r}: {error}{held}"
-        raise ContractError(msg) from None
+        raise ContractError(f"{what}: its kernel reads beyond an array in {where}, {line!r}: {error}{held}") from None
 
 
 def _compare(slow: float, fast: float, kernel: Callable, what: str, form: str = "as plain Python", way: str = "") -> None:

@@ -67,8 +67,7 @@ class MadeEngine(TableEngine):
             found = tuple(self._predicate.candidates(self._space.objects, rows, self._seed))
         for rule in found:
             if not isinstance(rule, TestRule):
-                msg = f"predicate {name!r}: candidates must return tests (TestRule); got {type(rule).__name__}"
-                raise ContractError(msg)
+                raise ContractError(f"predicate {name!r}: candidates must return tests (TestRule); got {type(rule).__name__}")
             if rule.arity > 2 and self._two_only:
                 msg = f"predicate {name!r}: the test {rule.describe()!r} has {rule.arity} outcomes, and the criterion scores two only"
                 raise CapabilityError(msg)

@@ -61,8 +61,7 @@ class RawColumns:
         self._features = objects.raw_features
         positions = [feature.position for feature in self._features]
         if positions != sorted(positions):
-            msg = "raw features must be in the order of the raw table; sort them in the encoder"
-            raise ContractError(msg)
+            raise ContractError("raw features must be in the order of the raw table; sort them in the encoder")
         self._gap = gap_of(objects.raw.dtype)
         self._flat = flat_memory(objects.raw)
 
@@ -136,9 +135,7 @@ class PresortedEngine(RawColumns):
                 self._search = scan.scan_of(scorer.kernel, stats.n_classes, stats.moments, not stats.unit)
         runs = scan.Runs(self._order, cell.low, cell.high, self._shift, self._values)
         own, rules = scan.Own(space.extra, scorer.prefix), scan.Rules(space.least, self._gap)
-        feature, index, side, score = self._search(
-            runs, stats.objects, own, (node.weights, node.counts), price, rules, scorer.at(node)
-        )
+        feature, index, side, score = self._search(runs, stats.objects, own, (node.weights, node.counts), price, rules, scorer.at(node))
         if feature < 0:
             return None
         place = (self.position(feature), self.rank, feature, index)
@@ -198,9 +195,7 @@ class PresortedEngine(RawColumns):
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if any(child.wanted for child in children):
             space = self._space
-            presort.partition_order(
-                self._order, cell.low, cell.high, self._shift, space.rows, start, self._owner, self._spare
-            )
+            presort.partition_order(self._order, cell.low, cell.high, self._shift, space.rows, start, self._owner, self._spare)
 
     def close(self, cell: Cell) -> None:
         """Nothing is kept per node."""

@@ -48,8 +48,7 @@ class Statistics:
         count_objects : tables count objects, not the rows these stand for.
         """
         if objects.n_objects == 0:
-            msg = "no object to learn from; does the split leave any training row?"
-            raise DataError(msg)
+            raise DataError("no object to learn from; does the split leave any training row?")
         count, n_rows = objects.count, NO_ROWS
         if count_objects and (count != 1).any():
             count, n_rows = frozen_array(np.ones(len(count), np.int64)), objects.count
@@ -58,14 +57,10 @@ class Statistics:
             classes = max(objects.n_classes, int(objects.label.max()) + 1)
             short = frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label
             none = frozen_array(np.zeros(0))
-            return Statistics(
-                objects.task, objects.label, none, objects.weight, count, classes, 0.0, unit, short, n_rows
-            )
+            return Statistics(objects.task, objects.label, none, objects.weight, count, classes, 0.0, unit, short, n_rows)
         shift = float(np.average(objects.y, weights=objects.weight))
         none = frozen_array(np.zeros(0, np.int32))
-        return Statistics(
-            objects.task, none, frozen_array(objects.y - shift), objects.weight, count, 0, shift, unit, none, n_rows
-        )
+        return Statistics(objects.task, none, frozen_array(objects.y - shift), objects.weight, count, 0, shift, unit, none, n_rows)
 
     @property
     def moments(self) -> bool:

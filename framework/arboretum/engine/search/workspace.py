@@ -45,9 +45,7 @@ class Workspace:
         n = objects.n_objects
         least = max(1, limits.min_leaf), limits.min_weight(float(statistics.weight.sum()), n)
         rows = np.arange(n, dtype=np.int32)
-        return Workspace(
-            objects, prices, statistics, *least, allow_constant, rows, np.empty(n + 1, np.int32), np.zeros((n, 0))
-        )
+        return Workspace(objects, prices, statistics, *least, allow_constant, rows, np.empty(n + 1, np.int32), np.zeros((n, 0)))
 
     def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Keep a node's own columns, by object."""

@@ -20,8 +20,7 @@ from arboretum.testing.suites.base import ComponentSuite
 class ReproductionSuite(ComponentSuite):
     """Independent pieces, the same in every process and order; a judgement of whatever results there are.
 
-    Override ``fraction`` with one that leaves two to ten pieces of a second or so, and ``house`` for components that are
-    not installed.
+    Override ``fraction`` with one that leaves two to ten pieces of a second or so, and ``house`` for components that are not installed.
     """
 
     kind = "reproduction"
