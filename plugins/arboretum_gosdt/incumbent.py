@@ -21,9 +21,10 @@ SLICES, ALL_SLICES = 40, 200
 
 @attrs.frozen(eq=False)
 class Asked:
-    """A table and what is minimised: q · loss + p · leaves.
+    """A table and what is minimised: q · loss + p · leaves + price · mass of each test.
 
-    bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes].   depth : tests on a path, at most.
+    bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes].   depth : tests on a path, at most.   mass : int64[rows],
+    price : int64[features]; None: tests cost nothing.
     """
 
     bits: np.ndarray
@@ -32,6 +33,18 @@ class Asked:
     p: int
     q: int
     depth: int
+    mass: np.ndarray | None = None
+    price: np.ndarray | None = None
+
+    def prices(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64[rows] mass, int64[features] price; zeros where tests cost nothing."""
+        if self.mass is None or self.price is None:
+            return np.zeros(len(self.bits), np.int64), np.zeros(self.n_features, np.int64)
+        return self.mass, self.price
+
+    def paid(self, rows: np.ndarray, feature: int) -> int:
+        """What it costs to ask a feature of a set of rows (a mask)."""
+        return 0 if self.mass is None or self.price is None else int(self.mass[rows].sum()) * int(self.price[feature])
 
     def has(self) -> np.ndarray:
         """bool[rows, features]"""
@@ -48,6 +61,7 @@ class Asked:
         feature = int(nodes[at, 0])
         node = Node(rows, self.leaf(rows), feature)
         if feature >= 0:
+            node.paid = self.paid(rows, feature)
             one, other = (self.hang(nodes, has, rows & side, child) for side, child in zip((has[:, feature], ~has[:, feature]), nodes[at, 2:]))
             node.children = one, other
         return node
@@ -59,12 +73,13 @@ class Asked:
 
 @attrs.define
 class Node:
-    """rows : bool, those that reach it.   feature : −1 for a leaf.   cost : of the subtree."""
+    """rows : bool, those that reach it.   feature : −1 for a leaf.   cost : of the subtree.   paid : of it, for the feature."""
 
     rows: np.ndarray
     cost: int
     feature: int = -1
     children: tuple[Node, Node] | None = None
+    paid: int = 0
 
     def inner(self) -> list[Node]:
         """The nodes that are divided, the lowest first."""
@@ -76,7 +91,7 @@ class Node:
     def settle(self) -> int:
         """Costs from the leaves up."""
         if self.children is not None:
-            self.cost = sum(child.settle() for child in self.children)
+            self.cost = self.paid + sum(child.settle() for child in self.children)
         return self.cost
 
 
@@ -90,12 +105,13 @@ def first_tree(asked: Asked, search: type[SparseSearch], until: float | None) ->
         if depth <= 0 or slices <= 0 or node.settle() <= 2 * asked.p or (until is not None and time.monotonic() > until):
             return False
         rows = node.rows
-        small = search(asked.bits[rows], asked.weights[rows], asked.n_features, asked.p, asked.q, depth, greedy=False)
+        mass = None if asked.mass is None else asked.mass[rows]
+        small = search(asked.bits[rows], asked.weights[rows], asked.n_features, asked.p, asked.q, depth, greedy=False, mass=mass, price=asked.price)
         slices -= small.steps(min(SLICES, slices))
         found = asked.hang(small.tree(), has, rows)
         if found.settle() >= node.cost:
             return False
-        node.feature, node.children = found.feature, found.children
+        node.feature, node.children, node.paid = found.feature, found.children, found.paid
         return True
 
     root = Node(every, asked.leaf(every))

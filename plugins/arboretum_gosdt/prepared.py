@@ -52,7 +52,8 @@ class Units:
 
     loss : int64[objects], losses where an object's answer costs 1.   cost : int64[classes, classes], that cost by the object's
     class (row) and the answer.   mass : int64[objects], weights without their common divisor, for prices.
-    price_value : what price 1 costs per unit of mass (per path, where the dearest counts), in 1/q losses; 0: prices do not count.
+    price_value : what price 1 costs per unit of mass, in 1/q losses (per path, where ``worst``: the dearest counts); 0: prices do
+    not count.
     slack, slack_per_leaf : by how much rounding may have changed a tree's value; 0 where everything is exact.
     """
 
@@ -65,6 +66,7 @@ class Units:
     price_value: Fraction
     slack: Fraction
     slack_per_leaf: Fraction
+    worst: bool
 
     def value(self, integer: int) -> float:
         """Of a value in 1/q losses, ``base`` included."""
@@ -107,7 +109,8 @@ def units_of(problem: Problem) -> Units:
         q = 1 << max(0, min(FINE, 57 - bound.bit_length()))
         per_leaf = loss_value / (2 * q)
     p = min(round(lam * q), q * bound)  # λ above all losses together: no tree but a leaf pays, whatever it is
-    return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf)
+    worst = per_price > 0 and objective.price is Price.max
+    return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst)
 
 
 def _common(numbers: Sequence[Fraction]) -> Fraction:

@@ -11,8 +11,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import BudgetError, CapabilityError, Problem
-from arboretum_gosdt.objectives import Price
-from arboretum_gosdt.prepared import Tests, Units, merge, merge_ranks
+from arboretum_gosdt.prepared import Merged, Tests, Units, merge, merge_ranks
 
 MANY_TESTS = 700
 """From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are alike."""
@@ -91,10 +90,11 @@ class Chosen:
 
 def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
     """The search that is used where ``which`` is asked for.  Raises CapabilityError where the one named does not know the limits."""
-    fits = asked.only_depth and not units.price_value and len(tests.column) > 0
-    small = int(units.loss.sum()) * int(units.cost.max()) * len(units.cost) <= WEIGHTS
+    few = asked.only_depth and len(tests.column) > 0
+    fits = few and not units.price_value
+    small = max(int(units.loss.sum()) * int(units.cost.max()) * len(units.cost), int(units.mass.sum())) <= WEIGHTS
     able = {
-        Which.sparse: fits and small and units.p > 0,
+        Which.sparse: few and small and units.p > 0 and not units.worst,
         Which.intervals: fits and small and units.p == 0 and asked.depth is not None,
         Which.limited: fits and units.p == 0 and asked.depth is not None,
         Which.general: True,
@@ -103,7 +103,7 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
         fast = [Which.sparse, *([Which.intervals] if len(tests.column) >= MANY_TESTS else []), Which.limited, Which.general]
         return next(one for one in fast if able[one])
     if not able[which]:
-        knows = "objective.lam > 0 and a limit on depth" if which is Which.sparse else "objective.lam=0 with a limit on depth"
+        knows = "objective.lam > 0, expected prices and a limit on depth" if which is Which.sparse else "objective.lam=0 with a limit on depth"
         raise CapabilityError(f"solver.search={which.name} knows {knows}, and no more; choose solver.search=auto")
     return which
 
@@ -125,7 +125,7 @@ def choose(
     merged = merge(problem, tests, units, memory_bytes)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
-        search = _on_bits(which, prepared, units, asked.depth, without)
+        search = _on_bits(which, merged, asked.depth, without)
     else:
         search = _general(problem, asked, merged, units, memory_bytes)
 
@@ -147,11 +147,15 @@ def bounds_of(which: Which) -> tuple[str, ...]:
     return ("similarity", "profile", "cells", "greedy") if which is Which.limited else ()
 
 
-def _on_bits(which: Which, prepared: Any, units: Units, depth: int | None, without: tuple[str, ...]) -> Search:
+def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...]) -> Search:
+    prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
         from arboretum_gosdt.sparse import SparseSearch
 
-        return SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), units.p, units.q, depth, without)
+        arrays, priced = (prepared.bits, prepared.weights), {}
+        if units.price_value:  # objects that no label helps pay for tests, too
+            arrays, priced = (merged.bits, merged.weights), {"mass": merged.mass, "price": merged.price}
+        return SparseSearch(*arrays, len(prepared.tests), units.p, units.q, depth, without, **priced)
     from arboretum_gosdt.limited import LimitedSearch
 
     deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)  # no tree asks more on a path
@@ -166,10 +170,9 @@ def _general(problem: Problem, asked: Asked, merged: Any, units: Units, memory_b
         what = f"{len(merged.tests):,} tests of {len(merged.bits):,} objects take about {needed / 1e6:,.0f} MB in the general search"
         raise BudgetError(f"{what}; raise budget.memory_mb, ask fewer tests (encoder=bins), or limit nothing but the depth")
     bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
-    worst = bool(units.price_value) and problem.parts.objective.price is Price.max
     # masses are whole: a node is light where its mass is at most this
     light = math.floor(asked.light * float(units.mass.sum()) / float(problem.objects.weight.sum())) if asked.light else 0
-    return GeneralSearch(merged, units.p, units.q, Rules(bounds, asked.least, asked.split, light, asked.members, worst))
+    return GeneralSearch(merged, units.p, units.q, Rules(bounds, asked.least, asked.split, light, asked.members, units.worst))
 
 
 def _intervals(problem: Problem, asked: Asked, tests: Tests, units: Units) -> Chosen:

@@ -58,51 +58,66 @@ def groups_of(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     return np.concatenate(rows), np.array(sizes), np.array(of_class), np.array(shifts)
 
 
+def planes_of(weights: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, int]:
+    """What is counted of each row, int64[rows, planes]: weights, and the mass that they do not cover; 1 where they cover some, else 0."""
+    rest = mass - weights.sum(axis=1)
+    own = int((rest >= 0).all())
+    rest = rest if own else mass
+    return (np.column_stack([weights, rest]) if rest.any() else weights), own
+
+
 class SparseSearch:
-    """Minimise q · loss + p · leaves.
+    """Minimise q · loss + p · leaves + what the tests cost.
 
     bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes], what a label saves; least of a row 0.
     depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
-    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).
+    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   mass : int64[rows], price : int64[features],
+    ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.
     """
 
     def __init__(  # noqa: PLR0913 — a table, a price and limits
         self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
-        without: Collection[str] = (), greedy: bool = True,
+        without: Collection[str] = (), greedy: bool = True, mass: np.ndarray | None = None, price: np.ndarray | None = None,
     ) -> None:
-        self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth)
+        self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
         total, classes = int(weights.sum()), weights.shape[1]
-        kind = np.uint16 if total <= SMALL else np.uint32
+        planes, own = (weights, 0) if mass is None else planes_of(weights, mass)
+        price = np.empty(0, np.int64) if price is None else price
+        kind = np.uint16 if max(total, int(planes[:, classes:].sum())) <= SMALL else np.uint32
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
-        rows, sizes, group_class, shifts = groups_of(weights)
+        rows, sizes, group_class, shifts = groups_of(planes)
         parts = bits.shape[1]
         self._virtual = rows
         self._greedy, self._slices, self._pace, self._given = greedy, 0, SLICE / SLICE_SECONDS, np.empty((0, 4), np.int64)
         support = p // q + 1 if "support" not in without else 1
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
-        of_class = np.searchsorted(group_class, np.arange(classes + 1))
+        n_planes = planes.shape[1]
+        of_class = np.searchsorted(group_class, np.arange(n_planes + 1))
         saving = np.array([min(support, np.iinfo(kind).max)], kind)
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
-        numbers = np.array([parts, classes, word_bits, q, p, support, positions, lanes, use], np.int64)
-        self._data = Data(of_class, shifts, saving, numbers)
+        numbers = np.array([parts, classes, n_planes, word_bits, q, p, support, positions, lanes, own, use], np.int64)
+        dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
+        self._data = Data(of_class, shifts, saving, price, dearest, numbers)
 
         def level(kind_of: type, *shape: int) -> np.ndarray:
             return np.empty((LEVELS, *shape), kind_of)
 
         self._levels = Arrays({
             "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, parts * positions), "sums": level(np.uint64, 2 * positions),
-            "starts": level(np.int64, len(sizes) + 1), "features": level(np.int32, n_features), "totals": level(kind, classes),
-            "counts": level(kind, classes * stride), "both": level(kind, n_features * classes * stride), "alive": level(kind, stride),
+            "starts": level(np.int64, len(sizes) + 1), "features": level(np.int32, n_features), "totals": level(kind, n_planes),
+            "counts": level(kind, n_planes * stride), "both": level(kind, n_features * n_planes * stride), "alive": level(kind, stride),
             "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
-            "pair": level(np.int64, stride), "rank": level(np.int64, stride), "lane": level(np.int32, n_features), "keys": level(np.uint64, n_features, 2),
+            "pair": level(np.int64, stride), "paid": level(np.int64, stride), "mass": level(np.int64, 2 * stride if len(price) else 0),
+            "more": level(np.int64, 2 * stride if len(price) else 0), "rank": level(np.int64, stride), "lane": level(np.int32, n_features), "keys": level(np.uint64, n_features, 2),
             "seen": level(np.int8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
         }, tables=())  # fmt: skip
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),
-            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(6 * stride, kind), np.empty(2 * stride // lanes, np.int64),
+            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(2, kind), np.empty(stride, kind), np.empty(6 * stride, kind),
+            np.empty(2 * stride, np.int64), np.empty(2 * stride // lanes, np.int64),
             np.array([np.iinfo(kind).max], kind),
         )  # fmt: skip
         levels = Levels(*self._levels.values())
@@ -113,7 +128,7 @@ class SparseSearch:
         self._random = random_words(len(rows))
         levels.sums[0].reshape(2, positions)[:, place] = self._random.T
         np.bitwise_or.at(levels.full[0], place // word_bits, (1 << place % word_bits).astype(kind))
-        levels.totals[0] = weights.sum(axis=0)
+        levels.totals[0] = planes.sum(axis=0)
         levels.node[0] = 0
         levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self.asked.depth
         levels.node_key[0] = 0

@@ -14,9 +14,9 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse_lanes import sum_where
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHILD, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
-    STRIDE, SUPERSET, THREE, UNLIMITED,
-    begin, bound_pair, enter_child, expand, hand_up, spread_bound, three_leaves,
+    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
+    STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED,
+    begin, bound_pair, enter_child, expand, hand_up, spread_bound, three_leaves, two_leaves,
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def learn(levels, d, i, side, lower, upper, use):
     levels.many[d, place] = max(levels.many[d, place], lower)
     if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:  # a tree for all rows serves fewer, but it may be one level deeper
         node[LEAST] = max(node[LEAST], lower)
-    cost = levels.upper[d, i] + levels.upper[d, stride + i]
+    cost = levels.upper[d, i] + levels.upper[d, stride + i] + levels.paid[d, i]
     if cost < node[BEST]:
         node[BEST], node[BEST_FEATURE] = cost, levels.features[d, i]
     bound_pair(levels, d, i)
@@ -121,19 +121,21 @@ def descend(data, levels, scratch, d, i, side, budget):
 
 @jit(inner=True, borrow=True)
 def few_leaves(data, levels, scratch, d, i, side):
-    """The least cost of child (side, i) with three leaves, where it matters; returns whether that was looked for."""
-    q, p = data.numbers[LOSS], data.numbers[LEAF]
-    place = side * levels.node[d, STRIDE] + i
+    """The least cost of child (side, i) with three leaves, where it matters; returns whether that was looked for.
+
+    Where tests have prices, a bound of it.
+    """
+    p, priced, place = data.numbers[LEAF], data.price.shape[0] > 0, side * levels.node[d, STRIDE] + i
     levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
-    cap = min(levels.upper[d, place] - 1, 4 * p - 1)
-    if cap < 3 * p or levels.many[d, place] > cap:
+    floor = levels.node[d, CHEAPEST] * levels.mass[d, place] if priced else 0
+    cap = min(levels.upper[d, place], 4 * p + floor) - 1
+    if cap < 3 * p + floor or levels.many[d, place] > cap:
         return False
-    allowed = (cap - 3 * p) // q
-    loss = three_leaves(data, levels, scratch, d, i, side, allowed)
+    cost = 3 * p + floor + three_leaves(data, levels, scratch, d, i, side, cap - 3 * p - floor)
     upper = levels.upper[d, place]
-    if loss <= allowed:
-        upper = min(upper, 3 * p + q * loss)
-    learn(levels, d, i, side, min(4 * p, 3 * p + q * loss), upper, data.numbers[BOUNDS])
+    if cost <= cap and not priced:
+        upper = min(upper, cost)
+    learn(levels, d, i, side, min(4 * p + floor, cost), upper, data.numbers[BOUNDS])
     return True
 
 
@@ -156,12 +158,19 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
     Returns (side, budget); side −1 where something was learnt and the node is to be looked at again.
     """
     stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
-    again, use = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS]
-    if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0):  # below, no child is ever entered
+    again, use, priced = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS], data.price.shape[0] > 0
+    if seen[i] & (TWO_0 | TWO_1) != 0:
+        for one in range(2):
+            if seen[i] & (TWO_1 if one == 1 else TWO_0) != 0:
+                cost, place = two_leaves(data, levels, scratch, d, i, one), one * stride + i
+                learn(levels, d, i, one, min(cost, levels.many[d, place]), cost, use)
+        return again
+    if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced):  # else no child is ever entered
         for f in range(levels.node[d, N_FEATURES]):  # of all features: what is known of one child bounds others
             if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
                 look_up(data, levels, scratch, memo, d, np.int64(f))
         return again
+    limit -= levels.paid[d, i]
     open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]
     if not open_0 and not open_1:
         levels.pair[d, i] = NEVER

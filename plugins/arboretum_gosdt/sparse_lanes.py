@@ -4,6 +4,7 @@ A node's rows stand in *words*: ``words[w · stride + f]`` holds feature f of 16
 one power of two b, where a row of weight 5 is a row of the groups (k, 0) and (k, 2).  Groups are in the order of classes, those
 of class k are ``of_class[k] … of_class[k + 1] − 1``, group g has the words ``starts[g] … starts[g + 1] − 1``.  Lanes behind
 the last feature are 0.  All counts are weights, and fit into a lane but for one: the largest number means "no such tree".
+Where tests have prices, a *plane* behind the last class may count the mass that classes do not; it is counted as they are.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from numba.core import cgutils, types
 
 
 class Words(NamedTuple):
-    """A node's words and groups.   classes, stride : int64."""
+    """A node's words and groups.   classes, planes, stride : int64."""
 
     words: Any
     starts: Any
     of_class: Any
     shifts: Any
     classes: Any
+    planes: Any
     stride: Any
 
 
@@ -192,7 +194,7 @@ def pack_word(v, words, at, parts, positions, rows, first):
 def class_weights(v, node, counts):
     """counts[k · stride + f]: weight of class k in the rows that have feature f."""
     b, words, stride = v.builder, node.words, node.stride
-    with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), node.classes) as one:
+    with v.loop(v.index(0), stride, step=v.count) as part, v.loop(v.index(0), node.planes) as one:
 
         def word(w: Any) -> Any:
             return v.load(words, b.add(b.mul(w, stride), part.i))
@@ -201,10 +203,11 @@ def class_weights(v, node, counts):
 
 
 @lanes_kernel()
-def pairs_of(v, node, i, begin, totals, counts, least_saving, both, two, three, alive):
+def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
     """Count feature i with all features from ``begin`` on, and the trees of two and three leaves below each literal.
 
-    totals : [k], weight of class k.   counts : [k · stride + f].   least_saving : [1], what a leaf must save.
+    totals : [k], weight of class k.   counts : [k · stride + f].   least : [2], what a leaf must save, and the loss of a leaf that is
+    worth to be divided.
     both : out, [k · stride + f], weight of class k that has feature i and f (lanes before ``begin`` stay as they are).
     two : in and out, [side · stride + f] for side 0 (feature f absent) and 1: least loss of two leaves.
     three : the same, least loss of a leaf beside which the other rows could be divided once more.
@@ -212,37 +215,43 @@ def pairs_of(v, node, i, begin, totals, counts, least_saving, both, two, three, 
     """
     b, words, stride, classes = v.builder, node.words, node.stride, node.classes
     never = v.all((1 << v.word.width) - 1)
-    saving = v.spread(v.element(least_saving, v.index(0)))
+    saving, worth = v.spread(v.element(least, v.index(0))), v.spread(v.element(least, v.index(1)))
     with v.loop(begin, stride, [never] * 4, v.count) as part:
 
         def word(w: Any) -> Any:
             row = b.mul(w, stride)
             return b.and_(v.load(words, b.add(row, part.i)), v.spread(v.element(words, b.add(row, i))))
 
-        yes = ir.Constant(ir.VectorType(ir.IntType(1), v.count), [1] * v.count)
-        with v.loop(v.index(0), classes, [v.all(0)] * 8 + [yes] * 2) as one:
-            row = b.mul(one.i, stride)
+        def cells_in(k: Any) -> tuple[Any, ...]:
+            """With both features, i only, f only and none; whether all rows have both or none, or just one."""
+            row = b.mul(k, stride)
             at = b.add(row, part.i)
-            n11 = weight_of(v, node, one.i, word)
+            n11 = weight_of(v, node, k, word)
             v.store(n11, both, at)
             of_i = v.spread(v.element(counts, b.add(row, i)))
             n10, n01 = b.sub(of_i, n11), b.sub(v.load(counts, at), n11)
-            n00 = b.sub(b.sub(v.spread(v.element(totals, one.i)), of_i), n01)
-            cells = (n11, n10, n01, n00)
+            n00 = b.sub(b.sub(v.spread(v.element(totals, k)), of_i), n01)
             same = b.icmp_unsigned("==", b.or_(n10, n01), v.all(0))
             opposite = b.icmp_unsigned("==", b.or_(n11, n00), v.all(0))
+            return n11, n10, n01, n00, same, opposite
+
+        yes = ir.Constant(ir.VectorType(ir.IntType(1), v.count), [1] * v.count)
+        with v.loop(v.index(0), classes, [v.all(0)] * 8 + [yes] * 2) as one:
+            *cells, same, opposite = cells_in(one.i)
             one.next = [
                 *[b.add(s, n) for s, n in zip(one.now[:4], cells)],
                 *[v.call("umax", m, n) for m, n in zip(one.now[4:8], cells)],
                 b.and_(one.now[8], same),
                 b.and_(one.now[9], opposite),
             ]
-        v.store(b.select(b.or_(*one.after[8:]), v.all(0), v.load(alive, part.i)), alive, part.i)
+        with v.loop(classes, node.planes, one.after[8:]) as more:
+            more.next = [b.and_(now, found) for now, found in zip(more.now, cells_in(more.i)[4:])]
+        v.store(b.select(b.or_(*more.after), v.all(0), v.load(alive, part.i)), alive, part.i)
         leaves, divisible = [], []
         for weight, most in zip(one.after[:4], one.after[4:8]):
             loss = b.sub(weight, most)
             leaves.append(b.select(b.icmp_unsigned(">=", most, saving), loss, never))
-            divisible.append(b.icmp_unsigned(">=", loss, saving))
+            divisible.append(b.icmp_unsigned(">=", loss, worth))
 
         def lower(two_now: Any, three_now: Any, c: int, d: int) -> tuple[Any, Any]:
             """With the cells c and d of a literal: as two leaves, and as a leaf beside a cell that is divided."""
@@ -262,15 +271,15 @@ def pairs_of(v, node, i, begin, totals, counts, least_saving, both, two, three, 
 
 
 @lanes_kernel()
-def cells_of(v, cells, stride, classes, both, counts, totals, i, absent, saving):
+def cells_of(v, cells, stride, classes, both, counts, totals, i, absent, saving, worth):
     """Child i (absent = 1: its other side) with and without every feature.
 
     both : [k · stride + f] for feature i, all lanes.   cells : out, [6 · stride], loss and saving with f, loss and saving without f;
-    then masks by lane (all bits or none): both cells save enough; the same, and their loss could be divided (bit 0: that without
-    f, so that f can be a leaf; bit 1: that with f).
+    then masks by lane (all bits or none): both cells save enough; the same, and their loss is worth to be divided (bit 0: that
+    without f, so that f can be a leaf; bit 1: that with f).   saving, worth : as in ``pairs_of``.
     """
     b = v.builder
-    enough, flip = v.spread(saving), b.icmp_signed("!=", absent, v.index(0))
+    enough, worth, flip = v.spread(saving), v.spread(worth), b.icmp_signed("!=", absent, v.index(0))
     with v.loop(v.index(0), stride, step=v.count) as part:
         with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
             row = b.mul(one.i, stride)
@@ -283,7 +292,7 @@ def cells_of(v, cells, stride, classes, both, counts, totals, i, absent, saving)
         sums, saved = one.after[:2], one.after[2:]
         losses = [b.sub(total, most) for total, most in zip(sums, saved)]
         valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
-        with_leaf, without_leaf = (b.and_(valid, b.icmp_unsigned(">=", loss, enough)) for loss in reversed(losses))
+        with_leaf, without_leaf = (b.and_(valid, b.icmp_unsigned(">=", loss, worth)) for loss in reversed(losses))
         mask = b.add(b.select(with_leaf, v.all(1), v.all(0)), b.select(without_leaf, v.all(2), v.all(0)))
         for number, value in enumerate((losses[0], saved[0], losses[1], saved[1], b.select(valid, v.all(1), v.all(0)), mask)):
             v.store(value, cells, b.add(b.mul(v.index(number), stride), part.i))

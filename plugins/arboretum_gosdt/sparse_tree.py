@@ -16,10 +16,10 @@ LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
 
 
 @jit(borrow=True)
-def quick_tree(bits, weights, sums, slots, upper, test, order, waiting, counts, question, nodes):
+def quick_tree(bits, weights, mass, price, sums, slots, upper, test, order, waiting, counts, question, nodes):
     """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or two leaves.
 
-    bits : uint32[rows, words].   weights : int64[rows, classes].   sums : uint64[rows, 2], random words of the rows, added up.
+    bits : uint32[rows, words].   weights : int64[rows, classes].   mass, price : int64, of rows and features.   sums : uint64[rows, 2], random words of the rows, added up.
     slots, upper, test : the memo.   order : int64[rows].   waiting : int64[2 · rows + 1, 5].   counts : int64[classes, features + 1].
     question : int64, p, q, depth, test and cost of the root.   Returns (nodes, cost).
     """
@@ -36,9 +36,10 @@ def quick_tree(bits, weights, sums, slots, upper, test, order, waiting, counts, 
         if waiting[left, ABOVE] >= 0:
             nodes[waiting[left, ABOVE], waiting[left, PLACE]] = at
         counts[:, features] = 0
-        one, two = np.uint64(0), np.uint64(0)
+        one, two, here = np.uint64(0), np.uint64(0), np.int64(0)
         for c in range(low, high):
             r = order[c]
+            here += mass[r]
             one += sums[r, 0]
             two += sums[r, 1]
             for k in range(classes):
@@ -54,13 +55,14 @@ def quick_tree(bits, weights, sums, slots, upper, test, order, waiting, counts, 
             if number >= 0:
                 asked = np.int64(test[number])
             else:
-                asked = stump(bits, weights, order, low, high, counts, p, q, leaf) if depth > 0 else np.int64(-1)
+                asked = stump(bits, weights, price, here, order, low, high, counts, p, q, leaf) if depth > 0 else np.int64(-1)
         for c in range(4):
             nodes[at, c] = -1 if c != 1 else 0
         if asked < 0:
             cost += leaf
             continue
         nodes[at, 0] = asked
+        cost += price[asked] * here
         end = low
         for c in range(low, high):
             r = order[c]
@@ -75,7 +77,7 @@ def quick_tree(bits, weights, sums, slots, upper, test, order, waiting, counts, 
 
 
 @jit(inner=True, borrow=True)
-def stump(bits, weights, order, low, high, counts, p, q, leaf):
+def stump(bits, weights, price, mass, order, low, high, counts, p, q, leaf):
     """The feature whose two leaves cost less than one, and least; −1 where there is none."""
     classes, features, best, found = counts.shape[0], counts.shape[1] - 1, leaf, np.int64(-1)
     for k in range(classes):
@@ -93,7 +95,7 @@ def stump(bits, weights, order, low, high, counts, p, q, leaf):
         for k in range(classes):
             loss += counts[k, features]
             with_f, without_f = max(with_f, counts[k, f]), max(without_f, counts[k, features] - counts[k, f])
-        cost = q * (loss - with_f - without_f) + 2 * p
+        cost = q * (loss - with_f - without_f) + 2 * p + price[f] * mass
         if cost < best:
             best, found = cost, np.int64(f)
     return found
@@ -105,7 +107,7 @@ def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Array
     np.add.at(sums, virtual, random)
     nodes, question = np.empty((2 * n + 1, 4), np.int64), np.array([asked.p, asked.q, asked.depth, root[1], root[0]])
     made, cost = quick_tree(
-        asked.bits, asked.weights, sums, memo["slots"], memo["upper"], memo["test"], np.empty(n, np.int64), np.empty((2 * n + 1, 5), np.int64),
+        asked.bits, asked.weights, *asked.prices(), sums, memo["slots"], memo["upper"], memo["test"], np.empty(n, np.int64), np.empty((2 * n + 1, 5), np.int64),
         np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64), question, nodes,
     )  # fmt: skip
     if cost <= root[0]:
@@ -146,7 +148,7 @@ class Rebuild:
             return self._asked.leaf(rows)
         has = self._has[:, test]
         deeper = depth if depth == UNLIMITED else depth - 1
-        with_test = self.node(rows & has, deeper, nodes)
+        with_test = self.node(rows & has, deeper, nodes) + self._asked.paid(rows, test)
         nodes[at] = [test, 0, at + 1, len(nodes)]
         return with_test + self.node(rows & ~has, deeper, nodes)
 
@@ -160,17 +162,21 @@ class Rebuild:
     def _small(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
         """Least cost of at most three leaves, and the test at the root."""
         has, weights, p, q = self._real[rows], self._weights[rows], self._asked.p, self._asked.q
+        masses, price = self._asked.prices()
+        mass = masses[rows].sum()
         found = [(self._asked.leaf(rows), -1)]
         if depth >= 1:
             ones = weights.T @ has  # by class and feature
             sides = np.stack([weights.sum(axis=0)[:, None] - ones, ones])
             losses = sides.sum(axis=1) - sides.max(axis=1)  # by side and feature
-            two = losses.sum(axis=0)
-            found.append((q * int(two.min()) + 2 * p, int(two.argmin())))
+            two = q * losses.sum(axis=0) + price * mass
+            found.append((int(two.min()) + 2 * p, int(two.argmin())))
         if depth >= 2:
             for side in range(2):
                 cells = np.stack([((has if side else 1 - has) * w[:, None]).T @ has for w in weights.T])  # class, first, second
                 rest = sides[side][:, :, None] - cells
-                three = (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0)).min(axis=1) + losses[1 - side]
-                found.append((q * int(three.min()) + 3 * p, int(three.argmin())))
+                divided = q * (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0))
+                parts = masses[rows] @ (has if side else 1 - has)
+                three = (divided + parts[:, None] * price).min(axis=1) + q * losses[1 - side] + price * mass
+                found.append((int(three.min()) + 3 * p, int(three.argmin())))
         return min(found)

@@ -9,8 +9,8 @@ import pytest
 from arboretum_gosdt.sparse import BOUNDS, SparseSearch
 
 
-def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int | None) -> int:
-    """Least q · loss + p · leaves: every test at every set of rows."""
+def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int | None, mass: np.ndarray, price: np.ndarray) -> int:
+    """Least q · loss + p · leaves + prices: every test at every set of rows."""
     masks = [sum(1 << r for r in np.flatnonzero(column).tolist()) for column in has.T]
 
     @cache
@@ -19,16 +19,18 @@ def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int 
         best = q * int(chosen.sum() - chosen.max()) + p
         if left == 0 or best <= 2 * p:
             return best
-        for mask in masks:
+        here = sum(int(mass[r]) for r in range(len(has)) if rows >> r & 1)
+        for mask, each in zip(masks, price.tolist(), strict=True):
             if rows & mask and rows & ~mask:
-                best = min(best, least(rows & mask, left - 1) + least(rows & ~mask, left - 1))
+                best = min(best, each * here + least(rows & mask, left - 1) + least(rows & ~mask, left - 1))
         return best
 
     return least((1 << len(has)) - 1, has.shape[1] if depth is None else depth)
 
 
-def cost_of(nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int) -> tuple[int, int]:
+def cost_of(nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int, mass=None, price=None) -> tuple[int, int]:
     """Cost and depth of a tree."""
+    mass, price = np.zeros(len(has), int) if mass is None else mass, np.zeros(has.shape[1], int) if price is None else price
 
     def below(node: int, rows: np.ndarray) -> tuple[int, int]:
         feature, _, one, other = nodes[node]
@@ -36,13 +38,16 @@ def cost_of(nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: 
             sums = weights[rows].sum(axis=0)
             return q * int(sums.sum() - sums.max(initial=0)) + p, 0
         (a, high), (b, wide) = below(one, rows & has[:, feature]), below(other, rows & ~has[:, feature])
-        return a + b, 1 + max(high, wide)
+        return a + b + int(price[feature] * mass[rows].sum()), 1 + max(high, wide)
 
     return below(0, np.ones(len(has), bool))
 
 
-def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int | None]:
-    """A table with equal and opposite features, structure and noise, light and heavy rows: (has, bits, weights, p, q, depth)."""
+def drawn(seed: int, priced: bool = False) -> tuple:
+    """A table with equal and opposite features, structure and noise, light and heavy rows: (has, bits, weights, p, q, depth, mass, price).
+
+    priced : mass is the weight, or more, or something else, and there are rows of mass without weight; else both are None.
+    """
     draw = np.random.default_rng([seed, 10])
     n, f, classes = int(draw.integers(1, 40)), int(draw.integers(1, 9)), int(draw.integers(2, 5))
     has = draw.random((n, f)) < draw.uniform(0.15, 0.85)
@@ -57,26 +62,32 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int 
         weights[:, 0] += draw.integers(0, 2, len(has))
         weights -= weights.min(axis=1, keepdims=True)
     kept = weights.any(axis=1)
+    if priced:
+        kept, weights = np.ones(len(has), bool), weights * (draw.random((len(has), 1)) < draw.choice([0.7, 1.0]))
     has, weights = has[kept], weights[kept]
     packed = np.zeros((len(has), -(-has.shape[1] // 32) * 4), np.uint8)
     narrow = np.packbits(has, axis=1, bitorder="little")
     packed[:, : narrow.shape[1]] = narrow
     q = int(draw.choice([1, 3, 40]))
     p = int(q * weights.sum() * draw.choice([0.2, 0.1, 0.03, 0.01, 0.002])) + int(draw.integers(1, 3))
-    return has, packed.view(np.uint32), weights, p, q, None if draw.random() < 0.5 else int(draw.integers(0, 5))
+    depth, mass, price = None if draw.random() < 0.5 else int(draw.integers(0, 5)), None, None
+    if priced:
+        mass = [weights.sum(axis=1), weights.sum(axis=1) + draw.integers(0, 4, len(has)), draw.integers(1, 9, len(has))][int(draw.integers(3))]
+        price = np.sort(draw.integers(0, max(2, int(p * draw.choice([0.05, 0.5, 2]) / (mass.sum() + 1) + 2)), has.shape[1]))
+    return has, packed.view(np.uint32), weights, p, q, depth, mass, price
 
 
-def check(seed: int, without: tuple[str, ...]) -> None:
-    has, bits, weights, p, q, depth = drawn(seed)
-    if not len(has):
+def check(seed: int, without: tuple[str, ...], priced: bool = False) -> None:
+    has, bits, weights, p, q, depth, mass, price = drawn(seed, priced)
+    if not weights.any():
         return
-    search = SparseSearch(bits, weights, has.shape[1], p, q, depth, without)
+    search = SparseSearch(bits, weights, has.shape[1], p, q, depth, without, mass=mass, price=price)
     told: list[tuple[int, int]] = []
     assert search.run(None, None, lambda low, value: told.append((low, value))) == ""
-    expected = least_cost(has, weights, p, q, depth)
+    expected = least_cost(has, weights, p, q, depth, np.zeros(len(has), int) if mass is None else mass, np.zeros(has.shape[1], int) if price is None else price)
     assert search.lower == search.upper == expected, (seed, without)
     assert all(low <= expected <= value for low, value in told), (seed, without)
-    cost, deepest = cost_of(search.tree(), has, weights, p, q)
+    cost, deepest = cost_of(search.tree(), has, weights, p, q, mass, price)
     assert cost == expected and (depth is None or deepest <= depth), (seed, without)
 
 
@@ -92,14 +103,31 @@ the parent; with a subset's bound under a limit of depth.  One table in five hun
 def test_least_cost_with_every_setting_of_the_bounds(without):
     for seed in (*range(60), *TELLING):
         check(seed, without)
+    for seed in range(60):
+        check(seed, without, priced=True)
 
 
 @pytest.mark.slow
 def test_five_thousand_tables():
     for seed in range(3_000):
-        check(seed, ())
+        check(seed, (), priced=seed % 3 == 0)
     for seed in range(3_000, 5_000):
-        check(seed, SETTINGS[seed % len(SETTINGS)])
+        check(seed, SETTINGS[seed % len(SETTINGS)], priced=seed % 2 == 0)
+
+
+def test_prices_on_a_table_of_several_vectors_and_many_levels():
+    draw = np.random.default_rng(4)
+    has = draw.random((150, 48)) < draw.uniform(0.1, 0.6, 48)
+    packed = np.packbits(np.pad(has, ((0, 0), (0, 16))), axis=1, bitorder="little").view(np.uint32)
+    weights = np.eye(2, dtype=np.int64)[((has[:, 0] | has[:, 1] & has[:, 2]) ^ (draw.random(150) < 0.1)).astype(int)]
+    mass, price = weights.sum(axis=1) + draw.integers(0, 2, 150), np.sort(draw.integers(100, 1700, 48))
+    found = set()
+    for without in SETTINGS:
+        search = SparseSearch(packed, weights, 48, 1_000_000, 400_000, 6, without, mass=mass, price=price)
+        assert search.run(None, None, lambda low, value: None) == ""
+        assert cost_of(search.tree(), has, weights, 1_000_000, 400_000, mass, price)[0] == search.upper == search.lower
+        found.add(search.upper)
+    assert len(found) == 1
 
 
 def test_stopped_early_bounds_and_tree_hold_and_work_goes_on():
