@@ -11,17 +11,25 @@ Vectors of 64 bytes become one register where the machine has AVX-512, two with 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from llvmlite.binding import get_host_cpu_features
+from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 VECTOR_BYTES = 64
 INDEX = ir.IntType(64)
+
+
+@cache
+def _features() -> Mapping[str, bool]:
+    """What this machine's processor can do."""
+    return get_host_cpu_features()
 
 
 def _width(kind: Any) -> int:
@@ -45,6 +53,7 @@ class Lanes:
         self.word = ir.IntType(bits)
         self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
+        self.wide_logic = not config.CPU_NAME and _features().get("avx512f", False)
         self.words = [ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None for kind in signature.args]
 
         def readable(kind: Any, value: Any) -> Any:
@@ -97,6 +106,16 @@ class Lanes:
         function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind] * len(vectors)), lanes)
         return self.builder.call(function, vectors)
 
+    def logic(self, table: int, *vectors: Any) -> Any:
+        """Any function of three bits in one instruction.   table : bit 4 · x + 2 · y + z is its value; only where ``wide_logic``."""
+        kind = ir.VectorType(INDEX, VECTOR_BYTES // 8)
+        number = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            self.builder.module, ir.FunctionType(kind, [kind] * 3 + [number]), "llvm.x86.avx512.pternlog.q.512"
+        )
+        found = self.builder.call(function, [*(self.builder.bitcast(each, kind) for each in vectors), ir.Constant(number, table)])
+        return self.builder.bitcast(found, vectors[0].type)
+
     def reduce(self, name: str, vector: Any) -> Any:
         """One number of all lanes: "umin", "umax", "smin", "smax", "add"."""
         kind = vector.type
@@ -110,19 +129,6 @@ class Lanes:
         loop = Loop(self, low, high, carried, step)
         yield loop
         loop.close()
-
-
-def _flat(kinds: Sequence[Any]) -> Iterator[Any]:
-    for kind in kinds:
-        yield from kind.types if isinstance(kind, types.BaseNamedTuple) else [kind]
-
-
-def _pointers(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """The data of an array, a named tuple of such, a number as it is."""
-    if isinstance(kind, types.BaseNamedTuple):
-        members = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
-        return kind.instance_class(*(_pointers(context, builder, inner, member) for inner, member in members))
-    return make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
 
 
 class Loop:

@@ -38,6 +38,8 @@ class Rows(NamedTuple):
 
 def csa(v: Lanes, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
     """Carry-save adder: the sum bits and the carries of three words."""
+    if v.wide_logic:
+        return v.logic(0x96, x, y, z), v.logic(0xE8, x, y, z)
     b = v.builder
     odd = b.xor(x, y)
     return b.xor(odd, z), b.or_(b.and_(x, y), b.and_(odd, z))
