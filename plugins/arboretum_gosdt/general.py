@@ -1,6 +1,7 @@
 """The search for everything: loss + λ · leaves + μ · price, under limits on depth, leaves and rows of a leaf.
 
-Plain branch and bound over sets of objects.  What is found out about a set holds for more than the limits it was asked for: a lower
+Branch and bound over sets of objects.  A fast search that does not know the limits bounds the whole, and every set that is met, and
+often its tree keeps the limits (:mod:`.relaxed`); what is left between bound and tree is searched here.  What is found out about a set holds for more than the limits it was asked for: a lower
 bound for all tighter limits, an optimal tree for all limits between what it uses and what was allowed.  So both are kept with
 what they hold for, and a limit on leaves costs little more than none.
 
@@ -13,19 +14,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
 
 from arboretum_gosdt.prepared import Merged
+from arboretum_gosdt.relaxed import Line, Relaxed
 
 ANY = 1 << 62
 """No limit, and a bound above every value."""
 WIDE = 400
 """Features of which all pairs are looked at; their sums take megabytes."""
-DEEPEST = 60
-"""Tests on a path of the greedy trees."""
+STEP, PATIENCE, RELAXED_BYTES = 0.1, 30.0, 1 << 30
+"""Of a fast search: seconds between two looks at the clock, seconds in all where there is no limit, and bytes."""
 NODE_BYTES = 900
 """Of memory for what is known of a set, with its trees (measured, rounded up)."""
 
@@ -75,12 +77,16 @@ class Rules:
 
 
 class Known:
-    """What is known of a set of objects.   trees : none of which another beats in everything.   lows : (limits, lower bound)."""
+    """What is known of a set of objects.   trees : none of which another beats in everything.   lows : (limits, lower bound).
 
-    __slots__ = ("leaf", "trees", "lows")
+    lines : bounds by leaves, of the fast searches.
+    """
+
+    __slots__ = ("leaf", "trees", "lows", "lines")
 
     def __init__(self, leaf: Grown) -> None:
         self.leaf, self.trees, self.lows = leaf, [leaf], []
+        self.lines: list[Line] = []
 
     def best(self, limits: Bounds) -> Grown:
         """The best tree within limits; a leaf always is."""
@@ -88,7 +94,11 @@ class Known:
 
     def low(self, limits: Bounds) -> int:
         """The greatest proven bound of trees within limits."""
-        return max((low for proven, low in self.lows if limits.within(proven)), default=0)
+        found = max((low for proven, low in self.lows if limits.within(proven)), default=0)
+        for line in self.lines:
+            if line.depth >= limits.depth:
+                found = max(found, line.of(limits.leaves))
+        return found
 
     def plant(self, tree: Grown) -> None:
         """Keep a tree unless one is known that costs and uses no more."""
@@ -147,7 +157,9 @@ class GeneralSearch:
         self._root = self._of(everything)
         self._cap = rules.limits
         self._until: float | None = None
+        self._bytes: int | None = None
         self._stack: list[Iterator] = [self._everything(everything)]
+        self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
         self._top: Split | None = None
         self._best = self._root.leaf
         self._lower = p
@@ -173,7 +185,7 @@ class GeneralSearch:
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
         """Go on until it is finished (""), or "seconds" or "bytes" run out."""
-        told, self._until = None, until
+        told, self._until, self._bytes = None, until, memory_bytes
         while self._stack:
             if until is not None and time.monotonic() >= until:
                 return "seconds"
@@ -214,20 +226,22 @@ class GeneralSearch:
 
     def _everything(self, rows: np.ndarray) -> Iterator:
         """Of the trees whose dearest path costs at most a cap the best, for lower and lower caps (one cap where that is no matter)."""
-        shallow = self._cap._replace(depth=min(self._cap.depth, DEEPEST))
-        for by_loss in (True, False):
-            self._sprout(rows, shallow, by_loss)
-            self._keep()
-            yield iter(())
+        if self._relaxed.usable:
+            yield self._relax(rows)
+            if self.rules.worst and (found := self._relaxed.expected()) is not None:
+                yield self._run(*found, rows, lambda low: setattr(self, "_lower", max(self._lower, low)))
         while True:
+            if self.lower >= self.upper:
+                break
             yield self._solve(self._root, rows, self._cap, self._value(self._best) - 1)
             self._keep()
-            self._lower, self._top = self._root.low(self._cap), None
+            low, self._top = self._root.low(self._cap), None
+            self._lower = max(self._lower, low)
             found = self._root.best(self._cap)
             if not self.rules.worst or found.bill == 0 or self._lower >= self._value(self._best):
                 break
             # trees of the same or a higher value are all that is left above what this one pays; a lower one pays less
-            self._cap = self._cap._replace(bill=min(found.bill, self._value(self._best) - self._lower) - 1)
+            self._cap = self._cap._replace(bill=min(found.bill, self._value(self._best) - low) - 1)
         self._lower = self._value(self._best)
 
     def _of(self, rows: np.ndarray) -> Known:
@@ -240,15 +254,92 @@ class GeneralSearch:
             self.subproblems += 1
         return found
 
+    def _relax(self, rows: np.ndarray) -> Iterator:
+        """Bounds and trees of all objects by the fast searches, for several prices of a leaf where leaves are limited.
+
+        The price that bounds best is where a tree of fewer leaves than the limit costs as much as one of more (or there is a tree of
+        just as many); it is used for the sets below, too.
+        """
+        root, most, tried = self._root, self._cap.leaves, set()
+        few, many, more = root.leaf, None, 0 if most == ANY else max(root.leaf.cost // (2 * most) - self.p, 0)
+        while more not in tried and len(tried) < 12:
+            tried.add(more)
+            found = self._relaxed.search(rows, None if self._cap.depth == ANY else self._cap.depth, more)
+            if found is None:
+                break
+
+            def learn(low: int, more: int = more) -> None:
+                root.lines.append(self._relaxed.line(self._cap.depth, low, more))
+
+            yield self._run(*found, rows, learn)
+            tree = self._grow(found[0].tree(), rows)
+            if found[0].lower < found[0].upper or most == ANY or tree.leaves == most or (tree.leaves < most and more == 0):
+                break
+            few, many = (tree, many) if tree.leaves < most else (few, tree)
+            if many is None:
+                more //= 4
+            else:
+                more = max(((few.cost - self.p * few.leaves) - (many.cost - self.p * many.leaves)) // (many.leaves - few.leaves) - self.p, 0)
+        if root.lines and most < ANY:
+            self._more = max(root.lines, key=lambda line: line.of(most)).more
+
+    def _run(self, search: Any, read: Callable[[int], int], rows: np.ndarray, learn: Callable[[int], None]) -> Iterator:
+        """A fast search for all objects, for half of the time that is left; its tree is kept, and its bound learnt."""
+        ends = time.monotonic() + (PATIENCE if self._until is None else (self._until - time.monotonic()) / 2)
+        while self._step(search, ends) == "seconds" and time.monotonic() < ends:
+            yield iter(())
+        learn(read(search.lower))
+        self._grow(search.tree(), rows)
+        self._keep()
+
+    def _step(self, search: Any, until: float | None) -> str:
+        """A fast search, for a moment."""
+        soon, free = time.monotonic() + STEP, RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
+        return search.run(soon if until is None else min(soon, until), free, lambda low, up: None)
+
+    def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> Grown:
+        """The tree of a fast search for a set, as far as the rules allow it; its subtrees are kept, too."""
+        known, k = self._of(rows), self._classes
+        f, _, one, rest = nodes[at].tolist()
+        if f < 0 or self._firm(self._data[rows].sum(axis=0)):
+            return known.leaf
+        mine = self._outcome[rows, f] == 1
+        parts = rows[mine], rows[~mine]
+        counts = [int(self._data[part, k + 1].sum()) for part in parts]
+        if min(counts) < self.rules.least or not (len(parts[0]) and len(parts[1])):
+            return self._grow(nodes, rows, rest if counts[1] > counts[0] else one)
+        paid = 0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + 3].sum())
+        tree = self._join(f, paid, self._grow(nodes, parts[0], one), self._grow(nodes, parts[1], rest))
+        known.plant(tree)
+        return tree
+
+    def _firm(self, total: np.ndarray) -> bool:
+        """Whether objects with these sums must be a leaf."""
+        rules, (count, size, mass, members) = self.rules, total[self._classes + 1 :].tolist()
+        return size < 2 or count < max(rules.split, 2 * rules.least) or mass <= rules.light or members < rules.members
+
+    def _ask(self, known: Known, rows: np.ndarray, limits: Bounds) -> None:
+        """Bound and tree of a set by a fast search, unless it was asked."""
+        if not self._relaxed.usable or known.leaf.cost <= 4 * self.p or limits.depth < 3 or limits.leaves < 4:
+            return
+        if any(line.depth == limits.depth for line in known.lines):
+            return
+        found = self._relaxed.search(rows, None if limits.depth == ANY else limits.depth, self._more)
+        if found is None:
+            return
+        search, read = found
+        self._step(search, self._until)
+        known.lines.append(self._relaxed.line(limits.depth, read(search.lower), self._more))
+        self._grow(search.tree(), rows)
+
     def _split(self, rows: np.ndarray, limits: Bounds) -> Split | None:
         """The features that may divide these objects; None where the node must be a leaf."""
         from arboretum_gosdt.kernels_general import tally
 
         rules, k = self.rules, self._classes
         total = self._data[rows].sum(axis=0)
-        _, count, size, mass, members = total[k:].tolist()
-        few = count < max(rules.split, 2 * rules.least) or mass <= rules.light or members < rules.members
-        if few or size < 2 or limits.depth < 1 or limits.leaves < 2 or not self.n_features:
+        mass = int(total[k + 3])
+        if self._firm(total) or limits.depth < 1 or limits.leaves < 2 or not self.n_features:
             return None
         tally(rows, self._outcome, self._data, self._out)
         sums = np.stack([self._out, total[:, None] - self._out])  # [2, columns, features]
@@ -326,33 +417,6 @@ class GeneralSearch:
         bill = limits.bill - int(self._price[f]) if self.rules.worst and limits.bill < ANY else limits.bill
         return Bounds(*(one if one == ANY else one - 1 for one in limits[:2]), bill)
 
-    def _sprout(self, rows: np.ndarray, limits: Bounds, by_loss: bool) -> Grown:
-        """A greedy tree within limits: by the least loss, or by the least entropy; no subtree is worse than its leaf."""
-        known = self._of(rows)
-        late = self._until is not None and time.monotonic() >= self._until
-        if late or known.leaf.cost <= 2 * self.p or (split := self._split(rows, limits)) is None:
-            return known.best(limits)
-        scores = split.leaf.sum(axis=0) + split.paid if by_loss else self._entropies(rows, split)
-        i = int(scores.argmin())
-        f = int(split.feature[i])
-        below, one = self._below(limits, f), self._outcome[rows, f] == 1
-        first = self._sprout(rows[one], below, by_loss)
-        second = self._sprout(rows[~one], below._replace(leaves=limits.leaves - first.leaves), by_loss)
-        known.plant(self._join(f, int(split.paid[i]), first, second))
-        known.plant(self._stump(split, int((split.leaf.sum(axis=0) + split.paid).argmin())))
-        return known.best(limits)
-
-    def _entropies(self, rows: np.ndarray, split: Split) -> np.ndarray:
-        """float64[m]: −Σ over children and classes of what the class saves, times the logarithm of its share."""
-        k = self._classes
-        one = (self._out[k][None] - self._out[:k])[:, split.feature].astype(np.float64)
-        total = (self._data[rows, k][:, None] - self._data[rows, :k]).sum(axis=0, dtype=np.float64)
-        found = np.zeros(len(split.feature))
-        for part in (one, total[:, None] - one):
-            share = part / np.maximum(part.sum(axis=0), 1.0)
-            found -= (part * np.log2(share, out=np.zeros_like(share), where=share > 0)).sum(axis=0)
-        return found
-
     def _solve(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Iterator:
         """Afterwards the best tree within limits is known, or its value is proven to exceed the budget."""
         depth, leaves = ANY if limits.depth >= len(rows) - 1 else limits.depth, ANY if limits.leaves >= len(rows) else limits.leaves
@@ -362,6 +426,9 @@ class GeneralSearch:
         paid = self._cheapest * int(self._data[rows, self._classes + 3].sum()) if self._priced and not self.rules.worst else 0
         if known.leaf.cost <= 2 * self.p + paid:  # a node that is divided has two leaves, and pays for a test
             known.prove(Bounds(), known.leaf.cost)
+            return
+        self._ask(known, rows, limits)
+        if known.low(limits) >= min(known.best(limits).cost, budget + 1):
             return
         split = self._split(rows, limits)
         if split is None:

@@ -156,11 +156,11 @@ def test_it_goes_on_where_it_stopped_and_is_told_of_every_step():
 
 
 def test_an_interrupt_returns_the_best_tree_so_far():
-    problem, calls = limited(noise(80, 8, lam=0.005), solver=Gosdt()), []
+    problem, calls = limited(noise(lam=0.002), solver=Gosdt(), stopping=(Standard(max_leaves=20),)), []
 
     def interrupt(low, value):
         calls.append(value)
-        if len(calls) == 3:
+        if len(calls) == 2:
             raise KeyboardInterrupt
 
     solution = PLAIN.solve(problem, Context(proven=interrupt))

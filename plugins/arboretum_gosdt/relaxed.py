@@ -1,0 +1,89 @@
+"""Limits that the fast searches do not know, relaxed: their bounds hold, and their trees may keep the limits.
+
+Without least leaves, rules and the price of the dearest path more trees are allowed, so that the best of them costs no more.  A
+limit of k leaves is relaxed by a higher price p + more of a leaf (Lagrange): a tree within it costs q · loss + p · leaves =
+q · loss + (p + more) · leaves − more · leaves, which is at least the fast search's minimum less more · k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum_gosdt.prepared import Merged
+
+MOST = 1 << 29
+"""Weights and masses stay below, so that they fit into lanes; all costs below its square."""
+
+
+class Line(NamedTuple):
+    """A bound: a tree of at most ``depth`` tests on a path costs at least low − more · leaves, and some q · loss + p · leaves."""
+
+    depth: int
+    low: int
+    more: int
+    p: int
+    q: int
+
+    def of(self, leaves: int) -> int:
+        """Of trees of at most so many leaves."""
+        return attained(self.low - self.more * leaves, leaves, self.p, self.q) if self.more else self.low
+
+
+@lru_cache(1 << 16)
+def attained(low: int, leaves: int, p: int, q: int) -> int:
+    """The least q · loss + p · k from ``low`` on, for whole losses and k = 1 … leaves."""
+    several = range(1, max(1, min(leaves, low // p + 1 if p else 1)) + 1)
+    return min(-(-max(low - p * k, 0) // q) * q + p * k for k in several)
+
+
+class Relaxed:
+    """The fast searches on sets of a problem's objects.   worst : prices count by the dearest path, which they do not know."""
+
+    def __init__(self, merged: Merged, p: int, q: int, worst: bool) -> None:
+        self._merged, self._p, self._q = merged, p, q
+        self._priced = bool(merged.price.any()) and not worst
+        self._n_features, self._total = len(merged.tests), int(merged.weights.sum())
+        self.usable = self._n_features > 0 and max(self._total, int(merged.mass.sum())) < MOST
+        # every object pays at least for its best label, which the general search leaves out
+        self._own = q * (merged.weights.sum(axis=1) - merged.weights.max(axis=1))
+
+    def expected(self) -> tuple[object, Callable[[int], int]] | None:
+        """The fast search for expected prices, where those of the dearest path count: they are no lower."""
+        merged, mass = self._merged, int(self._merged.mass.sum())
+        most = mass * (self._q * self._total + self._p * len(merged.bits))
+        if self._p == 0 or not merged.weights.any() or most + mass * int(merged.price[-1]) * len(merged.bits) >= MOST**2:
+            return None
+        from arboretum_gosdt.sparse import SparseSearch
+
+        numbers = merged.bits, merged.weights, self._n_features, mass * self._p, mass * self._q
+        own = int(self._own.sum())
+        return SparseSearch(*numbers, mass=merged.mass, price=merged.price), lambda low: -(-low // mass) - own
+
+    def line(self, depth: int, low: int, more: int) -> Line:
+        """A bound that a search for ``more`` has shown."""
+        return Line(depth, low, more, *((0, 1) if self._priced else (self._p, self._q)))
+
+    def search(self, rows: np.ndarray, depth: int | None, more: int) -> tuple[object, Callable[[int], int]] | None:
+        """A fast search for a set of objects (int64) that costs p + more for a leaf, and how its bounds are read; None where there is none.
+
+        A leaf that costs nothing needs a limit of depth.
+        """
+        merged, p = self._merged, self._p + more
+        arrays, own = (merged.bits[rows], merged.weights[rows]), int(self._own[rows].sum())
+        if not arrays[1].any() or p * len(rows) >= MOST**2:
+            return None
+        if p > 0:
+            from arboretum_gosdt.sparse import SparseSearch
+
+            priced = {"mass": merged.mass[rows], "price": merged.price} if self._priced else {}
+            return SparseSearch(*arrays, self._n_features, p, self._q, depth, **priced), lambda low: low - own
+        if depth is None:
+            return None
+        from arboretum_gosdt.limited import LimitedSearch
+
+        deepest = min(depth, self._n_features, len(rows) - 1)
+        return LimitedSearch(*arrays, self._n_features, deepest), lambda low: self._q * low - own
