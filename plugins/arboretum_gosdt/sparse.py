@@ -12,9 +12,10 @@ from arboretum.kernels.solving.fingerprints import find, random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
+from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIMILAR, SUPERSET, THREE,
-    UNLIMITED, WEIGHT, Data, Levels, Scratch,
+    BEST, BEST_FEATURE, BUDGET, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIMILAR, STRIDE, SUPERSET,
+    THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
 from arboretum_gosdt.sparse_tree import best_tree
 
@@ -82,7 +83,7 @@ class SparseSearch:
         self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
         total, classes = int(weights.sum()), weights.shape[1]
         planes, own = (weights, 0) if mass is None else planes_of(weights, mass)
-        price = np.empty(0, np.int64) if price is None else price
+        price = np.empty(0, np.int8) if price is None else price
         kind = np.uint16 if max(total, int(planes[:, classes:].sum())) <= SMALL else np.uint32
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         rows, sizes, group_class, shifts = groups_of(planes)
@@ -97,7 +98,7 @@ class SparseSearch:
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
-        numbers = np.array([parts, classes, n_planes, word_bits, q, p, support, positions, lanes, own, use], np.int64)
+        numbers = np.array([classes, n_planes, word_bits, q, p, support, positions, lanes, own, use], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
         self._data = Data(of_class, shifts, saving, price, dearest, numbers)
 
@@ -106,11 +107,11 @@ class SparseSearch:
 
         self._levels = Arrays({
             "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, parts * positions), "sums": level(np.uint64, 2 * positions),
-            "starts": level(np.int64, len(sizes) + 1), "features": level(np.int32, n_features), "totals": level(kind, n_planes),
-            "counts": level(kind, n_planes * stride), "both": level(kind, n_features * n_planes * stride), "alive": level(kind, stride),
+            "starts": level(np.int64, len(sizes) + 1), "features": level(np.int32, stride), "totals": level(kind, n_planes),
+            "counts": level(kind, n_planes * stride), "both": level(kind, stride * n_planes * stride), "alive": level(kind, stride),
             "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
-            "pair": level(np.int64, stride), "paid": level(np.int64, stride), "mass": level(np.int64, 2 * stride if len(price) else 0),
-            "more": level(np.int64, 2 * stride if len(price) else 0), "rank": level(np.int64, stride), "lane": level(np.int32, n_features), "keys": level(np.uint64, n_features, 2),
+            "pair": level(np.int64, stride), "paid": level(np.int64, stride if len(price) else 0), "mass": level(np.int64, 2 * stride if len(price) else 0),
+            "more": level(np.int64, 2 * stride if len(price) else 0), "rank": level(np.int64, stride), "lane": level(np.int32, stride), "keys": level(np.uint64, stride, 2),
             "seen": level(np.int8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
         }, tables=())  # fmt: skip
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
@@ -124,12 +125,19 @@ class SparseSearch:
         levels.starts[0] = np.concatenate([[0], np.cumsum(words_of)])
         place = np.concatenate([first * word_bits + np.arange(size) for first, size in zip(levels.starts[0], sizes)])
         levels.rows[0], levels.sums[0], levels.full[0] = 0, 0, 0
+        lanes_of = feature_of_lane(np.arange(stride), lanes)
+        levels.features[0] = lanes_of
+        if len(price):  # lanes are to ascend with it, so that bits move instead
+            moved = np.zeros((len(bits), stride), np.uint8)
+            moved[:, lanes_of] = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+            bits, levels.features[0] = np.packbits(moved, axis=1, bitorder="little").view(np.uint32), np.arange(stride)
         levels.rows[0].reshape(parts, positions)[:, place] = bits[rows].T
         self._random = random_words(len(rows))
         levels.sums[0].reshape(2, positions)[:, place] = self._random.T
         np.bitwise_or.at(levels.full[0], place // word_bits, (1 << place % word_bits).astype(kind))
         levels.totals[0] = planes.sum(axis=0)
         levels.node[0] = 0
+        levels.node[0, N_FEATURES], levels.node[0, STRIDE] = n_features if len(price) else stride, stride
         levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self.asked.depth
         levels.node_key[0] = 0
         self._state = np.zeros(N_STATE, np.int64)

@@ -12,11 +12,11 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.sparse_lanes import sum_where
+from arboretum_gosdt.sparse_lanes import has_prices, sum_where
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
     STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED,
-    begin, bound_pair, enter_child, expand, hand_up, spread_bound, three_leaves, two_leaves,
+    begin, bound_pair, enter_child, expand, hand_up, paid_for, spread_bound, three_leaves, two_leaves,
 )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def below(depth):
 
 
 @jit(inner=True, borrow=True)
-def learn(levels, d, i, side, lower, upper, use):
+def learn(data, levels, d, i, side, lower, upper):
     """Enter what is known of child (side, i) now."""
     node, stride = levels.node[d], levels.node[d, STRIDE]
     place = side * stride + i
@@ -61,12 +61,12 @@ def learn(levels, d, i, side, lower, upper, use):
     lower = min(lower, levels.upper[d, place])
     levels.low[d, place] = max(levels.low[d, place], lower)
     levels.many[d, place] = max(levels.many[d, place], lower)
-    if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:  # a tree for all rows serves fewer, but it may be one level deeper
+    if data.numbers[BOUNDS] & SUPERSET != 0 and node[DEPTH] == UNLIMITED:  # a tree for all rows serves fewer, but it may be one level deeper
         node[LEAST] = max(node[LEAST], lower)
-    cost = levels.upper[d, i] + levels.upper[d, stride + i] + levels.paid[d, i]
+    cost = levels.upper[d, i] + levels.upper[d, stride + i] + paid_for(data, levels, d, i)
     if cost < node[BEST]:
         node[BEST], node[BEST_FEATURE] = cost, levels.features[d, i]
-    bound_pair(levels, d, i)
+    bound_pair(data, levels, d, i)
 
 
 @jit(inner=True, borrow=True)
@@ -84,7 +84,7 @@ def look_up(data, levels, scratch, memo, d, i):
         a, b = (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         number = find(memo.slots, keyed(a, depth), b)
         if number >= 0:
-            learn(levels, d, i, side, memo.lower[number], memo.upper[number], data.numbers[BOUNDS])
+            learn(data, levels, d, i, side, memo.lower[number], memo.upper[number])
             spread_bound(data, levels, scratch, d, i, side, memo.lower[number])
 
 
@@ -125,7 +125,7 @@ def few_leaves(data, levels, scratch, d, i, side):
 
     Where tests have prices, a bound of it.
     """
-    p, priced, place = data.numbers[LEAF], data.price.shape[0] > 0, side * levels.node[d, STRIDE] + i
+    p, priced, place = data.numbers[LEAF], has_prices(data.price), side * levels.node[d, STRIDE] + i
     levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
     floor = levels.node[d, CHEAPEST] * levels.mass[d, place] if priced else 0
     cap = min(levels.upper[d, place], 4 * p + floor) - 1
@@ -135,7 +135,7 @@ def few_leaves(data, levels, scratch, d, i, side):
     upper = levels.upper[d, place]
     if cost <= cap and not priced:
         upper = min(upper, cost)
-    learn(levels, d, i, side, min(4 * p + floor, cost), upper, data.numbers[BOUNDS])
+    learn(data, levels, d, i, side, min(4 * p + floor, cost), upper)
     return True
 
 
@@ -158,19 +158,19 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
     Returns (side, budget); side −1 where something was learnt and the node is to be looked at again.
     """
     stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
-    again, use, priced = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS], data.price.shape[0] > 0
+    again, use, priced = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS], has_prices(data.price)
     if seen[i] & (TWO_0 | TWO_1) != 0:
         for one in range(2):
             if seen[i] & (TWO_1 if one == 1 else TWO_0) != 0:
                 cost, place = two_leaves(data, levels, scratch, d, i, one), one * stride + i
-                learn(levels, d, i, one, min(cost, levels.many[d, place]), cost, use)
+                learn(data, levels, d, i, one, min(cost, levels.many[d, place]), cost)
         return again
     if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced):  # else no child is ever entered
         for f in range(levels.node[d, N_FEATURES]):  # of all features: what is known of one child bounds others
             if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
                 look_up(data, levels, scratch, memo, d, np.int64(f))
         return again
-    limit -= levels.paid[d, i]
+    limit -= paid_for(data, levels, d, i)
     open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]
     if not open_0 and not open_1:
         levels.pair[d, i] = NEVER
@@ -229,6 +229,6 @@ def search(data, levels, scratch, memo, state, work):
         node = levels.node[d]
         i, side = node[CHILD], node[SIDE]
         if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
-            hand_up(levels, d)
-        learn(levels, d, i, side, memo.lower[number], memo.upper[number], use)
+            hand_up(data, levels, d)
+        learn(data, levels, d, i, side, memo.lower[number], memo.upper[number])
         spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node[STRIDE] + i])

@@ -174,22 +174,67 @@ def keep_rows(v, node, i, absent, full, group, parts, positions, old, at, new):
     return end
 
 
+def feature_of_lane(lane: Any, lanes: int) -> Any:
+    """The bit of a row that is a lane of its words: bit k of every byte of a piece stands beside bit k of the others.
+
+    lanes : of a vector, as many as a piece has bits.  So one shuffle and a sign bit at a time turn rows into words.
+    """
+    piece, at, bytes_of = lane // lanes, lane % lanes, lanes // 8
+    return piece * lanes + 8 * (at % bytes_of) + at // bytes_of
+
+
 @lanes_kernel()
 def pack_word(v, words, at, parts, positions, rows, first):
-    """The rows first … as one word of every feature of the table, at words[at:].   rows : see ``keep_rows``."""
+    """The rows first … as one word of every lane, at words[at:].   rows : see ``keep_rows``; bits as in ``feature_of_lane``."""
     b = v.builder
-    pieces = 32 // v.count  # of a part, each as many features as a vector has lanes
+    pieces, bytes_of = 32 // v.count, v.count // 8  # of a part: as many features as a vector has lanes
+    byte = ir.VectorType(ir.IntType(8), VECTOR_BYTES)
+    quads = ir.VectorType(ir.IntType(32), VECTOR_BYTES // 4)
+    number = ir.IntType(32)
+    with v.loop(v.index(0), parts) as part:
+        row = b.add(b.mul(part.i, positions), first)
+        loads = []
+        for k in range(v.word.width // 16):
+            found = b.load(b.bitcast(b.gep(rows, [b.add(row, v.index(16 * k))]), quads.as_pointer()))
+            found.align = 4
+            # four rows at a time: their bytes of one number side by side
+            near = [16 * quad + 4 * r + byte_of for quad in range(4) for byte_of in range(4) for r in range(4)]
+            bits = b.bitcast(found, byte)
+            near = b.shuffle_vector(bits, ir.Constant(byte, ir.Undefined), ir.Constant(ir.VectorType(number, VECTOR_BYTES), near))
+            loads.append(b.bitcast(near, quads))
+        for piece in range(pieces):
+            far = [
+                16 * load + 4 * quad + piece * bytes_of + byte_of
+                for byte_of in range(bytes_of) for load in range(len(loads)) for quad in range(4)
+            ]  # fmt: skip
+            found = b.shuffle_vector(loads[0], loads[-1], ir.Constant(ir.VectorType(number, VECTOR_BYTES // 4), far))
+            found = b.bitcast(found, byte)
+            to = b.add(at, b.mul(b.add(b.mul(part.i, v.index(pieces)), v.index(piece)), v.index(v.count)))
+            for bit in reversed(range(8)):
+                some = b.bitcast(b.icmp_signed("<", found, ir.Constant(byte, [0] * VECTOR_BYTES)), INDEX)
+                place = b.gep(words, [b.add(to, v.index(bit * bytes_of))])
+                b.store(some, b.bitcast(place, INDEX.as_pointer())).align = v.word.width // 8
+                found = b.add(found, found)
+
+
+@lanes_kernel()
+def unpack_word(v, words, at, parts, positions, rows, first):
+    """``pack_word`` back: rows first … from one word of every lane, at words[at:]."""
+    b = v.builder
+    pieces = 32 // v.count
     element = ir.IntType(v.count)
-    source = b.bitcast(rows, element.as_pointer())
+    out = b.bitcast(rows, element.as_pointer())
+    lane_of = {feature_of_lane(lane, v.count): lane for lane in range(v.count)}
+    order = ir.Constant(ir.VectorType(ir.IntType(32), v.count), [lane_of[bit] for bit in range(v.count)])
     with v.loop(v.index(0), parts) as part:
         row = b.add(b.mul(part.i, positions), first)
         for piece in range(pieces):
-            found = v.all(0)
-            for t in range(v.word.width):
-                bits = b.load(b.gep(source, [b.add(b.mul(b.add(row, v.index(t)), v.index(pieces)), v.index(piece))]))
-                has = b.bitcast(bits, ir.VectorType(ir.IntType(1), v.count))
-                found = b.or_(found, b.select(has, v.all(1 << t), v.all(0)))
-            v.store(found, words, b.add(at, b.mul(b.add(b.mul(part.i, v.index(pieces)), v.index(piece)), v.index(v.count))))
+            from_ = b.add(at, b.mul(b.add(b.mul(part.i, v.index(pieces)), v.index(piece)), v.index(v.count)))
+            found = b.shuffle_vector(v.load(words, from_), v.all(0), order)
+            for t in reversed(range(v.word.width)):
+                bits = b.bitcast(b.icmp_signed("<", found, v.all(0)), element)
+                b.store(bits, b.gep(out, [b.add(b.mul(b.add(row, v.index(t)), v.index(pieces)), v.index(piece))]))
+                found = b.add(found, found)
 
 
 @lanes_kernel()
@@ -374,6 +419,12 @@ def best_of_two(v, node, mask, totals, least_saving):
             sums.append(b.select(b.icmp_unsigned(">=", most, saving), b.sub(weight, most), never))
         part.next = [v.call("umin", part.now[0], v.call("uadd.sat", *sums))]
     return b.zext(v.reduce("umin", part.after[0]), INDEX)
+
+
+@lanes_kernel(types.boolean)
+def has_prices(v, price):
+    """Whether tests cost anything, known when the search is compiled: prices are int64 then, and int8 where there are none."""
+    return ir.Constant(ir.IntType(1), v.kinds[0].dtype.bitwidth == 64)
 
 
 @lanes_kernel(types.uint64)

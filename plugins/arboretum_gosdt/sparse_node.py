@@ -15,13 +15,16 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse_lanes import (
-    Rows, Words, best_of_two, cells_of, class_weights, keep_rows, leaf_candidates, leaf_losses, lowest_bit, mask_of, pack_word, pairs_of,
+    Rows, Words, best_of_two, cells_of, class_weights, has_prices, keep_rows, leaf_candidates, leaf_losses, lowest_bit, mask_of, pack_word,
+    pairs_of, unpack_word,
 )  # fmt: skip
 
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
 UNLIMITED = np.int64(1) << 20
 """Remaining depth where there is no limit."""
+PART = 32
+"""Features of one uint32 of a row; lanes are moved in whole parts."""
 
 
 class Data(NamedTuple):
@@ -40,8 +43,8 @@ class Data(NamedTuple):
     numbers: np.ndarray
 
 
-PARTS, CLASSES, PLANES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, OWN, BOUNDS = range(11)
-"""Places in ``Data.numbers``: uint32 words of a row, classes, planes (one more, where mass is counted), bits of a word, q, p, what
+CLASSES, PLANES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, OWN, BOUNDS = range(10)
+"""Places in ``Data.numbers``: classes, planes (one more, where mass is counted), bits of a word, q, p, what
 a leaf must save, rows that a level can hold, lanes of a vector, 1 where the weights of the classes are mass, besides that which is
 counted, and which bounds are used (the bits below)."""
 SIMILAR, DIVIDED, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
@@ -138,7 +141,7 @@ def cells(data, levels, scratch, d, i, side):
                 both[(i * planes + k) * stride + f] = both[(f * planes + k) * stride + i]
     row, found = both[i * planes * stride : (i + 1) * planes * stride], scratch.cells
     cells_of(found, stride, classes, row, counts, totals, i, 1 - side, levels.node[d, SAVING], data.numbers[SUPPORT])
-    if data.price.shape[0] > 0:
+    if has_prices(data.price):
         gone = scratch.gone
         for c in range(2 * stride):
             gone[c] = 0
@@ -168,7 +171,7 @@ def weigh(data, levels, scratch, d):
     node, numbers, classes = levels.node[d], data.numbers, data.numbers[CLASSES]
     q, p = numbers[LOSS], numbers[LEAF]
     node[SAVING] = numbers[SUPPORT]
-    if data.price.shape[0] > 0:
+    if has_prices(data.price):
         most, weight = np.int64(0), np.int64(0)
         for k in range(classes):
             most, weight = max(most, np.int64(levels.totals[d, k])), weight + np.int64(levels.totals[d, k])
@@ -189,122 +192,103 @@ def enter_child(data, levels, scratch, d, i, side):
     Features that leave a side of the child too little to save for a leaf stay out, here and below.
     """
     numbers, stride = data.numbers, levels.node[d, STRIDE]
-    classes, planes, bits, lanes = numbers[CLASSES], numbers[PLANES], numbers[WORD_BITS], numbers[LANES]
+    bits = numbers[WORD_BITS]
     at, words = np.int64(0), words_of(data, levels, d)
     old_rows, new_rows = Rows(levels.rows[d], levels.sums[d]), Rows(levels.rows[d + 1], levels.sums[d + 1])
     for g in range(data.shifts.shape[0]):
         first = at // bits
         levels.starts[d + 1, g] = first
-        end = keep_rows(words, i, 1 - side, levels.full[d], g, numbers[PARTS], numbers[POSITIONS], old_rows, at, new_rows)
+        end = keep_rows(words, i, 1 - side, levels.full[d], g, stride // PART, numbers[POSITIONS], old_rows, at, new_rows)
         while at < end:
             left = end - at
             levels.full[d + 1, at // bits] = (1 << left) - 1 if left < bits else -1
             at += bits
     levels.starts[d + 1, data.shifts.shape[0]] = at // bits
-    cells(data, levels, scratch, d, i, side)
-    n = choose_features(data, levels, scratch, d)
-    new_stride, features = (n + lanes - 1) // lanes * lanes, levels.features[d + 1]
-    both, old, new, weight = levels.both[d], levels.counts[d], levels.counts[d + 1], np.int64(0)
-    for k in range(planes):
-        of_i = np.int64(old[k * stride + i])
+    child, weight = levels.node[d + 1], np.int64(0)
+    for k in range(numbers[PLANES]):
+        of_i = np.int64(levels.counts[d, k * stride + i])
         total = of_i if side == 1 else np.int64(levels.totals[d, k]) - of_i
         levels.totals[d + 1, k] = total
-        weight += total if k < classes else 0
-        row, column, here = (i * planes + k) * stride, k * stride, k * new_stride
-        for c in range(n):
-            f = features[c]
-            new[here + c] = both[row + f] if side == 1 else old[column + f] - both[row + f]
-        for c in range(n, new_stride):
-            new[here + c] = 0
-    for c in range(n):
-        levels.lane[d + 1, c] = features[c]
-    if new_stride < stride or stride < numbers[PARTS] * 32:
-        for c in range(n):
-            features[c] = levels.features[d, features[c]]
-    child = levels.node[d + 1]
-    child[N_FEATURES], child[STRIDE], child[WEIGHT] = n, new_stride, weight
+        weight += total if k < numbers[CLASSES] else 0
+    child[WEIGHT] = weight
+    cells(data, levels, scratch, d, i, side)
+    valid, alive, kept = scratch.cells[4 * stride : 5 * stride], levels.alive[d], 0
+    for f in range(levels.node[d, N_FEATURES]):
+        valid[f] &= alive[f]
+        kept += np.int64(valid[f])
+    place_features(data, levels, scratch, d + 1, d, valid, kept)
 
 
 @jit(inner=True, borrow=True)
-def choose_features(data, levels, scratch, d):
-    """Lanes of level d that are features of level d + 1, where both sides of the child save enough; returns how many.
+def place_features(data, levels, scratch, d, above, valid, kept):
+    """Lanes of level d for the ``kept`` features of the level above (or itself) that are valid.
 
-    As long as that would not save a vector, all features of the table keep their lanes, and those that are out are not alive:
-    words are packed without picking lanes.
+    Only where that saves a vector are lanes moved; else features that are out keep theirs and are not alive.
     """
-    stride, n, lanes = levels.node[d, STRIDE], levels.node[d, N_FEATURES], data.numbers[LANES]
-    valid, features, alive = scratch.cells[4 * stride : 5 * stride], levels.features[d + 1], levels.alive[d + 1]
-    kept = 0
-    for f in range(n):
-        features[kept] = f
-        kept += np.int64(valid[f] & levels.alive[d, f])
-    if stride == data.numbers[PARTS] * 32 and kept > stride - lanes:
+    wide, n = levels.node[above, STRIDE], levels.node[above, N_FEATURES]
+    lane, features, alive = levels.lane[d], levels.features[d], levels.alive[d]
+    stride = max(kept + PART - 1, PART) // PART * PART
+    levels.node[d, STRIDE], levels.node[d, N_FEATURES] = stride, kept
+    if stride == wide:
+        levels.node[d, N_FEATURES] = n
         for f in range(n):
-            features[f], alive[f] = f, valid[f] & levels.alive[d, f]
-        return n
-    for c in range(kept):
-        alive[c] = 1
-    return kept
-
-
-@jit(inner=True, borrow=True)
-def pack_node(data, levels, scratch, d):
-    """Words of the features of level d for its rows."""
-    n, stride, words, features = levels.node[d, N_FEATURES], levels.node[d, STRIDE], levels.words[d], levels.features[d]
-    bits = data.numbers[WORD_BITS]
-    parts, n_words = data.numbers[PARTS], levels.starts[d, data.shifts.shape[0]]
-    if stride == parts * 32:
-        for w in range(n_words):
-            pack_word(words, w * stride, parts, data.numbers[POSITIONS], levels.rows[d], w * bits)
+            lane[f], features[f], alive[f] = f, levels.features[above, f], valid[f]
         return
-    for w in range(n_words):
-        pack_word(scratch.row, 0, parts, data.numbers[POSITIONS], levels.rows[d], w * bits)
-        for f in range(n):
-            words[w * stride + f] = scratch.row[features[f]]
-        for f in range(n, stride):
-            words[w * stride + f] = 0
+    c = 0
+    for f in range(n):
+        if valid[f] != 0:
+            lane[c], features[c], alive[c] = f, levels.features[above, f], 1
+            c += 1
+    positions, bits, words = data.numbers[POSITIONS], data.numbers[WORD_BITS], levels.words[d]
+    for w in range(levels.starts[d, data.shifts.shape[0]]):
+        pack_word(scratch.row, 0, wide // PART, positions, levels.rows[d], w * bits)
+        for f in range(kept):
+            words[f] = scratch.row[lane[f]]
+        for f in range(kept, stride):
+            words[f] = 0
+        unpack_word(words, 0, stride // PART, positions, levels.rows[d], w * bits)
 
 
 @jit(inner=True, borrow=True)
-def bound_pair(levels, d, i):
+def pack_node(data, levels, d):
+    """Words of the features of level d for its rows, and what each class weighs with them."""
+    stride, bits = levels.node[d, STRIDE], data.numbers[WORD_BITS]
+    for w in range(levels.starts[d, data.shifts.shape[0]]):
+        pack_word(levels.words[d], w * stride, stride // PART, data.numbers[POSITIONS], levels.rows[d], w * bits)
+    class_weights(words_of(data, levels, d), levels.counts[d])
+
+
+@jit(inner=True, borrow=True)
+def paid_for(data, levels, d, f):
+    """What it costs to ask feature f of all rows of level d."""
+    return levels.paid[d, f] if has_prices(data.price) else np.int64(0)
+
+
+@jit(inner=True, borrow=True)
+def bound_pair(data, levels, d, i):
     """The bound of feature i: a tree that is not among those known has at least three leaves on one side."""
     low, many, other = levels.low[d], levels.many[d], levels.node[d, STRIDE] + i
-    levels.pair[d, i] = max(levels.pair[d, i], min(low[other] + many[i], many[other] + low[i]) + levels.paid[d, i])
+    levels.pair[d, i] = max(levels.pair[d, i], min(low[other] + many[i], many[other] + low[i]) + paid_for(data, levels, d, i))
 
 
 @jit(inner=True, borrow=True)
 def begin(data, levels, scratch):
-    """Features of the root that leave both sides enough to save; rows, totals and depth are there."""
-    classes, lanes, node = data.numbers[CLASSES], data.numbers[LANES], levels.node[0]
+    """The root's fingerprint, and its features that leave both sides enough to save; everything else is there."""
     weigh(data, levels, scratch, 0)
-    support, n = node[SAVING], levels.features.shape[1]
-    for f in range(n):
-        levels.features[0, f] = f
-    node[N_FEATURES], node[STRIDE] = n, data.numbers[PARTS] * 32
-    pack_node(data, levels, scratch, 0)
-    positions = data.numbers[POSITIONS]
+    node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0
+    positions, stride, support = data.numbers[POSITIONS], node[STRIDE], node[SAVING]
     for r in range(levels.starts[0, data.shifts.shape[0]] * data.numbers[WORD_BITS]):
         levels.node_key[0, 0] += levels.sums[0, r]
         levels.node_key[0, 1] += levels.sums[0, positions + r]
-    stride, counts, kept = node[STRIDE], levels.counts[0], 0
-    class_weights(words_of(data, levels, 0), counts)
-    for f in range(n):
+    pack_node(data, levels, 0)
+    for f in range(node[N_FEATURES]):
         most_with, most_without = np.int64(0), np.int64(0)
-        for k in range(classes):
+        for k in range(data.numbers[CLASSES]):
             x = np.int64(counts[k * stride + f])
             most_with, most_without = max(most_with, x), max(most_without, np.int64(levels.totals[0, k]) - x)
-        levels.alive[0, f] = most_with >= support and most_without >= support
-        levels.features[0, kept] = f
-        kept += np.int64(levels.alive[0, f])
-    if kept > stride - lanes:
-        for f in range(n):
-            levels.features[0, f] = f
-        return
-    for f in range(kept):
-        levels.alive[0, f] = 1
-    node[N_FEATURES], node[STRIDE] = kept, (kept + lanes - 1) // lanes * lanes
-    pack_node(data, levels, scratch, 0)
-    class_weights(words_of(data, levels, 0), counts)
+        valid[f] = most_with >= support and most_without >= support
+        kept += np.int64(valid[f])
+    place_features(data, levels, scratch, 0, 0, valid, kept)
 
 
 @jit(inner=True, borrow=True)
@@ -327,7 +311,7 @@ def inherit(data, levels, scratch, d):
             old, place = lane[f], side * stride + f
             loss, saved = np.int64(found[gone + old]), np.int64(found[gone + wide + old])
             less = p + q * loss if saved >= support else q * (loss + saved)
-            if data.price.shape[0] > 0:
+            if has_prices(data.price):
                 less = q * (loss + saved) + path * scratch.gone[old if side == 1 else wide + old]
                 if support != NEVER:
                     less = min(less, p + q * loss + data.price[asked] * levels.mass[d - 1, side * wide + old])
@@ -342,16 +326,16 @@ def count_pairs(data, levels, scratch, d, limit):
 
     Where tests have prices, a feature goes only where a cheaper one, which is before it, divides the rows alike.
     """
-    node, lanes, planes, priced = levels.node[d], data.numbers[LANES], data.numbers[PLANES], data.price.shape[0] > 0
+    node, lanes, planes, priced = levels.node[d], data.numbers[LANES], data.numbers[PLANES], has_prices(data.price)
     n, stride, alive, low, never = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d], scratch.never[0]
-    paid, judged = levels.paid[d], scratch.alive if priced else alive
+    judged = scratch.alive if priced else alive
     if data.numbers[BOUNDS] & SELECT == 0:
         limit = NEVER
     some, all_of, words = np.int64(0), np.int64(0), words_of(data, levels, d)
     for f in range(n):
         if alive[f] != 0:
             all_of += (stride - f // lanes * lanes) // lanes
-            some += stride // lanes if low[f] + low[stride + f] + paid[f] <= limit else 0
+            some += stride // lanes if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit else 0
     for c in range(2 * stride):
         scratch.two[c] = never
         scratch.three[c] = never
@@ -360,7 +344,7 @@ def count_pairs(data, levels, scratch, d, limit):
             judged[f] = alive[f]
     for i in range(n):
         alive[i] = judged[i]
-        if alive[i] != 0 and (some >= all_of or low[i] + low[stride + i] + paid[i] <= limit):
+        if alive[i] != 0 and (some >= all_of or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= limit):
             begins = i // lanes * lanes if some >= all_of else 0
             both = levels.both[d, i * planes * stride :]
             pairs_of(words, i, begins, levels.totals[d], levels.counts[d], scratch.least, both, scratch.two, scratch.three, judged)
@@ -377,7 +361,7 @@ def expand(data, levels, scratch, d):
     """
     node, q, p, classes = levels.node[d], data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES]
     n, stride, depth = node[N_FEATURES], node[STRIDE], node[DEPTH]
-    most, priced = np.int64(0), data.price.shape[0] > 0
+    most, priced = np.int64(0), has_prices(data.price)
     for k in range(classes):
         most = max(most, np.int64(levels.totals[d, k]))
     weigh(data, levels, scratch, d)
@@ -386,17 +370,13 @@ def expand(data, levels, scratch, d):
     if n == 0 or depth == 0:
         node[N_FEATURES] = 0
         return
-    pack_node(data, levels, scratch, d)
-    if stride == data.numbers[PARTS] * 32:  # what features weigh that are not alive is not known from above
-        class_weights(words_of(data, levels, d), levels.counts[d])
+    pack_node(data, levels, d)
     upper, low, many, pair, alive, weight = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.alive[d], node[WEIGHT]
     for f in range(n, stride):
         alive[f] = 0
     leaf_losses(scratch.cells, stride, classes, levels.counts[d], levels.totals[d])
     if priced:
         price_tests(data, levels, scratch, d)
-    else:
-        levels.paid[d, :stride] = 0
     for place in range(2 * stride):
         upper[place] = q * np.int64(scratch.cells[place]) + p
         low[place], many[place] = upper[place] if depth == 1 else min(upper[place], 2 * p), 0
@@ -428,7 +408,7 @@ def expand(data, levels, scratch, d):
                 levels.seen[d, f] |= TWO_1 if place >= stride else TWO_0
             low[place], many[place] = max(min(upper[place], more), min(upper[place], low[place])), more
     for f in range(stride):
-        paid = levels.paid[d, f]
+        paid = paid_for(data, levels, d, f)
         bound, cost = min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid, upper[f] + upper[stride + f] + paid
         pair[f] = NEVER if alive[f] == 0 else bound if levels.seen[d, f] & OPEN != 0 else low[f] + low[stride + f] + paid
         if alive[f] != 0 and cost < node[BEST]:
@@ -486,11 +466,11 @@ def spread_bound(data, levels, scratch, d, i, side, value):
     cells(data, levels, scratch, d, i, side)
     if levels.node[d, DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
         support = NEVER
-    upper, low, many, pair, paid, found = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.paid[d], scratch.cells
+    upper, low, many, pair, found = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], scratch.cells
     mass, path = levels.mass[d], levels.node[d, PATH]
     for other in range(2):
         out = 2 * stride if other == 1 else 0  # T without f where S has it
-        if data.price.shape[0] > 0:
+        if has_prices(data.price):
             for f in range(stride):
                 loss, saved, place = np.int64(found[out + f]), np.int64(found[out + stride + f]), other * stride + f
                 less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
@@ -505,7 +485,7 @@ def spread_bound(data, levels, scratch, d, i, side, value):
             many[place] = max(many[place], bound)
             low[place] = max(low[place], min(bound, upper[place]))
     for f in range(stride):
-        pair[f] = max(pair[f], min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid[f])
+        pair[f] = max(pair[f], min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid_for(data, levels, d, f))
 
 
 @jit(inner=True, borrow=True)
@@ -516,7 +496,7 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     From the node's own words, without entering the child: one feature makes a leaf, another divides what is left.
     """
     q, p, classes, stride = data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES], levels.node[d, STRIDE]
-    planes, priced, cheapest, size = data.numbers[PLANES], data.price.shape[0] > 0, levels.node[d, CHEAPEST], np.int64(0)
+    planes, priced, cheapest, size = data.numbers[PLANES], has_prices(data.price), levels.node[d, CHEAPEST], np.int64(0)
     words, n_words, ready = levels.words[d], levels.starts[d, data.shifts.shape[0]], False
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
     least_saved = levels.upper[d, side * stride + i] - 2 * p
@@ -556,10 +536,10 @@ def three_leaves(data, levels, scratch, d, i, side, most):
 
 
 @jit(inner=True, borrow=True)
-def hand_up(levels, d):
+def hand_up(data, levels, d):
     """Bounds of the children of the node of level d from those of the child that was solved: more rows cost no less."""
     wide, stride, n, lane = levels.node[d, STRIDE], levels.node[d + 1, STRIDE], levels.node[d + 1, N_FEATURES], levels.lane[d + 1]
-    upper, low, many, pair, paid = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.paid[d]
+    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
     for f in range(n):
         if levels.alive[d + 1, f] == 0:
             continue
@@ -568,4 +548,4 @@ def hand_up(levels, d):
             bound, place = levels.low[d + 1, side * stride + f], side * wide + old
             many[place] = max(many[place], bound)
             low[place] = max(low[place], min(bound, upper[place]))
-        pair[old] = max(pair[old], min(low[wide + old] + many[old], many[wide + old] + low[old]) + paid[old])
+        pair[old] = max(pair[old], min(low[wide + old] + many[old], many[wide + old] + low[old]) + paid_for(data, levels, d, old))
