@@ -256,20 +256,21 @@ class LimitedSearch:
     def tree(self) -> np.ndarray:
         """The best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node of outcome 0), root first."""
         nodes: list[list[int]] = []
-        self._small = None
 
-        def grow(rows: np.ndarray, depth: int) -> int:
+        def grow(rows: np.ndarray, depth: int, known: int = -1) -> int:
             whole = self.weights[rows].sum(axis=0)
             number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
             nodes.append([-1, 0, -1, -1])
-            feature, left = self._first_feature(rows, depth) if before and depth and self.features else (-1, 0)
+            if not (before and depth and self.features):
+                return before
+            feature, left, below = (known, 0, (-1, -1)) if known >= 0 else self._first_feature(rows, depth)
             if feature < 0:
                 return before
             inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
             one = len(nodes)
-            loss = grow(rows[inside], left)
+            loss = grow(rows[inside], left, below[0])
             other = len(nodes)
-            loss += grow(rows[~inside], left)
+            loss += grow(rows[~inside], left, below[1])
             if loss < before:
                 nodes[number] = [feature, 0, one, other]
                 return loss
@@ -277,17 +278,17 @@ class LimitedSearch:
             return before
 
         grow(np.arange(len(self.weights)), self.depth)
-        self._small = None
         return np.array(nodes, np.int64)
 
-    def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
-        """(feature, depth of what is below it) of the best tree known of that depth on these rows; feature −1 for a leaf."""
+    def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int, Sequence[int]]:
+        """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of what is below it, and (−1: to be found)
+        the features of outcome 1 and 0."""
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_gosdt import limited_arrays as arrays
         from arboretum_gosdt import limited_kernels as kernels
 
         if depth == 1:
-            return self._best_split(rows)[0], 0
+            return self._best_split(rows)[0], 0, (-1, -1)
         task = self._task
         chosen = np.zeros(len(self.weights), bool)
         chosen[rows] = True
@@ -301,15 +302,17 @@ class LimitedSearch:
             elif node >= 0 and task.memory.upper[node] < arrays.HUGE:
                 feature = int(task.memory.feature[node])
             if feature != arrays.PAIR:
-                return feature, depth - 1
-        if self._small is None:
-            levels = arrays.new_levels(task.table, task.layout, task.setting, 1)
-            self._small = task._replace(levels=levels, scratch=arrays.new_scratch(task.table, task.layout, task.setting))
-        self._small.levels.rows[0, : len(mine)] = mine
+                return feature, depth - 1, (-1, -1)
+        small = task
+        if task.state[arrays.LEVEL] >= 0:  # the search is to go on with its arrays
+            self._small = small = self._small or task._replace(
+                levels=arrays.new_levels(task.table, task.layout, task.setting, 1), scratch=arrays.new_scratch(task.table, task.layout, task.setting)
+            )
+        small.levels.rows[0, : len(mine)] = mine
         opened = task.state[arrays.OPENED]
-        best = int(kernels.best_pair(self._small, 0, len(mine)))
+        best, *below = kernels.best_pair(small, 0, len(mine))
         task.state[arrays.OPENED] = opened
-        return best, 1
+        return best, 1, below
 
 
 def _at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:
