@@ -57,7 +57,7 @@ def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
 def class_weights(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fraction]:
     """Weight of each class.   mass, unit : of :func:`exact_weights`."""
     total = np.bincount(objects.label, mass, objects.n_classes)  # sums of whole numbers below 2^53
-    return [int(one) * unit for one in total.tolist()]
+    return [Fraction(int(one)) if unit == 1 else int(one) * unit for one in total.tolist()]
 
 
 @attrs.frozen
@@ -88,7 +88,7 @@ class Additive:
         """float64[nodes, classes]: the loss of nodes with these class weights, by the class they predict."""
         mass, unit, _ = exact_weights(problem.objects.weight)
         factors, errors = self.factors(class_weights(problem.objects, mass, unit)), self.errors(weights.shape[1])
-        return weights @ np.array([[float(factor * one) for one in row] for factor, row in zip(factors, errors, strict=True)])
+        return weights @ np.array([[float(factor * one) if one else 0.0 for one in row] for factor, row in zip(factors, errors, strict=True)])
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective of a tree by the classes that it predicts, in the unit of the loss."""

@@ -12,7 +12,7 @@ Objects that no label helps are left out of the search.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
 from fractions import Fraction
 from functools import cached_property
 
@@ -82,11 +82,13 @@ def units_of(problem: Problem) -> Units:
     objective, objects = problem.parts.objective, problem.objects
     mass, unit, error = exact_weights(objects.weight)
     factors, errors = objective.factors(class_weights(objects, mass, unit)), objective.errors(objects.n_classes)
-    parts = _common([one for row in errors for one in row])
+    distinct = {one for row in errors for one in row}
+    parts = Fraction(1) if distinct <= {0, 1} else _common(distinct)
     cost = np.array([[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64)
     most, total, slack, per_leaf = int(cost.max(initial=1)), int(mass.sum()), Fraction(0), Fraction(0)
-    apart = _common([factor * unit for factor in factors])
-    each, loss_value = [int(factor * unit / apart) for factor in factors], apart * parts
+    scaled = [factor * unit for factor in factors]
+    apart = _common(set(scaled))
+    each, loss_value = [int(one / apart) for one in scaled], apart * parts
     if error:
         slack += error * len(mass) * max(factors) * parts * most
     if total * max(each) * most < WHOLE:
@@ -113,11 +115,10 @@ def units_of(problem: Problem) -> Units:
     return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst)
 
 
-def _common(numbers: Sequence[Fraction]) -> Fraction:
+def _common(numbers: Collection[Fraction]) -> Fraction:
     """The largest number of which all are whole multiples; 1 where all are 0."""
-    distinct = {number for number in numbers if number}
-    below = math.lcm(*(number.denominator for number in distinct))
-    return Fraction(math.gcd(*(int(number * below) for number in distinct)) or 1, below)
+    below = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(math.gcd(*(number.numerator * (below // number.denominator) for number in numbers)) or 1, below)
 
 
 def _prices(problem: Problem) -> list[Fraction]:

@@ -24,12 +24,9 @@ def tree_of(problem: Problem, tests: Tests, units: Units, nodes: np.ndarray) -> 
     coded = kernels_prepare.Coded(tests.codes, tests.family, tests.column, tests.index)
     kernels_trees.walk(coded, nodes, kernels_trees.Objects(objects.label, objects.weight, objects.count, units.loss), held)
     inner = nodes[:, 0] != LEAF
-    asked, rule_of = nodes[inner, 0], {}
-    for test in asked.tolist():
-        if test not in rule_of:
-            rule_of[test] = len(rule_of)
-    test = np.full(n, LEAF)
-    test[inner] = [rule_of[one] for one in asked.tolist()]
+    asked, rule_of = nodes[inner, 0], {LEAF: LEAF}
+    test = [rule_of.setdefault(one, len(rule_of) - 1) for one in nodes[:, 0].tolist()]
+    del rule_of[LEAF]
     price, nothing = np.zeros(n), np.full(n, np.nan)
     price[inner] = tests.price[asked]
     return Tree(

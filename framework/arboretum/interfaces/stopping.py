@@ -46,6 +46,8 @@ class Limits:
 
 def tightest(cls: type[T], limits: Sequence[T]) -> T:
     """Several limits as one: of each field the least (max_…) or the most (all others) that any of them asks for."""
+    if len(limits) == 1:
+        return limits[0]
     asked = {name: [value for one in limits if (value := getattr(one, name)) is not None] for name in attrs.fields_dict(cls)}
     return cls(**{name: (min if name.startswith("max_") else max)(values) for name, values in asked.items() if values})
 

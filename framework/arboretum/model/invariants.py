@@ -24,10 +24,11 @@ def check_tree(tree: Tree) -> None:
     shapes = dict.fromkeys(("missing_child", "counts", "label", "value", "price", "impurity", "score"), (n,))
     shapes |= {"weights": (n, width), "child_offset": (n + 1,)} | ({} if tree.branch_price is None else {"branch_price": tree.child.shape})
     for name, shape in shapes.items():
-        _demand(getattr(tree, name).shape == shape, f"{name} has the shape {getattr(tree, name).shape}, expected {shape}")
+        if (found := getattr(tree, name).shape) != shape:
+            _refuse(f"{name} has the shape {found}, expected {shape}")
     if tree.task is Task.classification:
-        _demand(((tree.label >= 0) & (tree.label < width)).all(), f"label must lie between 0 and {width - 1}")
-    _demand(((tree.test >= -1) & (tree.test < len(rules))).all(), f"test must be -1 or below {len(rules)}, the number of rules")
+        _demand(tree.label.min() >= 0 and tree.label.max() < width, f"label must lie between 0 and {width - 1}")
+    _demand(tree.test.min() >= -1 and tree.test.max() < len(rules), f"test must be -1 or below {len(rules)}, the number of rules")
     known = {column.name for column in tree.columns}
     for rule in rules:
         for name in rule.columns:
@@ -43,13 +44,16 @@ def check_tree(tree: Tree) -> None:
     present = tree.child[tree.child >= 0]
     once = len(present) == n - 1 and (np.bincount(present, minlength=n)[1:n] == 1).all()
     _demand(once, "every node but the root must be the child of exactly one node")
-    _demand((tree.child >= -1).all(), "child must be a node's number, or -1 where an outcome has no branch")
+    _demand(tree.child.min(initial=0) >= -1, "child must be a node's number, or -1 where an outcome has no branch")
     _check_surrogates(tree)
-    after = tree.parent < np.arange(n)
-    _demand(after.all(), f"node {after.argmin()} comes before its parent; nodes are numbered in depth-first preorder")
-    span = tree.subtree_end - np.arange(n)
+    place = np.arange(n)
+    after = tree.parent < place
+    if not after.all():
+        _refuse(f"node {after.argmin()} comes before its parent; nodes are numbered in depth-first preorder")
+    span = tree.subtree_end - place
     whole = np.bincount(tree.parent[1:], span[1:], n) == span - 1
-    _demand(whole.all(), f"the nodes below node {whole.argmin()} do not follow it one after another, in depth-first preorder")
+    if not whole.all():
+        _refuse(f"the nodes below node {whole.argmin()} do not follow it one after another, in depth-first preorder")
 
 
 def check_numbers(tree: Tree) -> None:
