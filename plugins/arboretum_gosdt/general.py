@@ -133,7 +133,7 @@ class Split:
 
 
 class GeneralSearch:
-    """Exact, anytime, of moderate speed: a millisecond per set of objects."""
+    """Exact, anytime: fast where a fast search's tree keeps the limits, else a millisecond per set of objects."""
 
     def __init__(self, merged: Merged, p: int, q: int, rules: Rules = Rules()) -> None:  # noqa: B008 - frozen
         self.rules, self.p, self.q = rules, p, q

@@ -41,7 +41,7 @@ class Gosdt:
     limits = ("max_depth", "max_leaves", "min_leaf")
     example = "dataset=monk1-full method=gosdt"
 
-    search: Which = param(Which.auto, "which search: auto takes the fastest that knows the limits; general knows all of them")
+    search: Which = param(Which.auto, "which search: auto takes the fastest that knows the limits; general knows all of them, and asks the others")
 
     without: tuple[str, ...] = param(
         (), "bounds of the search that are not used, which costs time and changes no optimum; a wrong name lists them", converter=tuple
