@@ -228,7 +228,7 @@ class GeneralSearch:
         """Of the trees whose dearest path costs at most a cap the best, for lower and lower caps (one cap where that is no matter)."""
         if self._relaxed.usable:
             yield self._relax(rows)
-            if self.rules.worst and (found := self._relaxed.expected()) is not None:
+            if self.rules.worst and (found := self._relaxed.expected(self._depth(self._cap))) is not None:
                 yield self._run(*found, rows, lambda low: setattr(self, "_lower", max(self._lower, low)))
         while True:
             if self.lower >= self.upper:
@@ -264,7 +264,7 @@ class GeneralSearch:
         few, many, more = root.leaf, None, 0 if most == ANY else max(root.leaf.cost // (2 * most) - self.p, 0)
         while more not in tried and len(tried) < 12:
             tried.add(more)
-            found = self._relaxed.search(rows, None if self._cap.depth == ANY else self._cap.depth, more)
+            found = self._relaxed.search(rows, self._depth(self._cap), more)
             if found is None:
                 break
 
@@ -282,6 +282,9 @@ class GeneralSearch:
                 more = max(((few.cost - self.p * few.leaves) - (many.cost - self.p * many.leaves)) // (many.leaves - few.leaves) - self.p, 0)
         if root.lines and most < ANY:
             self._more = max(root.lines, key=lambda line: line.of(most)).more
+
+    def _depth(self, limits: Bounds) -> int | None:
+        return None if limits.depth == ANY else limits.depth
 
     def _run(self, search: Any, read: Callable[[int], int], rows: np.ndarray, learn: Callable[[int], None]) -> Iterator:
         """A fast search for all objects, for half of the time that is left; its tree is kept, and its bound learnt."""
@@ -324,7 +327,7 @@ class GeneralSearch:
             return
         if any(line.depth == limits.depth for line in known.lines):
             return
-        found = self._relaxed.search(rows, None if limits.depth == ANY else limits.depth, self._more)
+        found = self._relaxed.search(rows, self._depth(limits), self._more)
         if found is None:
             return
         search, read = found

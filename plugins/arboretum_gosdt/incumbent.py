@@ -7,6 +7,7 @@ and so on; then every subtree is compared with the best tree of small depth for 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
@@ -95,7 +96,7 @@ class Node:
         return self.cost
 
 
-def first_tree(asked: Asked, search: type[SparseSearch], until: float | None) -> np.ndarray:
+def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float | None) -> np.ndarray:
     """A good tree, within the depth.   search : does the small ones.   until : ``time.monotonic()`` value at which that ends."""
     has, every, slices = asked.has(), np.ones(len(asked.bits), bool), ALL_SLICES
 

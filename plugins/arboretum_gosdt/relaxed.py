@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,10 +48,11 @@ class Relaxed:
         self._priced = bool(merged.price.any()) and not worst
         self._n_features, self._total = len(merged.tests), int(merged.weights.sum())
         self.usable = self._n_features > 0 and max(self._total, int(merged.mass.sum())) < MOST
+        self._word: dict[type, int | None] = {}
         # every object pays at least for its best label, which the general search leaves out
         self._own = q * (merged.weights.sum(axis=1) - merged.weights.max(axis=1))
 
-    def expected(self) -> tuple[object, Callable[[int], int]] | None:
+    def expected(self, depth: int | None) -> tuple[Any, Callable[[int], int]] | None:
         """The fast search for expected prices, where those of the dearest path count: they are no lower."""
         merged, mass = self._merged, int(self._merged.mass.sum())
         most = mass * (self._q * self._total + self._p * len(merged.bits))
@@ -59,7 +60,7 @@ class Relaxed:
             return None
         from arboretum_gosdt.sparse import SparseSearch
 
-        numbers = merged.bits, merged.weights, self._n_features, mass * self._p, mass * self._q
+        numbers = merged.bits, merged.weights, self._n_features, mass * self._p, mass * self._q, depth
         own = int(self._own.sum())
         return SparseSearch(*numbers, mass=merged.mass, price=merged.price), lambda low: -(-low // mass) - own
 
@@ -67,7 +68,7 @@ class Relaxed:
         """A bound that a search for ``more`` has shown."""
         return Line(depth, low, more, *((0, 1) if self._priced else (self._p, self._q)))
 
-    def search(self, rows: np.ndarray, depth: int | None, more: int) -> tuple[object, Callable[[int], int]] | None:
+    def search(self, rows: np.ndarray, depth: int | None, more: int) -> tuple[Any, Callable[[int], int]] | None:
         """A fast search for a set of objects (int64) that costs p + more for a leaf, and how its bounds are read; None where there is none.
 
         A leaf that costs nothing needs a limit of depth.
@@ -80,10 +81,16 @@ class Relaxed:
             from arboretum_gosdt.sparse import SparseSearch
 
             priced = {"mass": merged.mass[rows], "price": merged.price} if self._priced else {}
-            return SparseSearch(*arrays, self._n_features, p, self._q, depth, **priced), lambda low: low - own
+            return self._made(SparseSearch, *arrays, self._n_features, p, self._q, depth, **priced), lambda low: low - own
         if depth is None:
             return None
         from arboretum_gosdt.limited import LimitedSearch
 
         deepest = min(depth, self._n_features, len(rows) - 1)
-        return LimitedSearch(*arrays, self._n_features, deepest), lambda low: self._q * low - own
+        return self._made(LimitedSearch, *arrays, self._n_features, deepest), lambda low: self._q * low - own
+
+    def _made(self, kind: type, *numbers: Any, **priced: np.ndarray) -> Any:
+        """The first search is of all objects: those of sets have lanes as wide, so that they wait for no compiler."""
+        search = kind(*numbers, **priced, word=self._word.get(kind))
+        self._word.setdefault(kind, getattr(search, "word", None))
+        return search

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -73,18 +74,21 @@ class SparseSearch:
     bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes], what a label saves; least of a row 0.
     depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
     greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   mass : int64[rows], price : int64[features],
-    ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.
+    ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane, 16 or 32 (of part of a table as of the
+    whole, so that one kernel serves both); None: as the weights ask for.
     """
 
     def __init__(  # noqa: PLR0913 — a table, a price and limits
         self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
         without: Collection[str] = (), greedy: bool = True, mass: np.ndarray | None = None, price: np.ndarray | None = None,
+        word: int | None = None,
     ) -> None:
         self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
         total, classes = int(weights.sum()), weights.shape[1]
         planes, own = (weights, 0) if mass is None else planes_of(weights, mass)
         price = np.empty(0, np.int8) if price is None else price
-        kind = np.uint16 if max(total, int(planes[:, classes:].sum())) <= SMALL else np.uint32
+        self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
+        kind = np.uint16 if self.word == 16 else np.uint32
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         rows, sizes, group_class, shifts = groups_of(planes)
         parts = bits.shape[1]
@@ -155,7 +159,7 @@ class SparseSearch:
         def told() -> None:
             self._look()
             if self._greedy and self._slices >= EASY:
-                self._start_from(first_tree(self.asked, SparseSearch, until))
+                self._start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until))
             tell(self.lower, self.upper)
 
         ended = run_slices(self._work, lambda: self._make_room(memory_bytes), until, told)
