@@ -119,13 +119,15 @@ class IntervalSearch:
 
     def _grow(self, nodes: list[list[int]], heap: np.ndarray, at: int, rows: np.ndarray) -> int:
         """Add the part of the tree below a place of the heap; one that names no split has the best one and two leaves."""
+        from arboretum_gosdt.kernels_trees import best_cut
+
         place = len(nodes)
         column, cut = heap[at] if 0 <= at < len(heap) else (-1, 0)
         below = 2 * at + 1
         if column >= 0:
             column = self.used[column]
         elif at >= 0:
-            below, (column, cut) = -3, best_split(self.ranks, self.weights, rows)
+            below, (column, cut) = -3, best_cut(self.ranks, self.weights, rows)
         nodes.append([column, cut if column >= 0 else 0, 0, 0])
         if column >= 0:
             left = self.ranks[rows, column] <= cut
@@ -209,23 +211,6 @@ def _layout(columns: int, each: np.ndarray, classes: int, highest: list[int]) ->
                 found = min(found, (cost, sign, blocks), key=lambda one: one[0])
             blocks *= 2
     return found[1], found[2]
-
-
-def best_split(ranks: np.ndarray, weights: np.ndarray, rows: np.ndarray) -> tuple[int, int]:
-    """Column and cut of the split with which the labels of both sides save most; column -1 where none saves more than a leaf."""
-    own = weights[rows]
-    total = own.sum(0)
-    best, found = int(total.max(initial=0)), (-1, 0)
-    for column in range(ranks.shape[1] if len(rows) else 0):
-        value = ranks[rows, column]
-        sums = np.zeros((int(value.max()) + 1, weights.shape[1]), np.int64)
-        np.add.at(sums, value, own)
-        sums = np.cumsum(sums, 0)
-        saved = sums.max(1) + (total - sums).max(1)
-        cut = int(saved.argmax())
-        if saved[cut] > best:
-            best, found = int(saved[cut]), (column, cut)
-    return found
 
 
 def loss_of(ranks: np.ndarray, weights: np.ndarray, tree: np.ndarray) -> int:

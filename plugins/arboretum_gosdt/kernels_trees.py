@@ -1,4 +1,4 @@
-"""What the nodes of a tree hold: every object walks down once."""
+"""What the nodes of a tree hold: every object walks down once; and the last tests of a tree that a search does not keep."""
 
 from __future__ import annotations
 
@@ -47,3 +47,39 @@ def walk(coded, nodes, objects, held):
             code, index = coded.codes[column, r], coded.index[t]
             one = code > index if coded.family[column] == THRESHOLDS else code != index
             node = nodes[node, 1] if one else nodes[node, 2]
+
+
+@jit
+def sums_of(weights, rows):
+    """int64[classes]: sums over some rows of weights, int64[rows, classes]."""
+    found = np.zeros(weights.shape[1], np.int64)
+    for r in rows:
+        for k in range(weights.shape[1]):
+            found[k] += weights[r, k]
+    return found
+
+
+@jit
+def best_cut(ranks, weights, rows):
+    """(column, cut) of the split "rank <= cut" with which the labels of both sides save most; column -1: none saves more than a leaf.
+
+    ranks : int32[rows, columns].   weights : int64[rows, classes].   rows : int64, some of them.
+    """
+    whole, classes = sums_of(weights, rows), weights.shape[1]
+    most, column, cut = whole.max(), np.int64(-1), np.int64(0)
+    for h in range(ranks.shape[1]):
+        top = np.int64(-1)
+        for r in rows:
+            top = max(top, np.int64(ranks[r, h]))
+        at, left = np.zeros((top + 1, classes), np.int64), np.zeros(classes, np.int64)
+        for r in rows:
+            for k in range(classes):
+                at[ranks[r, h], k] += weights[r, k]
+        for u in range(top + 1):
+            low, high = np.int64(0), np.int64(0)
+            for k in range(classes):
+                left[k] += at[u, k]
+                low, high = max(low, left[k]), max(high, whole[k] - left[k])
+            if low + high > most:
+                most, column, cut = low + high, np.int64(h), np.int64(u)
+    return column, cut

@@ -255,10 +255,12 @@ class LimitedSearch:
 
     def tree(self) -> np.ndarray:
         """The best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node of outcome 0), root first."""
+        from arboretum_gosdt.kernels_trees import sums_of
+
         nodes: list[list[int]] = []
 
         def grow(rows: np.ndarray, depth: int, known: int = -1) -> int:
-            whole = self.weights[rows].sum(axis=0)
+            whole = sums_of(self.weights, rows)
             number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
             nodes.append([-1, 0, -1, -1])
             if not (before and depth and self.features):
