@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
     from arboretum.measure import ValidationScore, roc_auc, study
-    from arboretum.proof.extract import Extraction
+    from arboretum.proof.extract import Extraction, Memo
     from arboretum.proof.format import ProofWriter, read as read_proof
     from arboretum.report import charts, table
 
@@ -49,6 +49,7 @@ _LATE = {
     "grow": "arboretum.engine.search.grow:grow",
     "warm_up": "arboretum.engine.search.warmup:warm_up",
     "Extraction": "arboretum.proof.extract:Extraction",
+    "Memo": "arboretum.proof.extract:Memo",
     "ProofWriter": "arboretum.proof.format:ProofWriter",
     "read_proof": "arboretum.proof.format:read",
     "ValidationScore": "arboretum.measure:ValidationScore",

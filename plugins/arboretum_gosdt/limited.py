@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
@@ -54,27 +54,16 @@ class LimitedSearch:
         self._ring, self._by_index, self._greedy = ring, by_index, greedy and depth > 3
         self._start(total, sizes, word)
 
-    @property
-    def n_features(self) -> int:
-        return self.features
+    def remembered(self) -> tuple[Any, ...] | None:
+        """The memo as :class:`arboretum.api.Memo` has it, if there is one."""
+        from arboretum_gosdt import limited_arrays as arrays
 
-    def bounds(self, path: Sequence[tuple[int, int]], depth: int) -> np.ndarray:
-        """int64[2, features]: what is known of both sides of every feature on the set of a path, 0: nothing.
-
-        path : (feature, outcome).   depth : tests on a path that are left to the sides.
-        """
-        from arboretum.kernels.solving.fingerprints import find
-        from arboretum_gosdt.proving import sides_known
-
-        if self._task is None or depth < 3:
-            return np.zeros((2, self.features), np.int64)
-        memory = self._task.memory
-
-        def look(key: np.ndarray) -> int:
-            number = int(find(memory.slots, *_at_depth(key, depth)))
-            return int(memory.lower[number]) if number >= 0 else 0
-
-        return sides_known(self.bits, self.features, (self._rows, self.table.hashes.reshape(-1, 2)), path, look)
+        if self._task is None:
+            return None
+        memory, words = self._task.memory, np.zeros((len(self.bits), 2), np.uint64)
+        np.add.at(words, self._rows, self.table.hashes.reshape(-1, 2))
+        has = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[:, : self.features]
+        return has.astype(bool), words, memory.slots, memory.lower, int(arrays.TURN), 0
 
     @property
     def subproblems(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -35,12 +34,13 @@ def _unprovable(attempt: Any) -> str:
 
 
 def _written(path: str, attempt: Any, found: Solution, context: Context) -> Solution:
-    from arboretum.api import Extraction, ProofWriter
+    from arboretum.api import Extraction, Memo, ProofWriter
 
     problem, units, asked, search = attempt.problem, attempt.units, attempt.asked, attempt.chosen.search
-    tests, memo = range(problem.objects.n_tests), None if problem.objects.raw_features else getattr(search, "bounds", None)
-    if memo is not None:
-        features = np.arange(search.n_features)
+    tests, memo = range(problem.objects.n_tests), None
+    remembered = None if problem.objects.raw_features or not hasattr(search, "remembered") else search.remembered()
+    if remembered is not None:
+        memo, features = Memo(*remembered), np.arange(remembered[0].shape[1])
         tests = attempt.chosen.tests(np.column_stack([features, 0 * features, features, features]))[:, 0].tolist()
     with ProofWriter(path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed) as log:
         extraction = Extraction(log, problem, memo, context.progress)
@@ -53,24 +53,3 @@ def _written(path: str, attempt: Any, found: Solution, context: Context) -> Solu
         return found
     note = f"the proof shows {extraction.rules.value(shown):g} only: it knows no leaf rule that forbids a test"
     return attrs.evolve(found, notes=(*found.notes, note))
-
-
-def sides_known(
-    bits: np.ndarray, n_features: int, hashed: tuple[np.ndarray, np.ndarray], path: Sequence[tuple[int, int]], look: Callable[[np.ndarray], int]
-) -> np.ndarray:
-    """int64[2, features]: what a memo knows of both sides of every feature on the set of a path, literals (feature, outcome).
-
-    bits : uint32[rows, ·], as in Prepared.   hashed : rows, and uint64[·, 2], words whose sum over a set is its key.   look : key
-    (uint64[2]) → the bound that is known, 0 without.
-    """
-    has = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :n_features].astype(bool)
-    inside = np.ones(len(has), bool)
-    for feature, outcome in path:
-        inside &= has[:, feature] == outcome
-    rows, words = hashed
-    here = inside[rows]
-    has, words = has[rows[here]], words[here]
-    ones = np.array([np.where(has, word[:, None], 0).sum(axis=0, dtype=np.uint64) for word in words.T])
-    with np.errstate(over="ignore"):
-        keys = words.sum(axis=0, dtype=np.uint64)[:, None] - ones, ones
-        return np.array([[look(key) for key in side.T] for side in keys], np.int64)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.fingerprints import find, random_words
+from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
@@ -222,21 +223,9 @@ class SparseSearch:
         root = tuple(self._levels["node"][0, [BEST, BEST_FEATURE]].tolist())
         return best_tree(self.asked, self._virtual, self._random, self._memo, root)
 
-    @property
-    def n_features(self) -> int:
-        return self.asked.n_features
-
-    def bounds(self, path: Sequence[tuple[int, int]], depth: int) -> np.ndarray:
-        """int64[2, features]: what is known of both sides of every feature on the set of a path; 0: nothing.
-
-        path : (feature, outcome).   depth : tests on a path that are left to the sides; −1: any number.
-        """
-        from arboretum_gosdt.proving import sides_known
-
-        left = UNLIMITED if depth < 0 else depth
-
-        def look(key: np.ndarray) -> int:
-            number = find(self._memo["slots"], key[0] + np.uint64(left) * DEPTH_KEY, key[1])
-            return int(self._memo["lower"][number]) if number >= 0 else 0
-
-        return sides_known(self.asked.bits, self.asked.n_features, (self._virtual, self._random), path, look)
+    def remembered(self) -> tuple[Any, ...]:
+        """The memo as :class:`arboretum.api.Memo` has it."""
+        words = np.zeros((len(self.asked.bits), 2), np.uint64)
+        np.add.at(words, self._virtual, self._random)
+        turn = int(DEPTH_KEY)
+        return self.asked.has(), words, self._memo["slots"], self._memo["lower"], turn, turn * int(UNLIMITED)

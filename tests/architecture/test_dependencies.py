@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "engine": {"interfaces", "model", "kernels", "measure"},
     "api": {"interfaces", "model", "engine", "measure", "report"},
     "plugin": {"engine", "interfaces", "model"},
-    "proof": {"plugin", "interfaces", "model"},
+    "proof": {"plugin", "interfaces", "model", "kernels"},
     "runs": {"plugin", "engine", "interfaces", "model"},
     "config": {"runs", "plugin", "engine", "interfaces", "model", "measure"},
     "cli": {"config", "runs", "proof", "plugin", "engine", "interfaces", "model", "report", "measure"},

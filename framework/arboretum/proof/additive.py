@@ -1,8 +1,7 @@
 """Does a bound of an additive objective follow from the bounds before it?  By counting, and by nothing else.
 
-Write OPT(S, d, l) for the least cost, loss + p·leaves in units of the log, of a tree on the set S with at most d tests on a path
-and l leaves.  What
-is relied on, each for the limits of a record ("looser" limits allow all that tighter ones allow):
+Write OPT(S, d, l) for the least cost, loss + p·leaves as the log counts it, of a tree on the set S with at most d tests on a path
+and l leaves.  What is relied on, each for the limits of a record ("looser" limits allow all that tighter ones allow):
 
 1. *A tree with the fewest leaves among the best.*  Its subtrees are such trees of their sets, for the limits that are left to
    them.  Let w_u be the most that object u can cost, and save(L) = Σ w_u − loss(L) what the best label of a leaf saves.  Give a
@@ -25,7 +24,7 @@ need not be a leaf.  Stricter leaf rules only raise what trees cost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -34,47 +33,141 @@ import numpy as np
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
-from arboretum.proof.format import Record
+from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, Costs
 
 PRECISION = 1e-9
 """Relative; to which an objective's value in floating point is the exact one."""
-EXACT = 1 << 24
-"""Sums of integers below are exact in float32, which is twice as fast."""
-Limits = tuple[int, int]
-"""Tests on a path and leaves that a subtree may have; −1: no limit."""
-
-
-def serves(known: Limits, asked: Limits) -> bool:
-    """Whether a bound under the first limits holds under the second: they are looser."""
-    return all(have < 0 or 0 <= want <= have for have, want in zip(known, asked, strict=True))
+CHUNK = 256
+"""Records that are checked between two looks at the clock."""
 
 
 class Additive:
-    """Checks records about sets of merged objects; subclasses divide them.
+    """Checks records about sets of merged objects, and keeps them.
 
-    planes : float[n, ·], costs by label, w, and rows where leaves have a least size.   rank : int32[n, columns].
-    known : set → its bounds, each with the limits that it holds for.
+    ground, log : see :mod:`.counting`.   literals : of each test of the log, int64[outcomes], as in Columns.
     """
 
     slack = 0
 
-    def __init__(self, problem: Problem, tests: Sequence[Any], columns: Columns, costs: Costs) -> None:
-        self.problem, self.columns, self.costs, self.p = problem, columns, costs, costs.p
-        self.tests, self.min_leaf = tests, problem.parts.limits().min_leaf
-        rows = np.bincount(columns.group, problem.objects.count)
-        kept = np.ones(len(rows), np.bool_) if self.min_leaf > 1 else costs.loss.any(axis=1)
-        loss, self.more, self.rank = costs.loss[kept], costs.more[kept], columns.rank[kept]
-        self.n, self.k = loss.shape
-        planes = [*loss.T, loss.max(axis=1), *([rows[kept]] if self.min_leaf > 1 else [])]
-        self.kind = np.float32 if max(int(plane.sum()) for plane in planes) + 4 * costs.p < EXACT else np.float64
-        self.planes = np.array(planes, self.kind).T
-        self.everything = np.packbits(np.ones(self.n, np.bool_), bitorder="little")
-        self.known: dict[bytes, list[tuple[Limits, int]]] = {}
+    def __init__(self, problem: Problem, tests: Sequence[Any], unit: Fraction) -> None:
+        from arboretum.proof import counting
 
-    def root_bound(self, limits: Limits) -> int:
+        columns = Columns.of(problem.objects)
+        self.problem, self.tests, self.columns = problem, tests, columns
+        self.costs = costs = Costs.of(problem, columns.group, unit)
+        self.literals = [columns.literals(test) for test in tests]
+        least = problem.parts.limits().min_leaf
+        kept = np.ones(len(columns.has), np.bool_) if least > 1 else costs.saved.any(axis=1)
+        self.has, saved = np.ascontiguousarray(columns.has[kept]), costs.saved[kept]
+        worth = max(1, int(np.gcd.reduce(saved, axis=None)))
+        planes = [*(saved // worth).T, *([np.bincount(columns.group, problem.objects.count).astype(np.int64)] if least > 1 else [])]
+        groups = [(k, b, np.flatnonzero(plane >> b & 1)) for k, plane in enumerate(planes) for b in range(int(plane.max(initial=0)).bit_length())]
+        width = -(-max(1, len(self.has)) // 64)
+        packed = np.zeros((self.has.shape[1] + 1, 8 * width), np.uint8)
+        bits = np.packbits(self.has.T, axis=1, bitorder="little")
+        packed[:-1, : bits.shape[1]] = bits
+        everything = np.packbits(np.arange(64 * width) < len(self.has), bitorder="little").view(np.uint64)
+        mixer = np.random.default_rng(len(self.has)).integers(0, 1 << 63, width, np.uint64) * np.uint64(2) + np.uint64(1)
+        numbers = np.array([costs.p, worth, saved.shape[1], least if least > 1 else 0])
+        of_groups = [np.array([group[place] for group in groups], np.int64) for place in (0, 1)]
+        rows = np.concatenate([np.empty(0, np.int64), *(group[2] for group in groups)])
+        starts = np.cumsum([0, *(len(group[2]) for group in groups)])
+        literal, first = np.concatenate([np.empty(0, np.int64), *self.literals]), np.cumsum([0, *map(len, self.literals)])
+        self.ground = counting.Ground(self.has, packed.view(np.uint64), everything, rows, starts, *of_groups, mixer, literal, first, numbers)
+        self.planes, self.most_words = len(planes), int((-(-np.diff(starts) // 64)).sum())
+        self.scratch = self.new_scratch()
+        self.log: Any = None
+
+    def new_scratch(self) -> Any:
+        """Room for the counting of one set at a time."""
+        from arboretum.proof.counting import Scratch
+
+        columns, width = self.has.shape[1], len(self.ground.everything)
+        cells = [np.empty(4 * columns, np.int64) for _ in range(3)]
+        words, both = np.empty(self.most_words * columns, np.uint64), np.empty(self.planes * columns, np.int64)
+        return Scratch(words, both, *cells, *np.empty((2, width), np.uint64))
+
+    def new_nodes(self, n: int, most_leaves: int) -> Any:
+        """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""
+        from arboretum.proof.counting import Node
+
+        columns, groups, width = self.has.shape[1], len(self.ground.plane), len(self.ground.everything)
+        sides = 2 * columns * max(1, min(most_leaves, len(self.has)) - 1)
+
+        def room(length: int, kind: type = np.int64) -> np.ndarray:
+            return np.empty((n, length), kind)
+
+        words = room(self.most_words * columns, np.uint64)
+        return Node(
+            room(width, np.uint64), room(columns), words, room(groups), room(self.planes * columns), room(self.planes), room(sides),
+            room(sides), room(2 * columns), room(sides, np.uint8), room(columns, np.uint8), room(columns), room(4),
+        )  # fmt: skip
+
+    def new_log(self, words: np.ndarray, start: np.ndarray) -> None:
+        """Take records in hand, none of which is known yet.   words, start : as in Proof."""
+        from arboretum.proof.counting import Log
+
+        n = max(1, len(start) - 1)
+        slots = np.full(1 << (2 * n).bit_length(), -1)
+        self.log = Log(words, start, np.empty(n, np.uint64), slots, np.empty(n, np.int64))
+
+    def make_room(self, known: int, records: int, words: int) -> Any:
+        """Longer arrays for the records in hand, of which so many are known; returns them."""
+        from arboretum.proof.counting import Log, refill
+
+        def longer(array: np.ndarray, length: int) -> np.ndarray:
+            return np.concatenate([array, np.zeros(max(0, length - len(array)), array.dtype)])
+
+        old = self.log
+        slots = np.full(1 << (2 * records).bit_length(), -1)
+        self.log = Log(longer(old.words, words), longer(old.start, records + 1), longer(old.mark, records), slots, longer(old.before, records))
+        refill(self.log, known)
+        return self.log
+
+    def refusals(self, proof: Proof, told: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+        """The records that do not follow from those before them, and why; the others are known from then on.
+
+        told : called with the number of records that were looked at.
+        """
+        from arboretum.proof import counting
+
+        words, number = np.ascontiguousarray(proof.words, np.int32), 0
+        self.new_log(words, proof.start)
+        room = self.new_nodes(1, int(words[proof.start[:-1] + 2].max(initial=-1)))
+        node = type(room)(*(array[0] for array in room))
+        while number < proof.n_records:
+            told(number)
+            number, why = counting.check_records(self.ground, self.log, node, self.scratch, number, min(number + CHUNK, proof.n_records))
+            if why != counting.FINE:
+                bound, leaf = proof.record(number).bound, int(node.numbers[counting.LEAF])
+                reasons = {counting.NO_PATH: NO_PATH, counting.NO_LIMITS: NO_LIMITS, counting.LEAF_COSTS: f"a leaf costs {bound - leaf} less"}
+                yield number, reasons.get(why) or self._open(node, bound)
+                number += 1
+
+    def _open(self, node: Any, bound: int) -> str:
+        """Which test may cost less than a bound."""
+        from arboretum.proof import counting
+
+        costs = np.array([counting.joined_cost(node, c) for c in range(node.numbers[counting.COLUMNS])])
+        at = int(costs.argmin())
+        place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])
+        test = int(np.searchsorted(self.columns.first, place, side="right")) - 1
+        return f"trees that begin with test {test} of the table may cost {bound - costs[at]} less for all that is known"
+
+    def known_of(self, mask: np.ndarray, depth: int, leaves: int) -> int:
+        """The best bound that is known of a set, 0 without one."""
+        from arboretum.proof.counting import known_bound
+
+        return int(known_bound(self.ground, self.log, mask, depth, leaves, self.scratch.path))
+
+    def root_bound(self, limits: tuple[int, int]) -> int:
         """The best that is known of all objects."""
-        return self.known_of(self.everything, limits) + self.more_of(self.everything)
+        return self.known_of(self.ground.everything, *self.within(*limits))
+
+    def within(self, depth: int, leaves: int) -> tuple[int, int]:
+        """Limits, with as many leaves as there are objects at most."""
+        return depth, min(leaves, max(1, len(self.has)))
 
     def value(self, cost: Fraction | int) -> float:
         """The objective's value of a cost as the log counts it."""
@@ -93,48 +186,3 @@ class Additive:
         if abs(said - self.value(cost)) > PRECISION * max(1.0, abs(said)):
             raise VerificationError(f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}")
         return cost
-
-    def refusal(self, record: Record) -> str:
-        """Why a record does not follow, "" where it does: it is known from then on."""
-        bits, limits = self.path_set(record.path), (record.depth, record.leaves)
-        bound = record.bound - self.more_of(bits)
-        if reason := "" if self.known_of(bits, limits) >= bound else self.gap(bits, limits, bound):
-            return reason
-        self.learn(bits, limits, bound)
-        return ""
-
-    def gap(self, bits: np.ndarray, limits: Limits, bound: int) -> str:
-        """Division: why some tree may cost less than the bound, "" where none does."""
-        raise NotImplementedError
-
-    def learn(self, bits: np.ndarray, limits: Limits, bound: int) -> None:
-        """Take a bound for known."""
-        self.known.setdefault(bits.tobytes(), []).append((limits, bound))
-
-    def known_of(self, bits: np.ndarray, limits: Limits) -> int:
-        """The best bound that is known of a set, 0 without one."""
-        return max((bound for held, bound in self.known.get(bits.tobytes(), ()) if serves(held, limits)), default=0)
-
-    def path_set(self, path: np.ndarray) -> np.ndarray:
-        """uint8[bytes]: the objects that a path leads to, packed."""
-        bits = self.everything
-        for test, outcome in path.tolist():
-            bits = bits & self.side_of(*self.columns.literal(self.tests[test], outcome))
-        return bits
-
-    def side_of(self, column: int, cut: int, above: bool) -> np.ndarray:
-        """uint8[bytes]: the objects of ranks above a cut of a column, or of the others; column −1 holds rank 0 alone."""
-        inside = (self.rank[:, column] if column >= 0 else np.zeros(self.n, np.int32)) > cut
-        return np.packbits(inside if above else ~inside, bitorder="little")
-
-    def more_of(self, bits: np.ndarray) -> int:
-        """What the log counts of a set besides its loss."""
-        return int(self.more[self._rows(bits)].sum()) if self.k > 2 else 0
-
-    def _rows(self, bits: np.ndarray) -> np.ndarray:
-        return np.flatnonzero(np.unpackbits(bits, count=self.n, bitorder="little"))
-
-    def _busy(self, planes: np.ndarray) -> np.ndarray:
-        """Whether sets, given by their sums along the first axis, may stand below the root of a tree with the fewest leaves."""
-        busy = planes[self.k] - planes[: self.k].min(axis=0) > self.p
-        return busy & (planes[self.k + 1] >= self.min_leaf) if self.min_leaf > 1 else busy

@@ -12,10 +12,8 @@ import numpy as np
 from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.tree import Tree
-from arboretum.proof.binary import Binary
-from arboretum.proof.cuts import Cuts
-from arboretum.proof.format import Proof, Record, data_of
-from arboretum.proof.ground import Columns, Costs
+from arboretum.proof.additive import Additive
+from arboretum.proof.format import Proof, data_of
 from arboretum.proof.subtables import Subtables
 
 
@@ -37,38 +35,19 @@ def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Contex
     for key, value in data.items():
         if key != "name" and proof.header["data"].get(key) != value:  # a file may have another name today
             raise VerificationError(f"the proof is of another table: {key} is {proof.header['data'].get(key)}, here it is {value}")
-    fixed = data["n_tests"] - len(problem.objects.raw_features)
-    single = (test for test in tests if isinstance(test, int))
-    pairs = (test for test in tests if not isinstance(test, int))
-    if not all(0 <= t < data["n_tests"] for t in single) or not all(len(t) == 2 and fixed <= t[0] < data["n_tests"] and t[1] >= 0 for t in pairs):
-        raise VerificationError(f"the proof names tests that the table has not; it has {data['n_tests']}")
     rules = rules_of(proof, problem)
-    for number, record in enumerate(proof.records()):
-        if not number % 64:
-            progress(number, proof.n_records, f"checking record {number:,} of {proof.n_records:,}")
-        reason = _form(record, len(tests)) or rules.refusal(record)
-        if reason:
-            limits = "".join(f", {name} {n}" for name, n in (("depth", record.depth), ("leaves", record.leaves)) if n >= 0)
-            path = " ".join(f"{tests[t] if t < len(tests) else t}:{outcome}" for t, outcome in record.path.tolist()) or "root"
-            raise VerificationError(f"record {number} ({path}{limits}) claims a bound of {record.bound}, but {reason}")
+    for number, reason in rules.refusals(proof, lambda n: progress(n, proof.n_records, f"checking record {n:,} of {proof.n_records:,}")):
+        record = proof.record(number)
+        limits = "".join(f", {name} {n}" for name, n in (("depth", record.depth), ("leaves", record.leaves)) if n >= 0)
+        path = " ".join(f"{tests[t] if 0 <= t < len(tests) else t}:{outcome}" for t, outcome in record.path.tolist()) or "root"
+        raise VerificationError(f"record {number} ({path}{limits}) claims a bound of {record.bound}, but {reason}")
     return _concluded(proof, problem, rules)
 
 
-def rules_of(proof: Proof, problem: Problem) -> Any:
+def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive:
     """What checks the records of a log."""
-    if proof.header["shape"] == "complexity":
-        return Subtables(problem, proof)
-    columns = Columns.of(problem.objects)
-    kind = Binary if columns.rank.max(initial=0) <= 1 else Cuts
-    return kind(problem, proof.header["tests"], columns, Costs.of(problem, columns.group, proof.unit))
-
-
-def _form(record: Record, n_tests: int) -> str:
-    """What is wrong with the numbers of a record as such."""
-    path = record.path
-    if len(path) and not (0 <= path[:, 0].min() and path[:, 0].max() < n_tests and path[:, 1].min() >= 0):
-        return "its path names a test that the log does not list"
-    return "" if record.depth >= -1 and (record.leaves == -1 or record.leaves > 0) else "its limits are none"
+    tests = proof.header["tests"]
+    return Subtables(problem, tests) if proof.header["shape"] == "complexity" else Additive(problem, tests, proof.unit)
 
 
 def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:

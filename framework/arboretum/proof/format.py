@@ -64,6 +64,8 @@ MAGIC = b"arboretum.proof/1\n"
 HEAD = 5
 """Words of a record before its literals."""
 DIGEST = 32
+NO_PATH, NO_LIMITS = "its path names a test that the log does not list", "its limits are none"
+"""Why a record is refused, whatever it says."""
 _HEADER = {"version": str, "solver": str, "shape": str, "seed": int, "data": dict, "config": dict, "unit": str, "tests": list[int | list[int]]}
 _END = {"bound": int | float, "value": int | float | None, "records": int, "tree": dict | None}
 

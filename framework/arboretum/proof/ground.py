@@ -14,6 +14,7 @@ from arboretum.model.encoded import Encoded, Family
 
 MOST = 2**53
 """What sums of costs must stay below: float64 adds integers exactly up to here."""
+MOST_CELLS = 2**31
 
 
 def decimal(number: float) -> Fraction:
@@ -36,17 +37,18 @@ def outcomes(objects: Encoded) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class Columns:
-    """Every test with two outcomes as a cut of a column of ranks; a fixed test is a column of its own, with ranks 0 and 1.
+    """The different tests with two outcomes, every threshold of a raw column among them, over the merged objects.
 
-    rank : int32[n, columns], of the merged objects.   group : int64[n_objects], the merged object that each became.
-    column : int64[problem's tests], the column that stands for it, −1 for a constant one.   flip : bool[problem's tests], whether
-        outcome 1 of a fixed test is rank 0.   n_fixed : number of fixed tests; raw columns count on.
+    has : uint8[n, columns].   group : int64[n_objects], the merged object that each became.   literal : int64[·], for outcomes of
+    tests 2 · column + 1 where they are those of the objects that have the column, 2 · column where of the others; one column more,
+    which no object has, stands for constant tests.   first : int64[problem's tests + 1], where the outcomes of a test begin.
+    n_fixed : number of fixed tests; raw columns count on.
     """
 
-    rank: np.ndarray
+    has: np.ndarray
     group: np.ndarray
-    column: np.ndarray
-    flip: np.ndarray
+    literal: np.ndarray
+    first: np.ndarray
     n_fixed: int
 
     @staticmethod
@@ -55,47 +57,55 @@ class Columns:
         fixed = outcomes(objects)
         if fixed.size and fixed.max() > 1:
             raise CapabilityError("a test of the table has more than two outcomes; proofs of additive objectives know two")
-        raw = [np.unique(values, return_inverse=True)[1].ravel() for values in objects.raw.T]
         if np.isnan(objects.raw).any():
             raise CapabilityError("raw columns have missing values, of which proofs know nothing")
+        ranks = [np.unique(values, return_inverse=True)[1].ravel() for values in objects.raw.T]
+        n_tests = len(fixed) + sum(int(rank.max()) for rank in ranks)
+        if n_tests * objects.n_objects > MOST_CELLS:
+            what = f"proofs keep a byte for each test of each object, and here are {n_tests:,} tests of {objects.n_objects:,} objects"
+            raise CapabilityError(f"{what}; ask fewer tests (encoder=bins)")
+        tests = [[codes == 1] for codes in fixed] + [[rank > cut for cut in range(int(rank.max()) + 1)] for rank in ranks]
         known: dict[bytes, int] = {}
-        kept, column, flip = [], [], []
-        for i, ranks in enumerate([*fixed, *raw]):
-            turned = bool(i < len(fixed) and len(ranks) and ranks[0])
-            ranks = ranks.astype(np.int32) ^ turned
-            new = known.setdefault(ranks.tobytes(), len(kept)) == len(kept)
-            constant = not ranks.any()
-            column.append(-1 if constant else known[ranks.tobytes()])
-            flip.append(turned)
-            if new:
-                kept.append(ranks)
-        rank = np.array(kept, np.int32).reshape(len(kept), objects.n_objects).T
-        merged, group = np.unique(rank, axis=0, return_inverse=True)
-        return Columns(merged, group.ravel(), np.array(column, np.int64), np.array(flip, np.bool_), len(fixed))
+        literal, first, kept = [], [0], []
+        for number, parts in enumerate(tests):
+            for has in parts:
+                turned = bool(has[0])
+                has = has ^ turned
+                column = known.setdefault(np.packbits(has).tobytes(), len(kept)) if has.any() else -1
+                if column == len(kept):
+                    kept.append(has)
+                sides = [2 * column + turned, 2 * column + (not turned)]  # without, with
+                literal += sides if number < len(fixed) else sides[::-1]
+            first.append(len(literal))
+        has = np.array(kept, np.uint8).reshape(len(kept), objects.n_objects).T
+        merged, group = np.unique(np.packbits(has, axis=1), axis=0, return_inverse=True)
+        numbers = np.array(literal, np.int64)
+        numbers[numbers < 0] += 2 * (len(kept) + 1)
+        return Columns(np.unpackbits(merged, axis=1, count=len(kept)), group.ravel(), numbers, np.array(first), len(fixed))
 
-    def literal(self, test: int | list[int], outcome: int) -> tuple[int, int, bool]:
-        """Column, cut and whether ranks above it are meant, of a literal as a log has it."""
-        if not isinstance(test, int):
-            return int(self.column[test[0]]), test[1], outcome == 1
-        if test < self.n_fixed:
-            return int(self.column[test]), 0, (outcome == 1) != self.flip[test]
-        return int(self.column[test]), outcome >> 1, not outcome & 1
+    def literals(self, test: int | list[int]) -> np.ndarray:
+        """int64[outcomes], of a test as a log names it.  Raises VerificationError where there is no such test."""
+        number, cut = (test, 0) if isinstance(test, int) else test
+        raw = number != test
+        outcomes = self.first[number + 1] - self.first[number] if 0 <= number < len(self.first) - 1 else 0
+        if not 0 <= 2 * cut < outcomes or (raw and number < self.n_fixed):
+            raise VerificationError(f"the proof names tests that the table has not: {test}; it has {len(self.first) - 1}")
+        found = self.literal[self.first[number] : self.first[number + 1]]
+        return found[[2 * cut + 1, 2 * cut]] if raw else found
 
 
 @attrs.frozen(eq=False)
 class Costs:
-    """An additive objective in integers: Σ loss[u, label] over the merged objects + p · leaves, + what every tree pays.
+    """An additive objective in integers, as a log counts it, and what every tree pays besides.
 
-    loss : int64[n, classes]; the least of an object is 0.   p : of a leaf.   unit : value of 1.   base : value of a cost of 0 in the log.
-    more : int64[n], what the log's form of the loss counts besides for each object; 0 with two classes.
-    scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
+    saved : int64[n, classes], what each label saves of the worst one's cost, over the merged objects.   p : of a leaf.   unit : value
+    of 1.   base : value of a cost of 0.   scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
     """
 
-    loss: np.ndarray
+    saved: np.ndarray
     p: int
     base: Fraction
     unit: Fraction
-    more: np.ndarray
     scaled: np.ndarray
     scale: int
 
@@ -126,10 +136,8 @@ class Costs:
         loss, p = summed - least[:, None], lam / unit
         if (loss % scale).any() or p.denominator != 1:
             raise VerificationError(f"the log's unit {unit} does not divide λ = {lam} and the losses of the table")
-        loss //= scale
-        if int(loss.max(axis=1).sum()) + 4 * p >= MOST:
+        saved = (loss.max(axis=1, keepdims=True) - loss) // scale
+        if int(saved.sum()) + 4 * p >= MOST:
             raise VerificationError(f"costs in units of {unit} exceed 2^53")
-        saved = loss.max(axis=1, keepdims=True) - loss
-        more = saved.sum(axis=1) - saved.max(axis=1)
-        base = (Fraction(int(least.sum()), scale) - int(more.sum())) * unit
-        return Costs(loss, int(p), base, unit, more, own, scale)
+        more = int(saved.sum() - saved.max(axis=1).sum())
+        return Costs(saved, int(p), (Fraction(int(least.sum()), scale) - more) * unit, unit, own, scale)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.complexity import form_of
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
-from arboretum.proof.format import Proof, Record
+from arboretum.proof.format import NO_PATH, Proof, Record
 from arboretum.proof.ground import outcomes
 
 EPS = float(np.finfo(np.float64).eps)
@@ -27,12 +28,12 @@ EPS = float(np.finfo(np.float64).eps)
 class Subtables:
     """Checks records about sets of objects; those equal in every test and in class are one."""
 
-    def __init__(self, problem: Problem, proof: Proof) -> None:
+    def __init__(self, problem: Problem, tests: Sequence[Any]) -> None:
         objects, prices = problem.objects, problem.prices
         columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
         if objects.raw_features or not prices.fixed or (prices.once_per_column and len(columns) > len(set(columns))):
             raise CapabilityError("proofs of a complexity know fixed tests with one price each, and no raw columns")
-        self.problem, self.tests, self.complexity = problem, proof.header["tests"], problem.parts.complexity
+        self.problem, self.tests, self.complexity = problem, tests, problem.parts.complexity
         self.rule, self.form = problem.parts.leaf_rule(counting_objects=True), form_of(self.complexity)
         self.impurity = problem.parts.impurity if self.rule.delta is not None else None
         answer = outcomes(objects)
@@ -54,12 +55,22 @@ class Subtables:
         self.slack = 0.0 if whole and self.form is not None else 4 * objects.n_objects * EPS
         self.known: dict[bytes, float] = {}
 
-    def refusal(self, record: Record) -> str:
+    def refusals(self, proof: Proof, told: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+        """As of :class:`arboretum.proof.additive.Additive`."""
+        for number, record in enumerate(proof.records()):
+            if not number % 64:
+                told(number)
+            if reason := self._refusal(record):
+                yield number, reason
+
+    def _refusal(self, record: Record) -> str:
         """Why a record does not follow, "" where it does: it is known from then on."""
         if record.depth >= 0 or record.leaves >= 0 or not math.isfinite(record.bound):
             return "records of a complexity have no limits, and their bounds are numbers"
         bits = self.everything
         for test, outcome in record.path.tolist():
+            if not 0 <= test < len(self.tests):
+                return NO_PATH
             edge = self.edge.get((self.tests[test], outcome))
             bits = bits & self.packed[edge] if edge is not None else np.zeros_like(bits)
         shown, test = self._least(bits)

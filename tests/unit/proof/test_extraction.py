@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from slow_prover import Exact, problem_of, unit_of
+from slow_prover import Exact, closed_sets, problem_of, unit_of
 from test_additive import drawn
 
+from arboretum.kernels.solving.fingerprints import enter, random_words
+from arboretum.proof.additive import Additive
 from arboretum.proof.check import check
-from arboretum.proof.extract import Extraction
+from arboretum.proof.extract import Extraction, Memo
 from arboretum.proof.format import ProofWriter, read
 from arboretum_gosdt.objectives import Accuracy
+
+
+TURN, UNLIMITED = 0x9E3779B97F4A7C15, 0x1234567
+
+
+def memo_of(problem, exact, depth, remembers):
+    """What a search of fixed tests might remember: of each set that divisions lead to what ``remembers`` makes of its bound."""
+    rules = Additive(problem, range(problem.objects.n_tests), unit_of(problem))
+    has = np.array([exact.answers[test] for test in range(exact.tests)]).T
+    kinds, kind = np.unique(has, axis=0, return_inverse=True)
+    kept = [rules.columns.group[np.flatnonzero(kind.ravel() == k)[0]] for k in range(len(kinds))]
+    helped = rules.costs.saved.any(axis=1)[kept]  # others are in no search
+    words, sets = random_words(len(kinds)), closed_sets(exact, depth, -1)
+    slots, bounds = np.zeros((4 << len(sets).bit_length(), 2), np.uint64), np.zeros(len(sets), np.int64)
+    for number, (_, rows, below, _) in enumerate(sets):
+        mine = np.unique(kind.ravel()[list(rows)])
+        one, two = words[mine[helped[mine]]].sum(axis=0, dtype=np.uint64)
+        at = np.uint64((int(one) + (below * TURN if below >= 0 else UNLIMITED)) % 2**64)
+        bounds[enter(slots, at, two, number)] = remembers(int(exact.least(rows, below, -1)[0]))
+    return Memo(kinds == 1, words, slots, bounds, TURN, UNLIMITED)
 
 
 def extracted(problem, path, remembers, goal=None):
     """Bound that was asked for and the one that was shown.   remembers : exact bound of a side → what the memo says of it."""
     unit, most = unit_of(problem), problem.parts.limits()
     exact, depth, leaves = Exact(problem, unit), *(-1 if value is None else value for value in (most.max_depth, most.max_leaves))
-    everything = frozenset(range(problem.objects.n_objects))
-
-    def memo(literals, below):
-        rows = everything
-        for test, outcome in literals:
-            rows = exact.part(rows, test, outcome)
-        sides = [[exact.part(rows, test, outcome) for test in range(exact.tests)] for outcome in (0, 1)]
-        return np.array([[remembers(int(exact.least(side, below, -1)[0])) for side in row] for row in sides], np.int64)
-
-    wanted = int(exact.least(everything, depth, leaves)[0]) if goal is None else goal
+    memo = memo_of(problem, exact, depth, remembers) if not problem.objects.raw_features and most.min_leaf <= 1 else None
+    wanted = int(exact.least(frozenset(range(problem.objects.n_objects)), depth, leaves)[0]) if goal is None else goal
     with ProofWriter(path, problem, tests=range(problem.objects.n_tests), unit=unit) as log:
         shown = Extraction(log, problem, memo, lambda *told: None).show(wanted, depth, leaves)
         log.close(shown, None, None)

@@ -1,0 +1,425 @@
+"""What counting says of a set, and whether a bound of it follows: the checker's own kernels (no solver uses them).
+
+The rules that are meant by number stand in :mod:`arboretum.proof.additive`.  A set is a mask of objects.  Its objects are counted as
+rows of one label and one power of two each, 64 of them a word, by columns: the tests that are not idle.  Columns are counted against
+all others one at a time, and only as long as the bound is open.  A fingerprint only says where a record may be found; what counts is
+that the record's path leads to the very same mask.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.bits import popcount
+from arboretum.kernels.jit import jit
+
+HEAD = 5
+"""Words of a record before its literals."""
+NEVER = np.int64(1) << 60
+"""The cost of what does not exist; two of them still add up."""
+PRICE, UNIT, LABELS, LEAST = range(4)
+"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, rows that a leaf must have (0: any)."""
+COLUMNS, DEPTH, LEAVES, LEAF = range(4)
+"""Places in ``Node.numbers``: columns, limits of the set (leaves −1: any), its cost as a leaf."""
+COUNTED, RECORDED = 1, 2
+"""Bits of ``Node.state``."""
+
+
+class Ground(NamedTuple):
+    """The table.   has : uint8[objects, columns].   packed : uint64[columns + 1, ·], the same as masks; the last holds no object.
+
+    everything : uint64[·], mask.   rows : int64[·], object of each row of a label and a power of two.   starts : int64[groups + 1],
+    first row of each.   plane, shift : int64[groups], label (after the last: count of rows) and power.   mixer : uint64[·], random.
+    literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those of a test begin.
+    """
+
+    has: np.ndarray
+    packed: np.ndarray
+    everything: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    plane: np.ndarray
+    shift: np.ndarray
+    mixer: np.ndarray
+    literal: np.ndarray
+    first: np.ndarray
+    numbers: np.ndarray
+
+
+class Log(NamedTuple):
+    """Records.   words : int32.   start : int64[records + 1].   mark : uint64[records], fingerprints.   slots : int64[2^k], the last
+    record of a fingerprint, −1: free.   before : int64[records], the one before it.
+    """
+
+    words: np.ndarray
+    start: np.ndarray
+    mark: np.ndarray
+    slots: np.ndarray
+    before: np.ndarray
+
+
+class Node(NamedTuple):
+    """A set.   mask : uint64[·].   columns : int64.   words : uint64, ``words[w · columns + c]``.   ends : int64[groups], first word
+    after each.   ones : int64, sums by plane and column; totals : int64[planes].   low, own : int64[levels, 2, columns], bounds of
+    sides, and those of them that are from counting or a record.   A level is a number of leaves from 1 on, or there is one.
+    told : int64[2, columns], what somebody says of sides.   tried : uint8, as ``low``.   state : uint8.   rank : int64, weight of the
+    smaller side.   numbers : see the names above.
+    """
+
+    mask: np.ndarray
+    columns: np.ndarray
+    words: np.ndarray
+    ends: np.ndarray
+    ones: np.ndarray
+    totals: np.ndarray
+    low: np.ndarray
+    own: np.ndarray
+    told: np.ndarray
+    tried: np.ndarray
+    state: np.ndarray
+    rank: np.ndarray
+    numbers: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """words : uint64, of all columns.   both : int64[planes · columns].   weight, loss, busy : int64[4 · columns], of the cells of
+    sides s of one column and t of another, at 2 s + t.   mask, path : uint64[·].
+    """
+
+    words: np.ndarray
+    both: np.ndarray
+    weight: np.ndarray
+    loss: np.ndarray
+    busy: np.ndarray
+    mask: np.ndarray
+    path: np.ndarray
+
+
+@jit(inner=True, borrow=True)
+def path_set(ground, words, at, out):
+    """The objects of the path of the record at a word; False where it names a literal that there is not."""
+    for w in range(out.shape[0]):
+        out[w] = ground.everything[w]
+    for place in range(at + HEAD, at + HEAD + 2 * words[at], 2):
+        test, outcome = np.int64(words[place]), np.int64(words[place + 1])
+        if test < 0 or test + 1 >= ground.first.shape[0] or outcome < 0 or ground.first[test] + outcome >= ground.first[test + 1]:
+            return False
+        literal = ground.literal[ground.first[test] + outcome]
+        part(ground, out, literal >> 1, literal & 1, out)
+    return True
+
+
+@jit(inner=True, borrow=True)
+def part(ground, mask, column, side, out):
+    """The objects of a mask on one side of a column."""
+    for w in range(mask.shape[0]):
+        out[w] = mask[w] & (ground.packed[column, w] if side == 1 else ~ground.packed[column, w])
+
+
+@jit(inner=True, borrow=True)
+def mark_of(ground, mask):
+    mark = np.uint64(0)
+    for w in range(mask.shape[0]):
+        mark += mask[w] * ground.mixer[w]
+    return mark
+
+
+@jit(inner=True, borrow=True)
+def slot_of(log, mark):
+    """Where a fingerprint is, or would be."""
+    mixed = (mark ^ mark >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
+    at, last = np.int64((mixed ^ mixed >> np.uint64(33)) >> np.uint64(1)), np.int64(log.slots.shape[0] - 1)
+    at &= last
+    while log.slots[at] >= 0 and log.mark[log.slots[at]] != mark:
+        at = (at + 1) & last
+    return at
+
+
+@jit(inner=True, borrow=True)
+def serves(have, want):
+    """Whether a limit is as loose as another; −1: none."""
+    return have < 0 or 0 <= want <= have
+
+
+@jit(inner=True, borrow=True)
+def known_of(ground, log, mask, mark, depth, leaves, room):
+    """The best bound that the records have of a set under limits, 0 without one.   mark : of the set."""
+    best, record = np.int64(0), log.slots[slot_of(log, mark)]
+    while record >= 0:
+        at = log.start[record]
+        if serves(log.words[at + 1], depth) and serves(log.words[at + 2], leaves):
+            bound = bound_of(log.words, at)
+            if bound > best and path_set(ground, log.words, at, room):
+                same = True
+                for w in range(mask.shape[0]):
+                    same &= room[w] == mask[w]
+                best = bound if same else best
+        record = log.before[record]
+    return best
+
+
+@jit(borrow=True)
+def known_bound(ground, log, mask, depth, leaves, room):
+    """The same, called from Python."""
+    return known_of(ground, log, mask, mark_of(ground, mask), depth, leaves, room)
+
+
+@jit(inner=True, borrow=True)
+def bound_of(words, at):
+    return np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF
+
+
+@jit(inner=True, borrow=True)
+def put(log, number):
+    """Enter a record under its fingerprint."""
+    at = slot_of(log, log.mark[number])
+    log.before[number], log.slots[at] = log.slots[at], number
+
+
+@jit(borrow=True)
+def refill(log, end):
+    """Enter the first records anew."""
+    for number in range(end):
+        put(log, number)
+
+
+@jit(inner=True, borrow=True)
+def learn(ground, log, mask, number):
+    """A record about the objects of a mask is known from now on."""
+    log.mark[number] = mark_of(ground, mask)
+    put(log, number)
+
+
+@jit(inner=True, borrow=True)
+def levels_of(leaves):
+    return np.int64(1) if leaves < 0 else max(leaves - 1, np.int64(0))
+
+
+@jit(inner=True, borrow=True)
+def busy_of(ground, most, rows):
+    """Rule 1: whether a set may stand below the root of a tree with the fewest leaves.   most : what its best label saves."""
+    numbers = ground.numbers
+    return most * numbers[UNIT] > numbers[PRICE] and rows >= numbers[LEAST]
+
+
+@jit(borrow=True)
+def enter(ground, log, node, scratch, depth, leaves):
+    """Count the objects of ``node.mask``, find its columns, and what sides cost by one leaf and by records."""
+    numbers, columns, planes = ground.numbers, ground.has.shape[1], node.totals.shape[0]
+    every, ones, labels, n_words, n = scratch.words, scratch.both, numbers[LABELS], np.int64(0), np.int64(0)
+    divided = depth != 0 and leaves != 1
+    node.totals[:] = 0
+    ones[:] = 0
+    for g in range(ground.plane.shape[0]):
+        count, plane, shift = np.int64(0), ground.plane[g], ground.shift[g]
+        for v in range(ground.starts[g], ground.starts[g + 1]):
+            u = ground.rows[v]
+            if node.mask[u >> 6] >> np.uint64(u & 63) & np.uint64(1) == 0:
+                continue
+            if divided:
+                if count & 63 == 0:
+                    n_words += 1
+                    every[(n_words - 1) * columns : n_words * columns] = 0
+                base, bit = (n_words - 1) * columns, np.uint64(count & 63)
+                for f in range(columns):
+                    every[base + f] |= np.uint64(ground.has[u, f]) << bit
+            count += 1
+        node.totals[plane] += count << shift
+        for w in range(node.ends[g - 1] if g > 0 else 0, n_words):
+            for f in range(columns):
+                ones[plane * columns + f] += popcount(every[w * columns + f]) << shift
+        node.ends[g] = n_words
+    most, whole, rows = np.int64(0), np.int64(0), node.totals[planes - 1]
+    for k in range(labels):
+        most, whole = max(most, node.totals[k]), whole + node.totals[k]
+    node.numbers[LEAF] = (whole - most) * numbers[UNIT] + numbers[PRICE]
+    for f in range(columns if divided else 0):
+        inside, outside, weight = np.int64(0), np.int64(0), np.int64(0)
+        for k in range(labels):
+            one = ones[k * columns + f]
+            weight, inside, outside = weight + one, max(inside, one), max(outside, node.totals[k] - one)
+        with_f = ones[(planes - 1) * columns + f]
+        if busy_of(ground, inside, with_f) and busy_of(ground, outside, rows - with_f):
+            node.columns[n], node.rank[n], node.state[n] = f, min(weight, whole - weight), 0
+            n += 1
+    for k in range(planes):
+        for c in range(n):
+            node.ones[k * n + c] = ones[k * columns + node.columns[c]]
+    for w in range(n_words):
+        for c in range(n):
+            node.words[w * n + c] = every[w * columns + node.columns[c]]
+    node.numbers[COLUMNS], node.numbers[DEPTH], node.numbers[LEAVES] = n, depth, leaves
+    bound_sides(ground, log, node, scratch)
+
+
+@jit(inner=True, borrow=True)
+def leaf_of(ground, node, c, s):
+    """What a side of a column costs as a leaf."""
+    whole, most = np.int64(0), np.int64(0)
+    for k in range(ground.numbers[LABELS]):
+        one = node.ones[k * node.numbers[COLUMNS] + c]
+        one = one if s == 1 else node.totals[k] - one
+        whole, most = whole + one, max(most, one)
+    return (whole - most) * ground.numbers[UNIT] + ground.numbers[PRICE]
+
+
+@jit(inner=True, borrow=True)
+def bound_sides(ground, log, node, scratch):
+    """What the sides of the columns cost by one leaf and by records."""
+    n, depth, leaves, mark = node.numbers[COLUMNS], node.numbers[DEPTH], node.numbers[LEAVES], mark_of(ground, node.mask)
+    for c in range(n):
+        part(ground, node.mask, node.columns[c], 1, scratch.mask)
+        with_c = mark_of(ground, scratch.mask)
+        for s in range(2):
+            here, leaf = with_c if s == 1 else mark - with_c, leaf_of(ground, node, c, s)
+            recorded = log.slots[slot_of(log, here)] >= 0
+            if recorded:
+                part(ground, node.mask, node.columns[c], s, scratch.mask)
+            for level in range(levels_of(leaves)):
+                few, below, place, found = fewer(leaves, level), max(depth - 1, np.int64(-1)), (2 * level + s) * n + c, np.int64(0)
+                if recorded:
+                    found = known_of(ground, log, scratch.mask, here, below, few, scratch.path)
+                node.low[place] = max(found, leaf if below == 0 or few == 1 else min(leaf, 2 * ground.numbers[PRICE]))
+                node.own[place], node.tried[place] = found, 0
+                node.state[c] |= RECORDED if found > 0 else 0
+
+
+@jit(inner=True, borrow=True)
+def fewer(leaves, level):
+    """Leaves that a side may have on a level."""
+    return np.int64(-1) if leaves < 0 else np.int64(level + 1)
+
+
+@jit(borrow=True)
+def count_column(ground, node, scratch, c):
+    """Count a column against all: the cells of its sides, and what these cost with two leaves and with more (rules 2 and 3)."""
+    numbers, n, planes, labels = ground.numbers, node.numbers[COLUMNS], node.totals.shape[0], ground.numbers[LABELS]
+    both, first = scratch.both, np.int64(0)
+    both[: planes * n] = 0
+    for g in range(ground.plane.shape[0]):
+        here, shift = ground.plane[g] * n, ground.shift[g]
+        for w in range(first, node.ends[g]):
+            word = node.words[w * n + c]
+            if word != 0:
+                for f in range(n):
+                    both[here + f] += popcount(node.words[w * n + f] & word) << shift
+        first = node.ends[g]
+    for s in range(2):
+        for t in range(2):
+            cell = (2 * s + t) * n
+            weight, loss, busy = scratch.weight[cell : cell + n], scratch.loss[cell : cell + n], scratch.busy[cell : cell + n]
+            weight[:] = 0
+            loss[:] = 0
+            for k in range(planes):
+                total, ones, pairs, of_c = node.totals[k], node.ones[k * n : (k + 1) * n], both[k * n : (k + 1) * n], node.ones[k * n + c]
+                # of the plane: a + x · (objects with f) + y · (with both)
+                a, x, y = (0 if t == 1 else total - of_c if s == 0 else of_c), (0 if s == 1 else 1 if t == 1 else -1), 1 if s == t else -1
+                if k == planes - 1 and k == labels:
+                    for f in range(n):
+                        busy[f] = busy_of(ground, loss[f], a + x * ones[f] + y * pairs[f])
+                else:
+                    for f in range(n):
+                        one = a + x * ones[f] + y * pairs[f]
+                        weight[f] += one
+                        loss[f] = max(loss[f], one)
+            if planes == labels:
+                for f in range(n):
+                    busy[f] = busy_of(ground, loss[f], numbers[LEAST])
+            for f in range(n):
+                loss[f] = weight[f] - loss[f]
+    node.state[c] |= COUNTED
+    p, unit, depth, leaves = numbers[PRICE], numbers[UNIT], node.numbers[DEPTH] - 1, node.numbers[LEAVES]
+    for s in range(2):
+        two, least, cell = NEVER, NEVER, 2 * s * n
+        for f in range(n):
+            one, other = scratch.loss[cell + f], scratch.loss[cell + n + f]
+            if scratch.busy[cell + f] & scratch.busy[cell + n + f]:
+                two = min(two, one + other)
+                least = min(least, one if other * unit > p else NEVER, other if one * unit > p else NEVER)
+        for level in range(levels_of(leaves)):
+            few, place, cost = fewer(leaves, level), (2 * level + s) * n + c, leaf_of(ground, node, c, s)
+            if depth != 0 and few != 1 and two != NEVER:
+                cost = min(cost, two * unit + 2 * p)
+            if depth != 0 and depth != 1 and (few < 0 or few > 2) and least != NEVER:
+                cost = min(cost, 3 * p + min(least * unit, p))
+            node.own[place] = max(node.own[place], cost)
+            node.low[place] = max(node.low[place], cost)
+
+
+@jit(borrow=True)
+def spread(ground, node, scratch, c):
+    """Similarity (rules 4 and 5) from both sides of the column that was counted last."""
+    n, p, unit = node.numbers[COLUMNS], ground.numbers[PRICE], ground.numbers[UNIT]
+    if ground.numbers[LEAST] > 1:
+        return
+    dear = np.int64(0) if node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0 else NEVER
+    for level in range(levels_of(node.numbers[LEAVES])):
+        for s in range(2):
+            bound = node.own[(2 * level + s) * n + c]
+            for t in range(2):
+                low, cell = node.low[(2 * level + t) * n : (2 * level + t + 1) * n], (2 * s + 1 - t) * n
+                for f in range(n):
+                    low[f] = max(low[f], bound - min(unit * scratch.weight[cell + f], dear + p + unit * scratch.loss[cell + f]))
+
+
+@jit(borrow=True)
+def joined_cost(node, c):
+    """What trees cost that begin with a column (rule 2)."""
+    n, leaves, low = node.numbers[COLUMNS], node.numbers[LEAVES], node.low
+    if leaves < 0:
+        return low[c] + low[n + c]
+    least, levels = NEVER, levels_of(leaves)
+    for level in range(levels):
+        least = min(least, low[2 * level * n + c] + low[(2 * (levels - level) - 1) * n + c])
+    return least
+
+
+@jit(inner=True, borrow=True)
+def settle(ground, node, scratch, goal, thorough):
+    """Count columns until the bound follows; returns how many columns are open.
+
+    thorough : where counting the open ones does not help, also the others.
+    """
+    n, alone = node.numbers[COLUMNS], ground.numbers[LEAST] <= 1 and node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0
+    while True:
+        still, best, at = np.int64(0), np.int64(-1), np.int64(-1)
+        for c in range(n):
+            if alone and max(node.low[c], node.low[n + c]) >= goal:  # rule 5: the whole costs no less than a part
+                return np.int64(0)
+            is_open = joined_cost(node, c) < goal
+            still += is_open
+            if node.state[c] & COUNTED == 0 and (thorough or is_open or node.state[c] & RECORDED != 0):
+                # records say most about other columns, and so do balanced ones
+                rank = node.rank[c] + (NEVER if node.state[c] & RECORDED != 0 else NEVER >> 1 if is_open else np.int64(0))
+                if rank > best:
+                    best, at = rank, np.int64(c)
+        if still == 0 or at < 0:
+            return still
+        count_column(ground, node, scratch, at)
+        spread(ground, node, scratch, at)
+
+
+FINE, NO_PATH, NO_LIMITS, LEAF_COSTS, OPEN = range(5)
+
+
+@jit(borrow=True)
+def check_records(ground, log, node, scratch, first, end):
+    """Check records in their order; returns (number, reason) of the first that does not follow, which is the node's, or (end, FINE)."""
+    for number in range(first, end):
+        at = log.start[number]
+        depth, leaves, bound = np.int64(log.words[at + 1]), np.int64(log.words[at + 2]), bound_of(log.words, at)
+        if depth < -1 or leaves < -1 or leaves == 0:
+            return number, NO_LIMITS
+        if not path_set(ground, log.words, at, node.mask):
+            return number, NO_PATH
+        leaves = min(leaves, max(np.int64(1), np.int64(ground.has.shape[0])))  # as many as there are objects are as good as any number
+        if known_of(ground, log, node.mask, mark_of(ground, node.mask), depth, leaves, scratch.path) < bound:
+            enter(ground, log, node, scratch, depth, leaves)
+            if node.numbers[LEAF] < bound:
+                return number, LEAF_COSTS
+            if settle(ground, node, scratch, bound, True) > 0:
+                return number, OPEN
+        learn(ground, log, node.mask, number)
+    return end, FINE

@@ -1,0 +1,194 @@
+"""The walk through the reasons of a bound (numba kernels): sets are counted as the checker counts them, and records written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum.proof.counting import (
+    COLUMNS, HEAD, LABELS, LEAF, LEAVES, NEVER, Node,
+    count_column, enter, fewer, joined_cost, known_of, learn, levels_of, mark_of, part, settle, spread,
+)  # fmt: skip
+
+TIER = np.int64(1) << 56
+ALONE, TOLD, NEEDED = 1, 2, 4
+"""Bits of ``Node.tried``: a side was counted alone; what is told of it was to be shown, or what is needed."""
+LITERAL, GOAL, TESTS_LEFT, LEAVES_LEFT, HOW, STEP, KNOWN, COLUMN, LEVEL, SIDE = range(10)
+"""Places of a frame: literal by which its set was entered, bound that is wanted, limits, why, what was done (below), bound that was
+known; column, level and side of the set that is being proven for it."""
+NEW, ENTERED, ASKED = range(3)
+N_FRAME = 10
+AT, RECORDS, BASE = range(3)
+"""Places of the state: frame at work, records written, frame at which the walk ends."""
+
+
+class Remembered(NamedTuple):
+    """What a search remembers.   words : uint64[objects, 2], random.   slots : see :mod:`arboretum.kernels.solving.fingerprints`.
+
+    bound : int64, by number.   turn : [2], what a set's first sum is raised by for each test that may follow, and without a limit.
+    """
+
+    words: np.ndarray
+    slots: np.ndarray
+    bound: np.ndarray
+    turn: np.ndarray
+
+
+@jit(inner=True, borrow=True)
+def node_of(nodes, d):
+    return Node(
+        nodes.mask[d], nodes.columns[d], nodes.words[d], nodes.ends[d], nodes.ones[d], nodes.totals[d], nodes.low[d], nodes.own[d],
+        nodes.told[d], nodes.tried[d], nodes.state[d], nodes.rank[d], nodes.numbers[d],
+    )  # fmt: skip
+
+
+@jit(inner=True, borrow=True)
+def ask(ground, node, memory, sums, depth):
+    """What is remembered of the sides, in ``node.told``.   sums : uint64[2 · columns, 2], room.   depth : that is left to them."""
+    n = node.numbers[COLUMNS]
+    for place in range(2 * n):
+        sums[place, 0], sums[place, 1] = memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth), 0
+    for u in range(ground.has.shape[0]):
+        if node.mask[u >> 6] >> np.uint64(u & 63) & np.uint64(1):
+            one, two = memory.words[u, 0], memory.words[u, 1]
+            for c in range(n):
+                place = c + n * np.int64(ground.has[u, node.columns[c]])
+                sums[place, 0] += one
+                sums[place, 1] += two
+    for place in range(2 * n):
+        number = find(memory.slots, sums[place, 0], sums[place, 1])
+        node.told[place] = memory.bound[number] if number >= 0 else 0
+
+
+@jit(inner=True, borrow=True)
+def choose(ground, node, goal):
+    """What is to be done next about an open column: (column, level, side, how, goal of the side); column −1 where nothing is left.
+
+    Columns first of which what is told of both sides suffices, then counting in sides of which nothing is told, then what is told of
+    others, at last what is needed; and balanced columns first, as they say most about others.
+    """
+    n, leaves, told, low, tried = node.numbers[COLUMNS], node.numbers[LEAVES], node.told, node.low, node.tried
+    best, column, level_there, side_there, way, wanted = np.int64(-1), np.int64(-1), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    levels = levels_of(leaves)
+    for c in range(n):
+        with_c = np.int64(0)
+        for k in range(ground.numbers[LABELS]):
+            with_c += node.ones[k * n + c]
+        small = np.int64(1) if with_c == node.rank[c] else np.int64(0)
+        for level in range(levels):
+            other = level if leaves < 0 else levels - 1 - level  # of side 1, where side 0 has this level
+            zero, one = 2 * level * n + c, (2 * other + 1) * n + c
+            if low[zero] + low[one] >= goal:
+                continue
+            said_0, said_1 = (max(told[c], low[zero]), max(told[n + c], low[one])) if leaves < 0 else (low[zero], low[one])
+            for turn in range(2):
+                side = small if turn == 0 else 1 - small
+                here, there, said, beside = (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
+                if said > low[here] and said_0 + said_1 >= goal and tried[here] & TOLD == 0:
+                    how, rank = TOLD, node.rank[c] + 4 * TIER + (TIER if said + low[there] >= goal else np.int64(0))
+                elif said <= low[here] and tried[here] & ALONE == 0:
+                    how, rank = ALONE, node.rank[c] + 3 * TIER
+                elif said > low[here] and tried[here] & TOLD == 0:
+                    how, rank = TOLD, node.rank[c] + 2 * TIER
+                elif tried[here] & NEEDED == 0:
+                    how, rank = NEEDED, node.rank[c]
+                else:
+                    continue
+                if rank > best:
+                    best, column, side_there, way = rank, np.int64(c), side, how
+                    level_there, wanted = other if side == 1 else np.int64(level), said if how == TOLD else goal - low[there]
+    return column, level_there, side_there, way, wanted
+
+
+@jit(inner=True, borrow=True)
+def take(ground, node, scratch, column, level, side, how, bound):
+    """A bound of a side is shown."""
+    place = (2 * level + side) * node.numbers[COLUMNS] + column
+    node.tried[place] |= how
+    if bound > node.own[place]:
+        node.own[place], node.low[place] = bound, max(node.low[place], bound)
+        count_column(ground, node, scratch, column)
+        spread(ground, node, scratch, column)
+
+
+@jit(inner=True, borrow=True)
+def least_open(node):
+    """What trees cost at least that begin with any column."""
+    least = NEVER
+    for c in range(node.numbers[COLUMNS]):
+        least = min(least, joined_cost(node, c))
+    return least
+
+
+@jit(inner=True, borrow=True)
+def write(ground, log, frames, spelled, mask, d, number):
+    """The record of a frame's set."""
+    at = log.start[number]
+    bound = frames[d, GOAL]
+    log.words[at], log.words[at + 1], log.words[at + 2] = d, frames[d, TESTS_LEFT], frames[d, LEAVES_LEFT]
+    log.words[at + 3], log.words[at + 4] = np.int32(bound), np.int32(bound >> 32)
+    for level in range(1, d + 1):
+        place = at + HEAD + 2 * (level - 1)
+        log.words[place], log.words[place + 1] = spelled[frames[level, LITERAL], 0], spelled[frames[level, LITERAL], 1]
+    log.start[number + 1] = at + HEAD + 2 * d
+    learn(ground, log, mask, number)
+
+
+@jit(borrow=True)
+def walk(ground, log, nodes, frames, scratch, memory, sums, spelled, state, work):
+    """Write records of the sets that the goal of the first frame needs, so many at most; FINISHED, NEED_ROOM or PAUSED.
+
+    frames : int64[levels, N_FRAME].   spelled : int32[literals, 2], as the log has them.
+    """
+    while True:
+        d = state[AT]
+        frame, node = frames[d], node_of(nodes, d)
+        depth, leaves = frame[TESTS_LEFT], frame[LEAVES_LEFT]
+        closed = False
+        if frame[STEP] == NEW:
+            number = state[RECORDS]
+            # every set on the way from the root may be closed before the next is begun
+            if d + 1 >= frames.shape[0] or number + d >= log.mark.shape[0] or log.start[number] + (d + 1) * (d + HEAD) > log.words.shape[0]:
+                return NEED_ROOM
+            if work <= 0:
+                return PAUSED
+            work -= 1
+            frame[KNOWN] = known_of(ground, log, node.mask, mark_of(ground, node.mask), depth, leaves, scratch.path)
+            closed = frame[KNOWN] >= frame[GOAL]
+            if closed:
+                frame[GOAL] = frame[KNOWN]
+            else:
+                enter(ground, log, node, scratch, depth, leaves)
+                frame[GOAL], frame[STEP] = min(frame[GOAL], node.numbers[LEAF]), ENTERED
+        if not closed:
+            column, level, side, how, wanted = np.int64(-1), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            if settle(ground, node, scratch, frame[GOAL], False) > 0:
+                if frame[HOW] != ALONE:
+                    if frame[STEP] == ENTERED:
+                        frame[STEP] = ASKED
+                        node.told[: 2 * node.numbers[COLUMNS]] = 0
+                        if memory.bound.shape[0] > 0 and leaves < 0:
+                            ask(ground, node, memory, sums, max(depth - 1, np.int64(-1)))
+                    column, level, side, how, wanted = choose(ground, node, frame[GOAL])
+                if column < 0:
+                    frame[GOAL] = min(frame[GOAL], least_open(node))
+            if column >= 0:
+                frame[COLUMN], frame[LEVEL], frame[SIDE] = column, level, side
+                part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])
+                child = frames[d + 1]
+                child[LITERAL], child[GOAL], child[HOW], child[STEP] = 2 * node.columns[column] + side, wanted, how, NEW
+                child[TESTS_LEFT], child[LEAVES_LEFT] = max(depth - 1, np.int64(-1)), fewer(leaves, level)
+                state[AT] = d + 1
+                continue
+            if frame[GOAL] > frame[KNOWN]:
+                write(ground, log, frames, spelled, node.mask, d, state[RECORDS])
+                state[RECORDS] += 1
+        if d == state[BASE]:
+            return FINISHED
+        state[AT] = d - 1
+        above = frames[d - 1]
+        take(ground, node_of(nodes, d - 1), scratch, above[COLUMN], above[LEVEL], above[SIDE], frame[HOW], frame[GOAL])
