@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
     from arboretum.measure import ValidationScore, roc_auc, study
+    from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
     from arboretum.proof.extract import Extraction, Memo
     from arboretum.proof.format import ProofWriter, read as read_proof
     from arboretum.report import charts, table
@@ -50,6 +51,8 @@ _LATE = {
     "warm_up": "arboretum.engine.search.warmup:warm_up",
     "Extraction": "arboretum.proof.extract:Extraction",
     "Memo": "arboretum.proof.extract:Memo",
+    "check_proof": "arboretum.proof.check:check",
+    "tree_of_proof": "arboretum.proof.check:tree_of",
     "ProofWriter": "arboretum.proof.format:ProofWriter",
     "read_proof": "arboretum.proof.format:read",
     "ValidationScore": "arboretum.measure:ValidationScore",

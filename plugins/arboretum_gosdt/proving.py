@@ -7,18 +7,18 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Solution
+from arboretum.api import CapabilityError, Context, Solution
 
 
-def prove(path: str, attempt: Any, found: Solution, context: Context) -> Solution:
+def prove(path: str, attempt: Any, found: Solution, context: Context, resumable: bool = False) -> Solution:
     """Write the proof of an attempt's bound to a file; returns the solution, with a note where none could be written.
 
-    Raises StoreError where the file cannot be written.   Ctrl-C leaves no proof, and the solution.
+    resumable : also what a search that goes on from there asks for.   Raises StoreError where the file cannot be written.   Ctrl-C leaves no proof, and the solution.
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
     try:
-        return _written(path, attempt, found, context)
+        return _written(path, attempt, found, context, resumable)
     except KeyboardInterrupt as error:
         if error.args:  # a signal that ends the process
             raise
@@ -33,23 +33,53 @@ def _unprovable(attempt: Any) -> str:
     return "it would have to account for prices (objective.mu)" if units.price_value else ""
 
 
-def _written(path: str, attempt: Any, found: Solution, context: Context) -> Solution:
+def _written(path: str, attempt: Any, found: Solution, context: Context, resumable: bool) -> Solution:
     from arboretum.api import Extraction, Memo, ProofWriter
 
     problem, units, asked, search = attempt.problem, attempt.units, attempt.asked, attempt.chosen.search
     tests, memo = range(problem.objects.n_tests), None
     remembered = None if problem.objects.raw_features or not hasattr(search, "remembered") else search.remembered()
     if remembered is not None:
-        memo, features = Memo(*remembered), np.arange(remembered[0].shape[1])
-        tests = attempt.chosen.tests(np.column_stack([features, 0 * features, features, features]))[:, 0].tolist()
+        memo, tests = Memo(*remembered), features_of(attempt, remembered[0].shape[1])
     with ProofWriter(path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed) as log:
         extraction = Extraction(log, problem, memo, context.progress)
         value = int(extraction.rules.cost_of(found.tree))
         bound = value if found.lower_bound >= found.value else min(value, search.lower)
         limits = (-1 if most is None else most for most in (asked.depth, asked.leaves))
         shown = extraction.show(bound, *limits)
+        if resumable and bound < value and hasattr(search, "resume"):
+            extraction.keep(search.path())
+        extraction.write()
         log.close(shown, value, found.tree)
     if shown == bound:
         return found
     note = f"the proof shows {extraction.rules.value(shown):g} only: it knows no leaf rule that forbids a test"
     return attrs.evolve(found, notes=(*found.notes, note))
+
+
+def features_of(attempt: Any, n: int) -> list[int]:
+    """The problem's test that each of n features of the search is."""
+    features = np.arange(n)
+    return attempt.chosen.tests(np.column_stack([features, 0 * features, features, features]))[:, 0].tolist()
+
+
+def resume(path: str, attempt: Any, context: Context) -> None:
+    """Let a search that has not begun go on from a proof: its bounds enter the memo, its tree is the first one.
+
+    Every record is checked before.  Raises StoreError, VerificationError or CapabilityError.
+    """
+    from arboretum.api import check_proof, read_proof, tree_of_proof
+
+    proof, search, problem, units = read_proof(path), attempt.chosen.search, attempt.problem, attempt.units
+    if not hasattr(search, "resume"):
+        raise CapabilityError("solver.resume: only the sparse search goes on from a proof (λ > 0, no limit but the depth)")
+    tests = features_of(attempt, search.asked.n_features)
+    if proof.header["tests"] != tests or proof.unit != units.loss_value / units.q:
+        raise CapabilityError(f"solver.resume: {path!r} is the proof of another problem; its tests or its costs are others")
+    check_proof(proof, problem, context.progress)
+    tree, number = tree_of_proof(proof.end["tree"], problem), {attempt.tests.rule(test): f for f, test in enumerate(tests)}
+    nodes = np.full((tree.n_nodes, 4), -1)
+    nodes[:, 1] = 0
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        nodes[node, 0], nodes[node, [3, 2]] = number[tree.rule(node)], tree.children(node)
+    search.resume(proof.words, proof.start, nodes)

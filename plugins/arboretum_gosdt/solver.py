@@ -11,7 +11,7 @@ import numpy as np
 from arboretum.api import CapabilityError, Context, Problem, Shape, Solution, Status, param, shape_of
 from arboretum_gosdt.objectives import Accuracy
 from arboretum_gosdt.prepared import Tests, Units, all_tests, units_of
-from arboretum_gosdt.proving import prove
+from arboretum_gosdt.proving import prove, resume
 from arboretum_gosdt.searches import Asked, Chosen, Which, choose, kind_of
 from arboretum_gosdt.trees import tree_of
 
@@ -47,17 +47,22 @@ class Gosdt:
         (), "bounds of the search that are not used, which costs time and changes no optimum; a wrong name lists them", converter=tuple
     )
     proof: str = param("", "file for the proof of the bound (arboretum verify checks it), written after the search; nothing: none")
+    resumable: bool = param(False, "whether the proof of a search that was stopped also holds what another goes on from, which takes longer")
+    resume: str = param("", "proof of the same problem from which the search goes on; it is checked first; nothing: none")
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with the way out."""
         attempt = self.begin(problem, context)
         found = attempt.go_on(context)
-        return prove(self.proof, attempt, found, context) if self.proof else found
+        return prove(self.proof, attempt, found, context, self.resumable) if self.proof else found
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
         found, memory = self._read(problem), DEFAULT_BYTES if context.memory_bytes is None else context.memory_bytes
-        return attrs.evolve(found, chosen=choose(problem, found.asked, found.tests, found.units, self.search, memory, self.without))
+        found.chosen = choose(problem, found.asked, found.tests, found.units, self.search, memory, self.without)
+        if self.resume:
+            resume(self.resume, found, context)
+        return found
 
     def _read(self, problem: Problem) -> Attempt:
         if shape_of(problem.parts.objective) is not Shape.additive:
@@ -81,7 +86,7 @@ class Gosdt:
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
         """The objective that is certified (the run's, without one the training error), and its least value within the limits."""
         objective = problem.parts.objective or Accuracy(lam=0.0)
-        return objective, attrs.evolve(self, proof="").solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context)
+        return objective, attrs.evolve(self, proof="", resume="").solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context)
 
 
 @attrs.define(eq=False)

@@ -16,10 +16,10 @@ from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
 from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIMILAR, STRIDE, SUPERSET,
+    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIDE, SIMILAR, STRIDE, SUPERSET,
     THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
-from arboretum_gosdt.sparse_tree import best_tree
+from arboretum_gosdt.sparse_tree import best_tree, enter_records
 
 
 SUPPORT_BOUND = 1 << 8
@@ -229,3 +229,19 @@ class SparseSearch:
         np.add.at(words, self._virtual, self._random)
         turn = int(DEPTH_KEY)
         return self.asked.has(), words, self._memo["slots"], self._memo["lower"], turn, turn * int(UNLIMITED)
+
+    def path(self) -> list[tuple[int, int]]:
+        """The literals (feature, outcome) from the root to where the search stands."""
+        levels = range(int(self._state[LEVEL]))
+        node, features = self._levels["node"], self._levels["features"]
+        return [(int(features[d, node[d, CHILD]]), int(node[d, SIDE])) for d in levels]
+
+    def resume(self, words: np.ndarray, start: np.ndarray, nodes: np.ndarray) -> None:
+        """Take bounds from the records of a proof (:mod:`arboretum.proof.format`), tests being features, and a tree for the first."""
+        asked, known = self.asked, len(start) + 2 * len(self._levels["node"])
+        self._memo.make_room({"slots": 2 * known, "lower": known, "upper": known, "test": known}, None)
+        sums = self.remembered()[1]
+        question, memo = np.array([asked.p, asked.q]), self._memo.values()
+        self._state[KNOWN] = enter_records(asked.bits, asked.weights, sums, words, start, *memo, question)
+        search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*memo), self._state, 0)  # the root is there
+        self._start_from(nodes)

@@ -6,7 +6,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.fingerprints import find
+from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum_gosdt.incumbent import Asked
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, below, keyed
 from arboretum_gosdt.sparse_node import UNLIMITED
@@ -99,6 +99,37 @@ def stump(bits, weights, price, mass, order, low, high, counts, p, q, leaf):
         if cost < best:
             best, found = cost, np.int64(f)
     return found
+
+
+@jit(borrow=True)
+def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, question):
+    """Enter the bounds of a proof's records, without limits on leaves, into an empty memo; returns how many sets it knows then.
+
+    words, start : see :mod:`arboretum.proof.format`, tests being features.   Others as of ``quick_tree``; question : p, q.
+    """
+    known, (n, classes) = np.int64(0), weights.shape
+    for record in range(start.shape[0] - 1):
+        at, one, two, total, most = start[record], np.uint64(0), np.uint64(0), np.int64(0), np.int64(0)
+        if words[at + 2] >= 0:
+            continue
+        depth, end = UNLIMITED if words[at + 1] < 0 else np.int64(words[at + 1]), at + 5 + 2 * words[at]
+        for k in range(classes):
+            saved = np.int64(0)
+            for r in range(n):
+                inside = True
+                for place in range(at + 5, end, 2):
+                    f = words[place]
+                    inside &= np.int32(bits[r, f >> 5] >> np.uint32(f & 31) & np.uint32(1)) == words[place + 1]
+                if inside:
+                    saved += weights[r, k]
+                    one, two = (one + sums[r, 0], two + sums[r, 1]) if k == 0 else (one, two)
+            total, most = total + saved, max(most, saved)
+        bound, leaf = np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF, question[1] * (total - most) + question[0]
+        number = find_or_enter(slots, keyed(one, depth), two, known)
+        if number == known:
+            known, lower[number], upper[number], test[number] = known + 1, np.int64(0), leaf, -1
+        lower[number] = max(lower[number], min(bound, leaf))
+    return known
 
 
 def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int]) -> np.ndarray:

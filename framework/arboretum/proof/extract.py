@@ -7,7 +7,7 @@ too little the set is searched.  So a proof is found for every bound that is tru
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -72,19 +72,62 @@ class Extraction:
 
         rules = self.rules
         depth, leaves = rules.within(depth, leaves)
-        nodes = rules.new_nodes(8 if depth < 0 else min(8, depth + 2), leaves)
-        frames, state = np.zeros((len(nodes.mask), finding.N_FRAME), np.int64), np.zeros(3, np.int64)
-        nodes.mask[0] = rules.ground.everything
-        frames[0, [finding.GOAL, finding.TESTS_LEFT, finding.LEAVES_LEFT]] = goal, depth, leaves
-        ended = finding.PAUSED
+        self._nodes = rules.new_nodes(8 if depth < 0 else min(8, depth + 2), leaves)
+        self._frames, self._state = np.zeros((len(self._nodes.mask), finding.N_FRAME), np.int64), np.zeros(3, np.int64)
+        self._nodes.mask[0] = rules.ground.everything
+        self._frames[0, [finding.GOAL, finding.TESTS_LEFT, finding.LEAVES_LEFT]] = goal, depth, leaves
+        self._walk()
+        return int(self._frames[0, finding.GOAL])
+
+    def keep(self, path: Sequence[tuple[int, int]]) -> None:
+        """Log what is remembered of the sides of every test, on the sets of a path (tests of the log, outcomes) and of its beginnings.
+
+        After :meth:`show`; without limits on leaves.
+        """
+        from arboretum.proof import finding
+
+        rules, bits = self.rules, self.rules.ground.packed
+        for d in range(len(path) + 1):
+            while d + 2 >= len(self._frames):
+                self._deepen()
+            frames, nodes = self._frames, self._nodes
+            if d:
+                literal = int(rules.literals[path[d - 1][0]][path[d - 1][1]])
+                mask, has = nodes.mask[d - 1], bits[literal >> 1]
+                nodes.mask[d] = mask & (has if literal & 1 else ~has)
+                frames[d, finding.LITERAL], frames[d, finding.LEAVES_LEFT] = literal, -1
+                frames[d, finding.TESTS_LEFT] = max(-1, frames[d - 1, finding.TESTS_LEFT] - 1)
+            n = finding.tell(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, self.sums, d)
+            columns, told = nodes.columns[d, :n].copy(), nodes.told[d, : 2 * n].copy()
+            for place in np.flatnonzero(told > nodes.low[d, : 2 * n]).tolist():
+                has, side = bits[columns[place % n]], place // n
+                self._nodes.mask[d + 1] = self._nodes.mask[d] & (has if side else ~has)
+                below, here = max(-1, int(self._frames[d, finding.TESTS_LEFT]) - 1), self._frames[d + 1]
+                here[:6] = 2 * columns[place % n] + side, told[place], below, -1, finding.TOLD, finding.NEW
+                self._state[finding.AT] = self._state[finding.BASE] = d + 1
+                self._walk()
+
+    def write(self) -> None:
+        """Hand the records to the log."""
+        from arboretum.proof.finding import RECORDS
+
+        end = int(self._state[RECORDS])
+        self.writer.append(self.rules.log.words[: self.rules.log.start[end]], end)
+
+    def _walk(self) -> None:
+        from arboretum.proof import finding
+
+        rules, state, ended = self.rules, self._state, finding.PAUSED
         while ended != finding.FINISHED:
-            ended = finding.walk(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, self.sums, self.spelled, state, SETS)
+            room = rules.ground, rules.log, self._nodes, self._frames, rules.scratch
+            ended = finding.walk(*room, self.memory, self.sums, self.spelled, state, SETS)
             number = int(state[finding.RECORDS])
             self.progress(0, None, f"writing the proof: {number:,} records")
             if ended == finding.NEED_ROOM:
                 rules.make_room(number, 2 * number + 1000, 2 * int(rules.log.start[number]) + 10_000)
-                if state[finding.AT] + 1 >= len(frames):
-                    nodes = type(nodes)(*(np.concatenate([array, array]) for array in nodes))
-                    frames = np.concatenate([frames, frames])
-        self.writer.append(rules.log.words[: rules.log.start[number]], number)
-        return int(frames[0, finding.GOAL])
+                if state[finding.AT] + 1 >= len(self._frames):
+                    self._deepen()
+
+    def _deepen(self) -> None:
+        self._nodes = type(self._nodes)(*(np.concatenate([array, array]) for array in self._nodes))
+        self._frames = np.concatenate([self._frames, self._frames])

@@ -139,6 +139,15 @@ def write(ground, log, frames, spelled, mask, d, number):
 
 
 @jit(borrow=True)
+def tell(ground, log, nodes, frames, scratch, memory, sums, d):
+    """Count a frame's set, and ask what is remembered of its sides; returns its columns."""
+    node = node_of(nodes, d)
+    enter(ground, log, node, scratch, frames[d, TESTS_LEFT], frames[d, LEAVES_LEFT])
+    ask(ground, node, memory, sums, max(frames[d, TESTS_LEFT] - 1, np.int64(-1)))
+    return node.numbers[COLUMNS]
+
+
+@jit(borrow=True)
 def walk(ground, log, nodes, frames, scratch, memory, sums, spelled, state, work):
     """Write records of the sets that the goal of the first frame needs, so many at most; FINISHED, NEED_ROOM or PAUSED.
 

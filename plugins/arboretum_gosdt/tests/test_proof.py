@@ -6,11 +6,12 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Context, Limits, Parts, Problem, Table, Target, Task, Column, ColumnKind
+from arboretum.api import CapabilityError, Context, Limits, ProofWriter, VerificationError, Parts, Problem, Table, Target, Task, Column, ColumnKind
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
+from arboretum_gosdt.proving import prove
 from arboretum_gosdt.solver import Gosdt
 
 
@@ -36,10 +37,14 @@ def problem_of(seed, objective, classes=2, n=40, **limits):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 2, (n, 5))
     y = ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(n) < 0.2)) + (classes > 2) * rng.integers(0, 2, n)
+    return problem_from(x, y, objective, classes, **limits)
+
+
+def problem_from(x, y, objective, classes=2, **limits):
     columns = tuple(Column(f"x{f}", ColumnKind.categorical, values.astype(np.int32), ("a", "b")) for f, values in enumerate(x.T))
     table = Table("drawn", columns, Target("y", Task.classification, y.astype(np.int32), tuple("abc"[:classes])), None)
     objects = toy_objects(table, multiway=False)
-    return Problem(objects, prices_of(objects), Parts(method=None, objective=objective, stopping=(Within(**limits),)))
+    return Problem(objects, prices_of(objects), Parts(method=None, objective=objective, solver=Gosdt(), stopping=(Within(**limits),)))
 
 
 def proven(problem, path, context=Context()):  # noqa: B008 - frozen
@@ -79,3 +84,53 @@ def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
     found, _ = proven(problem_of(0, objective, **limits), tmp_path / "log")
     assert any(note.startswith("no proof is written: ") and why in note for note in found.notes)
     assert list(tmp_path.iterdir()) == []
+
+
+def stopped(problem, slices):
+    """An attempt, and what it has found after some slices of the search."""
+    attempt = Gosdt().begin(problem)
+    attempt.chosen.search.steps(slices)
+    return attempt, attempt.go_on(Context(deadline=0.0))
+
+
+def hard(seed=3):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 2, (300, 14))
+    return problem_from(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(300) < 0.25)).astype(int), Accuracy(lam=0.006))
+
+
+def test_a_search_goes_on_from_its_proof(tmp_path):
+    problem = hard()
+    whole, (attempt, part) = Gosdt().solve(problem, Context()), stopped(problem, 1)
+    assert 0 < part.subproblems < whole.subproblems / 2 and part.lower_bound < part.value
+    prove(str(tmp_path / "bound"), attempt, part, Context())
+    prove(str(tmp_path / "log"), attempt, part, Context(), resumable=True)
+    for name in ("bound", "log"):
+        accepted = check(read(tmp_path / name), problem)
+        assert accepted.lower_bound == pytest.approx(part.lower_bound)
+        assert accepted.value == pytest.approx(part.value)
+    found = Gosdt(resume=str(tmp_path / "log")).solve(problem, Context())
+    assert found.value == found.lower_bound == whole.value
+    assert found.subproblems <= whole.subproblems - part.subproblems / 2
+
+
+def test_a_search_goes_on_only_from_a_proof_of_its_problem_that_is_one(tmp_path):
+    problem = problem_of(0, Accuracy(lam=0.02))
+    proven(problem, tmp_path / "log")
+    again = Gosdt(resume=str(tmp_path / "log"))
+    assert again.solve(problem, Context()).value == Gosdt().solve(problem, Context()).value
+    with pytest.raises(CapabilityError, match="is the proof of another problem"):
+        again.solve(problem_of(0, Accuracy(lam=0.02), n=41), Context())
+    with pytest.raises(VerificationError, match="is of another table"):
+        again.solve(problem_of(5, Accuracy(lam=0.02)), Context())
+    with pytest.raises(VerificationError, match="the end claims a tree of"):
+        again.solve(problem_of(0, Accuracy(lam=0.03)), Context())
+    with pytest.raises(CapabilityError, match="only the sparse search goes on from a proof"):
+        again.solve(problem_of(0, Accuracy(lam=0.02), min_leaf=3), Context())
+    proof = read(tmp_path / "log")
+    with ProofWriter(tmp_path / "raised", proven(problem, tmp_path / "again")[1], tests=proof.header["tests"], unit=proof.unit) as log:
+        for number, record in enumerate(proof.records()):
+            log.record(record.path.tolist(), record.bound + (number == proof.n_records - 1), record.depth)
+        log.close(proof.end["bound"], proof.end["value"], None)
+    with pytest.raises(VerificationError, match="claims a bound of"):
+        Gosdt(resume=str(tmp_path / "raised")).solve(problem, Context())

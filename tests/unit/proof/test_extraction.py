@@ -42,7 +42,9 @@ def extracted(problem, path, remembers, goal=None):
     memo = memo_of(problem, exact, depth, remembers) if not problem.objects.raw_features and most.min_leaf <= 1 else None
     wanted = int(exact.least(frozenset(range(problem.objects.n_objects)), depth, leaves)[0]) if goal is None else goal
     with ProofWriter(path, problem, tests=range(problem.objects.n_tests), unit=unit) as log:
-        shown = Extraction(log, problem, memo, lambda *told: None).show(wanted, depth, leaves)
+        extraction = Extraction(log, problem, memo, lambda *told: None)
+        shown = extraction.show(wanted, depth, leaves)
+        extraction.write()
         log.close(shown, None, None)
     return wanted, shown
 
