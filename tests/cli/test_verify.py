@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 
 import numpy as np
@@ -73,3 +74,21 @@ def test_bad_input_is_one_line(proof, call, words, why):
     done = call("verify", *words)
     assert done.status == 1
     assert done.error.startswith(why)
+
+
+def test_a_run_goes_on_from_its_proof(table, call):
+    done = call(*RUN, "method=gosdt", "objective.lam=0.01", "solver.proof=g.proof", "solver.resumable=true", "budget.seconds=0")
+    assert done.status == 0, done.err
+    assert read("g.proof").end["bound"] < read("g.proof").end["value"]
+    done = call("run", "--from", "g.proof", "tracker=none", "hydra.run.dir=again")
+    assert done.status == 0, done.err
+    record = json.loads((table / "again" / "record.json").read_text())
+    assert record["solution"]["status"] == "optimal"
+    assert record["config"]["solver"]["resume"] == str(table / "g.proof")
+    assert call("verify", "g.proof").out.strip().endswith("(optimal)")  # it was written anew
+
+
+def test_only_a_solver_that_can_goes_on_from_a_proof(proof, call):
+    done = call("run", "--from", str(proof))
+    assert done.status == 1
+    assert done.error == "solver subtable_dp cannot go on from a proof; --from RUN repeats a run, from its start"

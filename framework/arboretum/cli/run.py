@@ -27,6 +27,7 @@ from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, Registry, plugin_files
+from arboretum.proof.format import Proof, is_proof, read as read_proof
 from arboretum.runs.folder import ERROR, Index, default_root, free_folder, make_ready, remove
 
 HEAD = """\
@@ -41,6 +42,7 @@ options:
   -m, --multirun      run every combination of comma-separated values
   --plugin FILE       load a one-file plugin (may be given several times)
   --from RUN          repeat a run: its configuration is the default here
+  --from PROOF        go on with the search whose proof (solver.proof=FILE) that is
   --config-dir DIR    look for choices (experiments, data sets, …) in a folder, too
   --cfg job           print the configuration instead of running it
   --help, --hydra-help
@@ -83,17 +85,28 @@ def main(argv: list[str]) -> int:
     return Application(arguments).run()
 
 
+def go_on(proof: Proof, path: str, start: Start) -> Start:
+    """Let a run that starts as the one of a proof go on from there.  Raises ConfigError where its solver cannot."""
+    solver = start.values.get("solver", {})
+    if "resume" not in solver:
+        raise ConfigError(f"solver {proof.header['solver']} cannot go on from a proof; --from RUN repeats a run, from its start")
+    return attrs.evolve(start, values={**start.values, "solver": {**solver, "resume": str(Path(path).expanduser().absolute())}})
+
+
 class Application:
     """One call of the command: registry, Hydra's loader, and what is done with its result."""
 
     def __init__(self, arguments: Any) -> None:
-        record = find_run(arguments.run, plugins=arguments.plugin)[0] if arguments.run else None
+        proof = read_proof(arguments.run) if arguments.run and is_proof(arguments.run) else None
+        record = find_run(arguments.run, plugins=arguments.plugin)[0] if arguments.run and proof is None else None
         self.files, self.arguments, start = plugin_files(arguments.plugin), arguments, Start()
         self.registry = installed(self.files)
         self.session = Session(self.registry)
         if record is not None:
             require_plugins(record, self.registry.owners)
             start = start_from(record, arguments.overrides, self.registry)
+        if proof is not None:
+            start = go_on(proof, arguments.run, start_from(proof, arguments.overrides, self.registry))
         self.start = attrs.evolve(start, values={**start.values, "plugins": list(self.files)}) if self.files else start
 
     def run(self) -> int:

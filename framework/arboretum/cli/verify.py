@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import attrs
-
 from arboretum.cli import terminal
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.terminal import Parser, duration
@@ -59,18 +57,10 @@ def problem_of(proof: Any, overrides: list[str], registry: Registry, progress: A
     for text in overrides:
         if text.partition("=")[0].partition(".")[0] not in PLACES:
             raise ConfigError(f"{text!r} would be another proof; only {' and '.join(f'{name}.…' for name in PLACES)} may be given")
-    config = proof.header["config"]
-    if not isinstance(config.get("dataset"), dict):
+    if not isinstance(proof.config.get("dataset"), dict):
         raise DataError("the proof does not say of which data set it is (its run was not given one); check it from Python")
     said = ["tracker=none", *overrides]
-    _, resolved = compose_and_resolve(said, registry, start=start_from(_Configured(config), said, registry))
+    _, resolved = compose_and_resolve(said, registry, start=start_from(proof, said, registry))
     request = engine.Request(resolved.parts, proof.header["seed"], config=resolved.config)
     prepared = engine.prepare(request, progress)
     return engine.pose(resolved.parts, prepared.table, proof.header["seed"], progress=progress).problem
-
-
-@attrs.frozen
-class _Configured:
-    """Stands for a record where only its configuration is asked for."""
-
-    config: dict

@@ -179,6 +179,11 @@ class Proof:
     start: np.ndarray
 
     @property
+    def config(self) -> dict[str, Any]:
+        """Of the run, as in a record."""
+        return self.header["config"]
+
+    @property
     def unit(self) -> Fraction:
         return Fraction(self.header["unit"])
 
@@ -195,6 +200,15 @@ class Proof:
     def records(self) -> Iterator[Record]:
         """All, in order: a solver takes them for its first memo."""
         return map(self.record, range(self.n_records))
+
+
+def is_proof(path: str | os.PathLike) -> bool:
+    """Whether a file begins as a proof, of any version."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            return file.read(len(MAGIC)).startswith(MAGIC.partition(b"/")[0])
+    except OSError:
+        return False
 
 
 def read(path: str | os.PathLike) -> Proof:
