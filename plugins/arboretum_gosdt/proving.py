@@ -7,13 +7,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Solution
+from arboretum.api import CapabilityError, Context, Solution, VerificationError
 
 
 def prove(path: str, attempt: Any, found: Solution, context: Context, resumable: bool = False) -> Solution:
     """Write the proof of an attempt's bound to a file; returns the solution, with a note where none could be written.
 
-    resumable : also what a search that goes on from there asks for.   Raises StoreError where the file cannot be written.   Ctrl-C leaves no proof, and the solution.
+    resumable : also what a search that goes on from there asks for.   Raises StoreError where the file cannot be written, VerificationError where the bound
+    is not true (sets had the same fingerprint, or the search is wrong).   Ctrl-C leaves no proof, and the solution.
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
@@ -53,8 +54,10 @@ def _written(path: str, attempt: Any, found: Solution, context: Context, resumab
         log.close(shown, value, found.tree)
     if shown == bound:
         return found
-    note = f"the proof shows {extraction.rules.value(shown):g} only: it knows no leaf rule that forbids a test"
-    return attrs.evolve(found, notes=(*found.notes, note))
+    what = f"the proof shows {extraction.rules.value(shown):g} only"
+    if asked.split <= 2 and not asked.light and asked.members <= 2:
+        raise VerificationError(f"{what}, but the search claims {found.lower_bound:g}: please report this, with {path!r}")
+    return attrs.evolve(found, notes=(*found.notes, f"{what}: it knows no leaf rule that forbids a test"))
 
 
 def features_of(attempt: Any, n: int) -> list[int]:

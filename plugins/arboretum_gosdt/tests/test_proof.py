@@ -134,3 +134,16 @@ def test_a_search_goes_on_only_from_a_proof_of_its_problem_that_is_one(tmp_path)
         log.close(proof.end["bound"], proof.end["value"], None)
     with pytest.raises(VerificationError, match="claims a bound of"):
         Gosdt(resume=str(tmp_path / "raised")).solve(problem, Context())
+
+
+def test_a_bound_that_two_sets_with_one_fingerprint_made_too_high_fails_the_run(tmp_path):
+    problem = problem_of(1, Accuracy(lam=0.02))
+    attempt = Gosdt().begin(problem)
+    found = attempt.go_on(Context())
+    attempt.chosen.search._memo["lower"][:] += 1
+    prove(str(tmp_path / "log"), attempt, found, Context())  # hints are checked
+    assert check(read(tmp_path / "log"), problem).lower_bound == pytest.approx(found.value)
+    leaf = Gosdt().begin(problem)._solution("").tree  # of a search that has not begun
+    worse = attrs.evolve(found, tree=leaf, value=1.0, lower_bound=1.0)
+    with pytest.raises(VerificationError, match="the proof shows .* only, but the search claims 1"):
+        prove(str(tmp_path / "log"), attempt, worse, Context())
