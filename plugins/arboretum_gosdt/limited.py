@@ -299,10 +299,11 @@ class LimitedSearch:
             self._small = small = self._small or task._replace(
                 levels=arrays.new_levels(task.table, task.layout, task.setting, 1), scratch=arrays.new_scratch(task.table, task.layout, task.setting)
             )
-        small.levels.rows[0, : len(mine)] = mine
+        small.levels.rows[0, : len(mine)], small.levels.frame[0, arrays.ROWS] = mine, len(mine)
         opened = task.state[arrays.OPENED]
-        best, *below = kernels.best_pair(small, 0, len(mine))
+        kernels.search_limited(small, -1)
         task.state[arrays.OPENED] = opened
+        best, *below = small.levels.frame[0, [arrays.CURRENT, arrays.SIDE, arrays.TRIED]].tolist()
         return best, 1, below
 
 

@@ -331,9 +331,51 @@ def search_children(task, v):
     frame[PHASE] = CHOOSE
 
 
+@jit(inner=True, borrow=True)
+def second_split(task, v, g, outcome):
+    """The feature that divides the rows of level v with that outcome of feature g best.   Its pairs are counted."""
+    layout, levels, counts, stride = task.layout, task.levels, task.scratch.margins[0], task.layout.stride
+    most, best = np.int64(-1), np.int64(0)
+    for k in range(task.setting[CLASSES]):
+        row_of_pairs(levels.count[v], k * layout.features * stride, layout, g, counts, k * stride)
+    for h in range(layout.features):
+        inside, outside = np.int64(0), np.int64(0)  # two classes: by how much one outweighs the other; else the heaviest
+        for k in range(task.setting[CLASSES]):
+            both, whole = np.int64(counts[k * stride + h]), np.int64(levels.margin[v, k * stride + g])
+            if not outcome:
+                both, whole = np.int64(levels.margin[v, k * stride + h]) - both, np.int64(levels.whole[v, k]) - whole
+            inside, outside = max(inside, abs(both)), max(outside, abs(whole - both))
+        if inside + outside > most:
+            most, best = inside + outside, np.int64(h)
+    return best
+
+
+@jit(inner=True, borrow=True)
+def best_pair(task):
+    """The best tree of depth 2 on the rows of level 0: its first feature, and those of outcome 1 and 0, as CURRENT, SIDE and TRIED."""
+    levels, v = task.levels, np.int64(0)
+    frame, key = levels.frame[v], task.scratch.key
+    open_set(task, v)
+    while frame[AT] < task.layout.features:
+        pairs_of_set(task, v)
+    right_of_pairs(task, v, Side(levels.margin[v], levels.whole[v]), np.int64(0))
+    best = np.int64(0)
+    for h in range(task.layout.features):
+        if np.int64(key[h]) > np.int64(key[best]):
+            best = np.int64(h)
+    frame[CURRENT], frame[SIDE], frame[TRIED] = best, second_split(task, v, best, 1), second_split(task, v, best, 0)
+
+
 @jit
 def search_limited(task, limit):
-    """Search until the first set is left (FINISHED), the memory is full (NEED_ROOM) or after about so much work (PAUSED)."""
+    """Search until the first set is left (FINISHED), the memory is full (NEED_ROOM) or after about so much work (PAUSED).
+
+    limit : below 0: :func:`best_pair` instead, with arrays that no search uses any more; a kernel of its own would take as long to
+    compile as half of this one.
+    """
+    if limit < 0:
+        best_pair(task)
+        return FINISHED
     levels, setting, state, memory = task.levels, task.setting, task.state, task.memory
     work = np.int64(0)
     while state[LEVEL] >= 0:
@@ -367,39 +409,3 @@ def search_limited(task, limit):
             work += frame[ROWS]
             search_children(task, v)
     return FINISHED
-
-
-@jit
-def best_pair(task, v, number):
-    """The best tree of depth 2 on so many rows of level v, which nothing else uses: its first feature, those of outcome 1 and 0."""
-    levels, scratch = task.levels, task.scratch
-    frame = levels.frame[v]
-    frame[ROWS] = number
-    open_set(task, v)
-    while frame[AT] < task.layout.features:
-        pairs_of_set(task, v)
-    right_of_pairs(task, v, Side(levels.margin[v], levels.whole[v]), np.int64(0))
-    best = np.int64(0)
-    for h in range(task.layout.features):
-        if np.int64(scratch.key[h]) > np.int64(scratch.key[best]):
-            best = np.int64(h)
-    return best, second_split(task, v, best, 1), second_split(task, v, best, 0)
-
-
-@jit(inner=True, borrow=True)
-def second_split(task, v, g, outcome):
-    """The feature that divides the rows of level v with that outcome of feature g best.   Its pairs are counted."""
-    layout, levels, counts, stride = task.layout, task.levels, task.scratch.margins[0], task.layout.stride
-    most, best = np.int64(-1), np.int64(0)
-    for k in range(task.setting[CLASSES]):
-        row_of_pairs(levels.count[v], k * layout.features * stride, layout, g, counts, k * stride)
-    for h in range(layout.features):
-        inside, outside = np.int64(0), np.int64(0)  # two classes: by how much one outweighs the other; else the heaviest
-        for k in range(task.setting[CLASSES]):
-            both, whole = np.int64(counts[k * stride + h]), np.int64(levels.margin[v, k * stride + g])
-            if not outcome:
-                both, whole = np.int64(levels.margin[v, k * stride + h]) - both, np.int64(levels.whole[v, k]) - whole
-            inside, outside = max(inside, abs(both)), max(outside, abs(whole - both))
-        if inside + outside > most:
-            most, best = inside + outside, np.int64(h)
-    return best
