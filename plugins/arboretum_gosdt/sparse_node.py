@@ -389,8 +389,10 @@ def expand(data, levels, scratch, d):
         levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
     if d > 0 and data.numbers[BOUNDS] & PARENT != 0:
         inherit(data, levels, scratch, d)
-    # a leaf more than the limit: bounds that only just suffice here say too little about other nodes
-    count_pairs(data, levels, scratch, d, min(node[BUDGET], node[BEST] - 1) + p)
+    # more than the limit: bounds that only just suffice here say too little about other nodes.  Most nodes of less than five leaves
+    # are closed at once: they take a quarter less time with a quarter of a leaf (carryout; as many nodes)
+    limit = min(node[BUDGET], node[BEST] - 1)
+    count_pairs(data, levels, scratch, d, limit + (p // 4 if limit < 5 * p else p))
     never = np.int64(scratch.never[0])
     for place in range(2 * stride):
         f = place if place < stride else place - stride
