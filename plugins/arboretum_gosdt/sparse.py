@@ -19,6 +19,7 @@ from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIDE, SIMILAR, STRIDE, SUPERSET,
     THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
+from arboretum_gosdt.sparse_root import BITS, count_groups, lay_rows
 from arboretum_gosdt.sparse_tree import best_tree, enter_records
 
 
@@ -44,21 +45,6 @@ GIVEN = -2
 """Test of the root where the best tree does not come from the search."""
 SMALL = 65_534
 """Greatest total weight for lanes of 16 bits."""
-
-
-def groups_of(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rows by class and power of two: (rows, sizes of groups, class of group, shift of group)."""
-    rows, sizes, of_class, shifts = [], [], [], []
-    for k in range(weights.shape[1]):
-        column = weights[:, k]
-        for b in range(int(column.max(initial=0)).bit_length()):
-            found = np.flatnonzero(column >> b & 1)
-            if len(found):
-                rows.append(found)
-                sizes.append(len(found))
-                of_class.append(k)
-                shifts.append(b)
-    return np.concatenate(rows), np.array(sizes), np.array(of_class), np.array(shifts)
 
 
 def planes_of(weights: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, int]:
@@ -91,9 +77,10 @@ class SparseSearch:
         self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
         kind = np.uint16 if self.word == 16 else np.uint32
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
-        rows, sizes, group_class, shifts = groups_of(planes)
-        parts = bits.shape[1]
-        self._virtual = rows
+        sizes = np.zeros((planes.shape[1], BITS), np.int64)
+        count_groups(planes, sizes)
+        group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
+        sizes, parts = sizes[group_class, shifts], bits.shape[1]
         self._greedy, self._slices, self._pace, self._given = greedy, 0, SLICE / SLICE_SECONDS, np.empty((0, 4), np.int64)
         support = p // q + 1 if "support" not in without else 1
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
@@ -117,7 +104,7 @@ class SparseSearch:
             "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
             "pair": level(np.int64, stride), "paid": level(np.int64, stride if len(price) else 0), "mass": level(np.int64, 2 * stride if len(price) else 0),
             "more": level(np.int64, 2 * stride if len(price) else 0), "rank": level(np.int64, stride), "lane": level(np.int32, stride), "keys": level(np.uint64, stride, 2),
-            "seen": level(np.int8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
+            "seen": level(np.uint8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
         }, tables=())  # fmt: skip
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
         self._scratch = Scratch(
@@ -127,19 +114,17 @@ class SparseSearch:
             np.array([np.iinfo(kind).max], kind),
         )  # fmt: skip
         levels = Levels(*self._levels.values())
-        levels.starts[0] = np.concatenate([[0], np.cumsum(words_of)])
-        place = np.concatenate([first * word_bits + np.arange(size) for first, size in zip(levels.starts[0], sizes)])
-        levels.rows[0], levels.sums[0], levels.full[0] = 0, 0, 0
         lanes_of = feature_of_lane(np.arange(stride), lanes)
         levels.features[0] = lanes_of
         if len(price):  # lanes are to ascend with it, so that bits move instead
             moved = np.zeros((len(bits), stride), np.uint8)
             moved[:, lanes_of] = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
             bits, levels.features[0] = np.packbits(moved, axis=1, bitorder="little").view(np.uint32), np.arange(stride)
-        levels.rows[0].reshape(parts, positions)[:, place] = bits[rows].T
-        self._random = random_words(len(rows))
-        levels.sums[0].reshape(2, positions)[:, place] = self._random.T
-        np.bitwise_or.at(levels.full[0], place // word_bits, (1 << place % word_bits).astype(kind))
+        levels.starts[0, 0] = 0
+        np.cumsum(words_of, out=levels.starts[0, 1:])
+        self._random, self._virtual = random_words(int(sizes.sum())), np.empty(int(sizes.sum()), np.int64)
+        level_0 = levels.starts[0], levels.rows[0], levels.sums[0], levels.full[0]
+        lay_rows(bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual)
         levels.totals[0] = planes.sum(axis=0)
         levels.node[0] = 0
         levels.node[0, N_FEATURES], levels.node[0, STRIDE] = n_features if len(price) else stride, stride

@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.sparse_lanes import has_prices, sum_where
+from arboretum_gosdt.sparse_lanes import has_prices, soon, sum_where
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
     STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED,
@@ -35,8 +35,8 @@ class Memo(NamedTuple):
 LEVEL, KNOWN, EXPANDED, BEGUN, DEEPEST, TESTED = range(6)
 """Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, deepest level, tests of three leaves."""
 N_STATE = 6
-LOOKED, THREE_0, THREE_1 = 1, 2, 4
-"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side."""
+LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
+"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the memo is to be asked."""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -70,16 +70,21 @@ def learn(data, levels, d, i, side, lower, upper):
 
 
 @jit(inner=True, borrow=True)
+def name_children(data, levels, memo, d, i):
+    """Fingerprints of both children of feature i; the memo is asked for them soon."""
+    stride, n_words = levels.node[d, STRIDE], levels.starts[d, data.shifts.shape[0]]
+    depth, mask = below(levels.node[d, DEPTH]), np.uint64(memo.slots.shape[0] - 1)
+    one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
+    two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, data.numbers[POSITIONS] :])
+    levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
+    soon(memo.slots, np.int64(keyed(one, depth) & mask))
+    soon(memo.slots, np.int64(keyed(levels.node_key[d, 0] - one, depth) & mask))
+
+
+@jit(inner=True, borrow=True)
 def look_up(data, levels, scratch, memo, d, i):
     """Ask the memo for both children of feature i."""
-    stride, depth, n_words = levels.node[d, STRIDE], below(levels.node[d, DEPTH]), levels.starts[d, data.shifts.shape[0]]
-    positions = data.numbers[POSITIONS]
-    one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
-    two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, positions:])
-    levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
-    levels.seen[d, i] |= LOOKED
-    if data.numbers[BOUNDS] & MEMO == 0:
-        return
+    depth, one, two = below(levels.node[d, DEPTH]), levels.keys[d, i, 0], levels.keys[d, i, 1]
     for side in range(2):
         a, b = (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         number = find(memo.slots, keyed(a, depth), b)
@@ -166,9 +171,15 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
                 learn(data, levels, d, i, one, min(cost, levels.many[d, place]), cost)
         return again
     if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced):  # else no child is ever entered
-        for f in range(levels.node[d, N_FEATURES]):  # of all features: what is known of one child bounds others
+        for f in range(levels.node[d, N_FEATURES]):
             if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
-                look_up(data, levels, scratch, memo, d, np.int64(f))
+                name_children(data, levels, memo, d, np.int64(f))
+                seen[f] |= NEWLY
+        for f in range(levels.node[d, N_FEATURES]):  # of all features: what is known of one child bounds others
+            if seen[f] & NEWLY != 0:
+                seen[f] ^= NEWLY | LOOKED
+                if levels.pair[d, f] <= limit and use & MEMO != 0:
+                    look_up(data, levels, scratch, memo, d, np.int64(f))
         return again
     limit -= paid_for(data, levels, d, i)
     open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]

@@ -427,6 +427,16 @@ def has_prices(v, price):
     return ir.Constant(ir.IntType(1), v.kinds[0].dtype.bitwidth == 64)
 
 
+@lanes_kernel()
+def soon(v, slots, at):
+    """Ask memory for row ``at`` of a table of fingerprints, which is read later."""
+    b = v.builder
+    number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+    ask = cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), [byte] + [number] * 3), "llvm.prefetch.p0i8")
+    place = b.bitcast(b.gep(slots, [b.mul(at, v.index(2))]), byte)
+    b.call(ask, [place, *(ir.Constant(number, how) for how in (0, 3, 1))])
+
+
 @lanes_kernel(types.uint64)
 def sum_where(v, words, stride, i, n_words, numbers):
     """Sum (mod 2⁶⁴) of the numbers of the rows that have feature i.   numbers : uint64, one a row."""

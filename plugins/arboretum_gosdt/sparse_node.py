@@ -60,7 +60,7 @@ class Levels(NamedTuple):
     pair : int64, bound of the trees that ask the feature first, other than those whose cost is known.   paid : int64, what it costs
     to ask it.   mass, more : int64 by literal, the mass of the rows; ``many``, before two leaves may cost less (where tests have prices).
     rank : int64, the larger the sooner a feature is tried.   lane : int32, of a feature on the level above.   keys : uint64[…, 2], of child (1, f).
-    seen : int8, what was done for a feature.   node : int64, see the names below.   node_key : uint64[2].
+    seen : uint8, what was done for a feature.   node : int64, see the names below.   node_key : uint64[2].
     """
 
     words: np.ndarray
