@@ -16,10 +16,10 @@ from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
 from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, SELECT, SHAPE, SIDE, SIMILAR, STRIDE, SUPERSET,
-    THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
+    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, PART, SELECT, SHAPE, SIDE, SIMILAR,
+    STRIDE, SUPERSET, THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
-from arboretum_gosdt.sparse_root import BITS, count_groups, lay_rows
+from arboretum_gosdt.sparse_rows import BITS, count_groups, lay_rows
 from arboretum_gosdt.sparse_tree import best_tree, enter_records
 
 
@@ -53,6 +53,23 @@ def planes_of(weights: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, int]:
     own = int((rest >= 0).all())
     rest = rest if own else mass
     return (np.column_stack([weights, rest]) if rest.any() else weights), own
+
+
+def room_of_levels(kind: type, stride: int, n_words: int, positions: int, n_planes: int, groups: int, priced: bool) -> Arrays:
+    """Arrays for ``Levels``, by name."""
+
+    def level(kind_of: type, *shape: int) -> np.ndarray:
+        return np.empty((LEVELS, *shape), kind_of)
+
+    return Arrays({
+        "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, stride // PART * positions), "sums": level(np.uint64, 2 * positions),
+        "starts": level(np.int64, groups + 1), "features": level(np.int32, stride), "totals": level(kind, n_planes),
+        "counts": level(kind, n_planes * stride), "both": level(kind, stride * n_planes * stride), "alive": level(kind, stride),
+        "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
+        "pair": level(np.int64, stride), "paid": level(np.int64, stride if priced else 0), "mass": level(np.int64, 2 * stride if priced else 0),
+        "more": level(np.int64, 2 * stride if priced else 0), "rank": level(np.int64, stride), "lane": level(np.int32, stride), "keys": level(np.uint64, stride, 2),
+        "seen": level(np.uint8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
+    }, tables=())  # fmt: skip
 
 
 class SparseSearch:
@@ -94,18 +111,7 @@ class SparseSearch:
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
         self._data = Data(of_class, shifts, saving, price, dearest, numbers)
 
-        def level(kind_of: type, *shape: int) -> np.ndarray:
-            return np.empty((LEVELS, *shape), kind_of)
-
-        self._levels = Arrays({
-            "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, parts * positions), "sums": level(np.uint64, 2 * positions),
-            "starts": level(np.int64, len(sizes) + 1), "features": level(np.int32, stride), "totals": level(kind, n_planes),
-            "counts": level(kind, n_planes * stride), "both": level(kind, stride * n_planes * stride), "alive": level(kind, stride),
-            "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
-            "pair": level(np.int64, stride), "paid": level(np.int64, stride if len(price) else 0), "mass": level(np.int64, 2 * stride if len(price) else 0),
-            "more": level(np.int64, 2 * stride if len(price) else 0), "rank": level(np.int64, stride), "lane": level(np.int32, stride), "keys": level(np.uint64, stride, 2),
-            "seen": level(np.uint8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
-        }, tables=())  # fmt: skip
+        self._levels = room_of_levels(kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),

@@ -12,12 +12,14 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.sparse_bounds import hand_up, spread_bound, three_leaves, two_leaves
+from arboretum_gosdt.sparse_expand import expand
 from arboretum_gosdt.sparse_lanes import has_prices, soon, sum_where
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
-    STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED,
-    begin, bound_pair, enter_child, expand, hand_up, paid_for, spread_bound, three_leaves, two_leaves,
+    STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
 )  # fmt: skip
+from arboretum_gosdt.sparse_rows import begin, enter_child
 
 
 class Memo(NamedTuple):

@@ -270,30 +270,23 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
             return b.and_(v.load(words, b.add(row, part.i)), v.spread(v.element(words, b.add(row, i))))
 
         def cells_in(k: Any) -> tuple[Any, ...]:
-            """With both features, i only, f only and none; whether all rows have both or none, or just one."""
+            """With both features, i only, f only and none."""
             row = b.mul(k, stride)
             at = b.add(row, part.i)
             n11 = weight_of(v, node, k, word)
             v.store(n11, both, at)
             of_i = v.spread(v.element(counts, b.add(row, i)))
             n10, n01 = b.sub(of_i, n11), b.sub(v.load(counts, at), n11)
-            n00 = b.sub(b.sub(v.spread(v.element(totals, k)), of_i), n01)
-            same = b.icmp_unsigned("==", b.or_(n10, n01), v.all(0))
-            opposite = b.icmp_unsigned("==", b.or_(n11, n00), v.all(0))
-            return n11, n10, n01, n00, same, opposite
+            return n11, n10, n01, b.sub(b.sub(v.spread(v.element(totals, k)), of_i), n01)
 
-        yes = ir.Constant(ir.VectorType(ir.IntType(1), v.count), [1] * v.count)
-        with v.loop(v.index(0), classes, [v.all(0)] * 8 + [yes] * 2) as one:
-            *cells, same, opposite = cells_in(one.i)
-            one.next = [
-                *[b.add(s, n) for s, n in zip(one.now[:4], cells)],
-                *[v.call("umax", m, n) for m, n in zip(one.now[4:8], cells)],
-                b.and_(one.now[8], same),
-                b.and_(one.now[9], opposite),
-            ]
-        with v.loop(classes, node.planes, one.after[8:]) as more:
-            more.next = [b.and_(now, found) for now, found in zip(more.now, cells_in(more.i)[4:])]
-        v.store(b.select(b.or_(*more.after), v.all(0), v.load(alive, part.i)), alive, part.i)
+        with v.loop(v.index(0), classes, [v.all(0)] * 8) as one:
+            cells = cells_in(one.i)
+            one.next = [*(b.add(s, n) for s, n in zip(one.now[:4], cells)), *(v.call("umax", m, n) for m, n in zip(one.now[4:], cells))]
+        with v.loop(classes, node.planes, one.after[4:]) as more:
+            more.next = [b.or_(some, found) for some, found in zip(more.now, cells_in(more.i))]
+        in_11, in_10, in_01, in_00 = more.after
+        same, opposite = (b.icmp_unsigned("==", b.or_(*apart), v.all(0)) for apart in ((in_10, in_01), (in_11, in_00)))
+        v.store(b.select(b.or_(same, opposite), v.all(0), v.load(alive, part.i)), alive, part.i)
         leaves, divisible = [], []
         for weight, most in zip(one.after[:4], one.after[4:8]):
             loss = b.sub(weight, most)

@@ -16,13 +16,15 @@ LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
 
 
 @jit(borrow=True)
-def quick_tree(bits, weights, mass, price, sums, slots, upper, test, order, waiting, counts, question, nodes):
+def quick_tree(table, prices, sums, memo, order, waiting, counts, question, nodes):
     """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or two leaves.
 
-    bits : uint32[rows, words].   weights : int64[rows, classes].   mass, price : int64, of rows and features.   sums : uint64[rows, 2], random words of the rows, added up.
-    slots, upper, test : the memo.   order : int64[rows].   waiting : int64[2 · rows + 1, 5].   counts : int64[classes, features + 1].
-    question : int64, p, q, depth, test and cost of the root.   Returns (nodes, cost).
+    table : bits (uint32[rows, words]) and weights (int64[rows, classes]).   prices : mass and price, int64, of rows and features.
+    sums : uint64[rows, 2], random words of the rows, added up.   memo : its slots, upper and test.   order : int64[rows].
+    waiting : int64[2 · rows + 1, 5].   counts : int64[classes, features + 1].   question : int64, p, q, depth, test and cost of the
+    root.   Returns (nodes, cost).
     """
+    (bits, weights), (mass, price), (slots, upper, test) = table, prices, memo
     n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
     p, q = question[0], question[1]
     for r in range(n):
@@ -138,8 +140,8 @@ def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Array
     np.add.at(sums, virtual, random)
     nodes, question = np.empty((2 * n + 1, 4), np.int64), np.array([asked.p, asked.q, asked.depth, root[1], root[0]])
     made, cost = quick_tree(
-        asked.bits, asked.weights, *asked.prices(), sums, memo["slots"], memo["upper"], memo["test"], np.empty(n, np.int64), np.empty((2 * n + 1, 5), np.int64),
-        np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64), question, nodes,
+        (asked.bits, asked.weights), asked.prices(), sums, (memo["slots"], memo["upper"], memo["test"]), np.empty(n, np.int64),
+        np.empty((2 * n + 1, 5), np.int64), np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64), question, nodes,
     )  # fmt: skip
     if cost <= root[0]:
         return nodes[:made].copy()
