@@ -1,9 +1,8 @@
 """The search for everything: loss + λ · leaves + μ · price, under limits on depth, leaves and rows of a leaf.
 
 Branch and bound over sets of objects.  A fast search that does not know the limits bounds the whole, and every set that is met, and
-often its tree keeps the limits (:mod:`.relaxed`); what is left between bound and tree is searched here.  What is found out about a set holds for more than the limits it was asked for: a lower
-bound for all tighter limits, an optimal tree for all limits between what it uses and what was allowed.  So both are kept with
-what they hold for, and a limit on leaves costs little more than none.
+often its tree keeps the limits (:mod:`.relaxed`); what is left between bound and tree is searched here.  Bounds and trees are kept
+with the limits that they hold for (:mod:`.known`), so that a limit on leaves costs little more than none.
 
 Bounds: a leaf's loss is at least 0 after merging equal rows (equivalent points, B.9); a node that is divided has two leaves
 (look-ahead, B.2, and B.6); a child's bound is at least that of a similar set's, solved under the same limits, less what their
@@ -14,50 +13,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 import numpy as np
 
+from arboretum_gosdt.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.prepared import Merged
-from arboretum_gosdt.relaxed import Line, Relaxed
+from arboretum_gosdt.relaxed import Relaxed
 
-ANY = 1 << 62
-"""No limit, and a bound above every value."""
 WIDE = 400
 """Features of which all pairs are looked at; their sums take megabytes."""
 STEP, PATIENCE, RELAXED_BYTES = 0.1, 30.0, 1 << 30
 """Of a fast search: seconds between two looks at the clock, seconds in all where there is no limit, and bytes."""
 NODE_BYTES = 900
 """Of memory for what is known of a set, with its trees (measured, rounded up)."""
-
-
-class Grown(NamedTuple):
-    """A tree: its value without the dearest path, and what it uses of the limits (0 where there is none); ``feature`` −1: a leaf."""
-
-    cost: int
-    depth: int
-    leaves: int
-    bill: int
-    feature: int = -1
-    one: Grown | None = None
-    rest: Grown | None = None
-
-
-class Bounds(NamedTuple):
-    """Limits of a tree: tests on a path, leaves, price of a path."""
-
-    depth: int = ANY
-    leaves: int = ANY
-    bill: int = ANY
-
-    def hold(self, tree: Grown) -> bool:
-        """Whether a tree keeps within them."""
-        return tree.depth <= self.depth and tree.leaves <= self.leaves and tree.bill <= self.bill
-
-    def within(self, other: Bounds) -> bool:
-        """Whether these are at least as tight."""
-        return self.depth <= other.depth and self.leaves <= other.leaves and self.bill <= other.bill
 
 
 @attrs.frozen
@@ -74,42 +44,6 @@ class Rules:
     light: float = 0.0
     members: int = 0
     worst: bool = False
-
-
-class Known:
-    """What is known of a set of objects.   trees : none of which another beats in everything.   lows : (limits, lower bound).
-
-    lines : bounds by leaves, of the fast searches.
-    """
-
-    __slots__ = ("leaf", "trees", "lows", "lines")
-
-    def __init__(self, leaf: Grown) -> None:
-        self.leaf, self.trees, self.lows = leaf, [leaf], []
-        self.lines: list[Line] = []
-
-    def best(self, limits: Bounds) -> Grown:
-        """The best tree within limits; a leaf always is."""
-        return min((tree for tree in self.trees if limits.hold(tree)), key=lambda tree: tree.cost)
-
-    def low(self, limits: Bounds) -> int:
-        """The greatest proven bound of trees within limits."""
-        found = max((low for proven, low in self.lows if limits.within(proven)), default=0)
-        for line in self.lines:
-            if line.depth >= limits.depth:
-                found = max(found, line.of(limits.leaves))
-        return found
-
-    def plant(self, tree: Grown) -> None:
-        """Keep a tree unless one is known that costs and uses no more."""
-        limits = Bounds(*tree[1:4])
-        if not any(other.cost <= tree.cost and limits.hold(other) for other in self.trees):
-            self.trees = [t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).hold(tree))] + [tree]
-
-    def prove(self, limits: Bounds, low: int) -> None:
-        """Keep a bound unless a better one holds already."""
-        if low > self.low(limits):
-            self.lows = [(other, known) for other, known in self.lows if not (known <= low and other.within(limits))] + [(limits, low)]
 
 
 @attrs.define(eq=False)

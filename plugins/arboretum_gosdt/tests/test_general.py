@@ -8,7 +8,8 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum_gosdt.general import ANY, Bounds, GeneralSearch, Rules
+from arboretum_gosdt.general import GeneralSearch, Rules
+from arboretum_gosdt.known import ANY, Bounds
 from arboretum_gosdt.objectives import Accuracy, Price
 from arboretum_gosdt.prepared import all_tests, merge, units_of
 from arboretum_gosdt.reference import Asked, minimum
