@@ -12,7 +12,7 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.intervals_lists import collect_seeds
 from arboretum_gosdt.intervals_parts import (
-    A, AFTER, AT, COLUMN, FIRST_NODE, LEFT_SUB, LEFT_SUPER, LOWER, LOW_LEFT, LOW_RIGHT, MASS, NODES, NOTHING, OF, OPEN, OWN, RIGHT_SUB,
+    AFTER, AT, COLUMN, FIRST_NODE, LEFT_SUB, LEFT_SUPER, LOWER, LOW_LEFT, LOW_RIGHT, MASS, NODES, NOTHING, OF, OPEN, OWN, RIGHT_SUB,
     RIGHT_SUPER, SLACK, UPPER, WEIGHT, WHOLE, data_of, table_of, weight_to,
 )  # fmt: skip
 

@@ -109,9 +109,10 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
 
 
 def choose(
-    problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, memory_bytes: int | None, without: tuple[str, ...] = ()
+    problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, memory_bytes: int | None, without: tuple[str, ...] = (),
+    threads: int = 1,
 ) -> Chosen:
-    """Prepare the problem for a search.   without : its bounds that are not used.
+    """Prepare the problem for a search.   without : its bounds that are not used.   threads : of the sparse search.
 
     Raises CapabilityError where the one that was named does not know its limits, or knows no such bound.
     """
@@ -125,7 +126,7 @@ def choose(
     merged = merge(problem, tests, units, memory_bytes)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
-        search = _on_bits(which, merged, asked.depth, without)
+        search = _on_bits(which, merged, asked.depth, without, threads)
     else:
         search = _general(problem, asked, merged, units, memory_bytes)
 
@@ -147,7 +148,7 @@ def bounds_of(which: Which) -> tuple[str, ...]:
     return ("similarity", "profile", "cells", "greedy") if which is Which.limited else ()
 
 
-def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...]) -> Search:
+def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...], threads: int) -> Search:
     prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
         from arboretum_gosdt.sparse import SparseSearch
@@ -155,7 +156,12 @@ def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str
         arrays, priced = (prepared.bits, prepared.weights), {}
         if units.price_value:  # objects that no label helps pay for tests, too
             arrays, priced = (merged.bits, merged.weights), {"mass": merged.mass, "price": merged.price}
-        return SparseSearch(*arrays, len(prepared.tests), units.p, units.q, depth, without, **priced)
+        asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
+        if threads == 1:
+            return SparseSearch(*asked, **priced)
+        from arboretum_gosdt.sparse_team import SparseTeam
+
+        return SparseTeam(threads, *asked, **priced)
     from arboretum_gosdt.limited import LimitedSearch
 
     deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)  # no tree asks more on a path
@@ -163,7 +169,8 @@ def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str
 
 
 def _general(problem: Problem, asked: Asked, merged: Any, units: Units, memory_bytes: int | None) -> Search:
-    from arboretum_gosdt.general import ANY, Bounds, GeneralSearch, Rules
+    from arboretum_gosdt.general import GeneralSearch, Rules
+    from arboretum_gosdt.known import ANY, Bounds
 
     needed = 2 * len(merged.bits) * len(merged.tests)  # a byte per outcome, and once more while they are made
     if memory_bytes is not None and needed > memory_bytes:

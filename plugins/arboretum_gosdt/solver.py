@@ -48,6 +48,7 @@ class Gosdt:
     without: tuple[str, ...] = param(
         (), "bounds of the search that are not used, which costs time and changes no optimum; a wrong name lists them", converter=tuple
     )
+    threads: int = param(1, "threads of the sparse search, which find the same optimum; the other searches take one", ge=1)
     proof: str = param("", "file for the proof of the bound (arboretum verify checks it), written after the search; nothing: none")
     resumable: bool = param(False, "whether the proof of a search that was stopped also holds what another goes on from, which takes longer")
     resume: str = param("", "proof of the same problem from which the search goes on; it is checked first; nothing: none")
@@ -63,7 +64,7 @@ class Gosdt:
         found, memory = self._read(problem), DEFAULT_BYTES if context.memory_bytes is None else context.memory_bytes
         shown = self.proof and kind_of(self.search, found.asked, found.tests, found.units) is Which.sparse
         without = (*self.without, HARD_TO_SHOW) if shown else self.without
-        found.chosen = choose(problem, found.asked, found.tests, found.units, self.search, memory, without)
+        found.chosen = choose(problem, found.asked, found.tests, found.units, self.search, memory, without, self.threads)
         if self.resume:
             resume(self.resume, found, context)
         return found
@@ -84,7 +85,7 @@ class Gosdt:
         small = attrs.evolve(problem, objects=problem.objects.take(some))
         tests = attrs.evolve(attempt.tests, codes=np.ascontiguousarray(attempt.tests.codes[:, some]))
         units = attrs.evolve(attempt.units, loss=loss, mass=attempt.units.mass[some])
-        chosen = choose(small, attempt.asked, tests, units, which, None, self.without)
+        chosen = choose(small, attempt.asked, tests, units, which, None, self.without, self.threads)
         attrs.evolve(attempt, problem=small, tests=tests, units=units, chosen=chosen).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
 
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:

@@ -13,7 +13,7 @@ from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.incumbent import Asked, first_tree
-from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, N_STATE, Memo, search
+from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, LOGGED, N_STATE, Memo, search
 from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, PART, SELECT, SHAPE, SIDE, SIMILAR,
@@ -57,18 +57,20 @@ def planes_of(weights: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, int]:
 
 def room_of_levels(kind: type, stride: int, n_words: int, positions: int, n_planes: int, groups: int, priced: bool) -> Arrays:
     """Arrays for ``Levels``, by name."""
+    prices = stride if priced else 0
 
     def level(kind_of: type, *shape: int) -> np.ndarray:
         return np.empty((LEVELS, *shape), kind_of)
 
     return Arrays({
-        "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, stride // PART * positions), "sums": level(np.uint64, 2 * positions),
+        "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, stride // PART * positions),
+        "sums": level(np.uint64, 2 * positions),
         "starts": level(np.int64, groups + 1), "features": level(np.int32, stride), "totals": level(kind, n_planes),
         "counts": level(kind, n_planes * stride), "both": level(kind, stride * n_planes * stride), "alive": level(kind, stride),
         "upper": level(np.int64, 2 * stride), "low": level(np.int64, 2 * stride), "many": level(np.int64, 2 * stride),
-        "pair": level(np.int64, stride), "paid": level(np.int64, stride if priced else 0), "mass": level(np.int64, 2 * stride if priced else 0),
-        "more": level(np.int64, 2 * stride if priced else 0), "rank": level(np.int64, stride), "lane": level(np.int32, stride), "keys": level(np.uint64, stride, 2),
-        "seen": level(np.uint8, stride), "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
+        "pair": level(np.int64, stride), "paid": level(np.int64, prices), "mass": level(np.int64, 2 * prices), "more": level(np.int64, 2 * prices),
+        "rank": level(np.int64, stride), "lane": level(np.int32, stride), "keys": level(np.uint64, stride, 2), "seen": level(np.uint8, stride),
+        "node": level(np.int64, N_NODE), "node_key": level(np.uint64, 2),
     }, tables=())  # fmt: skip
 
 
@@ -77,9 +79,9 @@ class SparseSearch:
 
     bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes], what a label saves; least of a row 0.
     depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
-    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   mass : int64[rows], price : int64[features],
-    ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane, 16 or 32 (of part of a table as of the
-    whole, so that one kernel serves both); None: as the weights ask for.
+    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   mass : int64[rows], price :
+    int64[features], ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane,
+    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.
     """
 
     def __init__(  # noqa: PLR0913 — a table, a price and limits
@@ -110,14 +112,16 @@ class SparseSearch:
         numbers = np.array([classes, n_planes, word_bits, q, p, support, positions, lanes, own, use], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
         self._data = Data(of_class, shifts, saving, price, dearest, numbers)
-
         self._levels = room_of_levels(kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
-        self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64), "test": np.empty(1024, np.int32)})
+        self._log = np.empty((0, 3), np.uint64)
+        self._memo = Arrays({
+            "slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64),
+            "test": np.empty(1024, np.int32),
+        })  # fmt: skip
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),
-            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(2, kind), np.empty(stride, kind), np.empty(6 * stride, kind),
-            np.empty(2 * stride, np.int64), np.empty(2 * stride // lanes, np.int64),
-            np.array([np.iinfo(kind).max], kind),
+            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(2, kind), np.empty(stride, kind),
+            np.empty(6 * stride, kind), np.empty(2 * stride, np.int64), np.empty(2 * stride // lanes, np.int64), np.array([np.iinfo(kind).max], kind),
         )  # fmt: skip
         levels = Levels(*self._levels.values())
         lanes_of = feature_of_lane(np.arange(stride), lanes)
@@ -154,7 +158,7 @@ class SparseSearch:
                 self._start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until))
             tell(self.lower, self.upper)
 
-        ended = run_slices(self._work, lambda: self._make_room(memory_bytes), until, told)
+        ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told)
         self._look(finished=ended == "")
         if ended and self.subproblems:
             self._start_from(self.tree())  # which may cost less than is known
@@ -167,21 +171,39 @@ class SparseSearch:
             self._pace = SLICE / SLICE_SECONDS
             found = self._work()
             if found == NEED_ROOM:
-                self._make_room(None)
+                self.make_room(None)
         self._look(finished=found == FINISHED)
         return self._slices
 
     def _work(self) -> int:
         self._slices, start = self._slices + 1, time.perf_counter()
         work = SLICE if self._greedy else int(self._pace * SLICE_SECONDS)
-        found = search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*self._memo.values()), self._state, work)
+        levels, memo, state = self.arrays()
+        found = search(self._data, levels, self._scratch, memo, state, work)
         if found == PAUSED:
             self._pace = work / (time.perf_counter() - start)
         return found
 
-    def _make_room(self, memory_bytes: int | None) -> bool:
+    def slice(self, memory_bytes: int | None) -> int:
+        """Work for a slice, and make room; returns how it ended (:mod:`arboretum.kernels.solving.slices`)."""
+        found = self._work()
+        if found == NEED_ROOM:
+            self.make_room(memory_bytes)
+        return found
+
+    def arrays(self) -> tuple[Levels, Memo, np.ndarray]:
+        """Its levels, memo and state."""
+        return Levels(*self._levels.values()), Memo(*self._memo.values(), self._log), self._state
+
+    def log_up_to(self, sets: int) -> None:
+        """Keep a log of so many sets that were closed last (0: none); it is empty now."""
+        self._state[LOGGED] = 0
+        self._log = np.empty((sets, 3), np.uint64)
+
+    def make_room(self, memory_bytes: int | None, more: int = 0) -> bool:
+        """Room for the next expansion, and for ``more`` sets in the memo; False where that takes more bytes."""
         level = int(self._state[LEVEL])
-        known = int(self._state[KNOWN]) + max(level + 3, len(self._levels["node"])) + 1
+        known = int(self._state[KNOWN]) + max(level + 3, len(self._levels["node"])) + 1 + more
         left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
         if not self._memo.make_room({"slots": 2 * known, "lower": known, "upper": known, "test": known}, left):
             return False
@@ -234,5 +256,5 @@ class SparseSearch:
         sums = self.remembered()[1]
         question, memo = np.array([asked.p, asked.q]), self._memo.values()
         self._state[KNOWN] = enter_records(asked.bits, asked.weights, sums, words, start, *memo, question)
-        search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*memo), self._state, 0)  # the root is there
+        search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*memo, self._log), self._state, 0)  # the root is there
         self._start_from(nodes)

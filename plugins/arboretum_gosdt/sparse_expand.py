@@ -9,7 +9,7 @@ from arboretum_gosdt.sparse_bounds import inherit
 from arboretum_gosdt.sparse_lanes import has_prices, leaf_losses, pairs_of
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, DEPTH, LANES, LEAF, LOSS, MASS, NEVER, N_FEATURES, OPEN, OWN, PARENT,
-    PLANES, RANK, SELECT, SHAPE, STATE, STRIDE, TWO_0, TWO_1, WEIGHT, WHOLE, cells, paid_for, weigh, words_of,
+    PLANES, RANK, SELECT, SHAPE, STATE, STRIDE, TWO_0, TWO_1, WEIGHT, WHOLE, paid_for, weigh, words_of,
 )  # fmt: skip
 from arboretum_gosdt.sparse_rows import pack_node
 

@@ -16,7 +16,7 @@ from arboretum_gosdt.sparse_bounds import hand_up, spread_bound, three_leaves, t
 from arboretum_gosdt.sparse_expand import expand
 from arboretum_gosdt.sparse_lanes import has_prices, soon, sum_where
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
+    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
     STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
 )  # fmt: skip
 from arboretum_gosdt.sparse_rows import begin, enter_child
@@ -25,18 +25,21 @@ from arboretum_gosdt.sparse_rows import begin, enter_child
 class Memo(NamedTuple):
     """What is known of sets of rows.   slots : see :mod:`arboretum.kernels.solving.fingerprints`.
 
-    lower, upper : int64, by number.   test : int32, feature that reaches ``upper``, −1 for a leaf.
+    lower, upper : int64, by number.   test : int32, feature that reaches ``upper``, −1 for a leaf.   log : uint64[·, 3], fingerprint
+    and number of the sets that were closed since others were told.
     """
 
     slots: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     test: np.ndarray
+    log: np.ndarray
 
 
-LEVEL, KNOWN, EXPANDED, BEGUN, DEEPEST, TESTED = range(6)
-"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, deepest level, tests of three leaves."""
-N_STATE = 6
+LEVEL, KNOWN, EXPANDED, BEGUN, DEEPEST, TESTED, LOGGED = range(7)
+"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, deepest level, tests of three leaves, sets
+in the log."""
+N_STATE = 7
 LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
 """Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the memo is to be asked."""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
@@ -96,20 +99,31 @@ def look_up(data, levels, scratch, memo, d, i):
 
 
 @jit(inner=True, borrow=True)
+def keep(memo, state, one, two, lower, upper, test):
+    """Enter what is known of a set; returns its number."""
+    number = find_or_enter(memo.slots, one, two, state[KNOWN])
+    if number == state[KNOWN]:
+        state[KNOWN] += 1
+        memo.lower[number], memo.upper[number], memo.test[number] = lower, upper, test
+    else:
+        memo.lower[number] = max(memo.lower[number], lower)
+        if upper < memo.upper[number]:
+            memo.upper[number], memo.test[number] = upper, test
+    return number
+
+
+@jit(inner=True, borrow=True)
 def close(levels, memo, state, d):
     """What is proven of the node of level d: entered into the memo; returns its number there."""
     node, bound = levels.node[d], levels.node[d, BEST]
     for f in range(node[N_FEATURES]):
         bound = min(bound, levels.pair[d, f])
     bound = min(max(bound, node[LEAST]), node[BEST])
-    number = find_or_enter(memo.slots, keyed(levels.node_key[d, 0], node[DEPTH]), levels.node_key[d, 1], state[KNOWN])
-    if number == state[KNOWN]:
-        state[KNOWN] += 1
-        memo.lower[number], memo.upper[number], memo.test[number] = bound, node[BEST], node[BEST_FEATURE]
-    else:
-        memo.lower[number] = max(memo.lower[number], bound)
-        if node[BEST] < memo.upper[number]:
-            memo.upper[number], memo.test[number] = node[BEST], node[BEST_FEATURE]
+    one, two = keyed(levels.node_key[d, 0], node[DEPTH]), levels.node_key[d, 1]
+    number = keep(memo, state, one, two, bound, node[BEST], np.int32(node[BEST_FEATURE]))
+    if memo.log.shape[0] > 0:
+        memo.log[state[LOGGED], 0], memo.log[state[LOGGED], 1], memo.log[state[LOGGED], 2] = one, two, number
+        state[LOGGED] += 1
     return number
 
 
@@ -220,7 +234,7 @@ def search(data, levels, scratch, memo, state, work):
             soon = state[KNOWN] + levels.node.shape[0]  # every node on the way from the root may be closed before the next is expanded
             if d + 2 >= levels.node.shape[0] or soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
                 return NEED_ROOM
-            if work < 0:
+            if work < 0 or (memo.log.shape[0] > 0 and state[LOGGED] + levels.node.shape[0] > memo.log.shape[0]):
                 return PAUSED
             state[EXPANDED] += 1
             state[DEEPEST] = max(state[DEEPEST], d)

@@ -135,7 +135,10 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
 
 
 def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int]) -> np.ndarray:
-    """int64[nodes, 4], see ``SparseSearch.tree``.   virtual : the row of each row of a group; random : its random words.   root : least cost, and its test."""
+    """int64[nodes, 4], see ``SparseSearch.tree``.
+
+    virtual : the row of each row of a group; random : its random words.   root : least cost, and its test.
+    """
     n, sums = len(asked.bits), np.zeros((len(asked.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
     nodes, question = np.empty((2 * n + 1, 4), np.int64), np.array([asked.p, asked.q, asked.depth, root[1], root[0]])

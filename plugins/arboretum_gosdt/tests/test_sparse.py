@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from arboretum_gosdt.sparse import BOUNDS, SparseSearch
+from arboretum_gosdt.sparse_team import SparseTeam
 
 
 def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int | None, mass: np.ndarray, price: np.ndarray) -> int:
@@ -77,11 +78,12 @@ def drawn(seed: int, priced: bool = False) -> tuple:
     return has, packed.view(np.uint32), weights, p, q, depth, mass, price
 
 
-def check(seed: int, without: tuple[str, ...], priced: bool = False) -> None:
+def check(seed: int, without: tuple[str, ...], priced: bool = False, threads: int = 1) -> int:
     has, bits, weights, p, q, depth, mass, price = drawn(seed, priced)
     if not weights.any():
-        return
-    search = SparseSearch(bits, weights, has.shape[1], p, q, depth, without, mass=mass, price=price)
+        return 0
+    asked = bits, weights, has.shape[1], p, q, depth, without
+    search = SparseTeam(threads, *asked, mass=mass, price=price) if threads > 1 else SparseSearch(*asked, mass=mass, price=price)
     told: list[tuple[int, int]] = []
     assert search.run(None, None, lambda low, value: told.append((low, value))) == ""
     expected = least_cost(has, weights, p, q, depth, np.zeros(len(has), int) if mass is None else mass, np.zeros(has.shape[1], int) if price is None else price)
@@ -89,6 +91,7 @@ def check(seed: int, without: tuple[str, ...], priced: bool = False) -> None:
     assert all(low <= expected <= value for low, value in told), (seed, without)
     cost, deepest = cost_of(search.tree(), has, weights, p, q, mass, price)
     assert cost == expected and (depth is None or deepest <= depth), (seed, without)
+    return len(told)
 
 
 SETTINGS = [(), *((name,) for name in BOUNDS), tuple(BOUNDS)]
@@ -113,6 +116,13 @@ def test_five_thousand_tables():
         check(seed, (), priced=seed % 3 == 0)
     for seed in range(3_000, 5_000):
         check(seed, SETTINGS[seed % len(SETTINGS)], priced=seed % 2 == 0)
+
+
+def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
+    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", 1e-6)
+    slices = [check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2) for seed in (*range(300), *TELLING)]
+    assert sum(many > 2 for many in slices) > 20, "of most tables the search is over before anything is told"
 
 
 def test_prices_on_a_table_of_several_vectors_and_many_levels():
