@@ -97,6 +97,6 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 def test_it_finds_what_brute_force_finds_on_thousands_of_tables(limits):
-    for seed in range(1000, 1100):
+    for seed in range(1000, 1070):
         for objective in objectives(seed):
             check(seed, objective, **limits)
