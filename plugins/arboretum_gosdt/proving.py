@@ -13,8 +13,9 @@ from arboretum.api import CapabilityError, Context, Solution, VerificationError
 def prove(path: str, attempt: Any, found: Solution, context: Context, resumable: bool = False) -> Solution:
     """Write the proof of an attempt's bound to a file; returns the solution, with a note where none could be written.
 
-    resumable : also what a search that goes on from there asks for.   Raises StoreError where the file cannot be written, VerificationError where the bound
-    is not true (sets had the same fingerprint, or the search is wrong).   Ctrl-C leaves no proof, and the solution.
+    resumable : also what a search that goes on from there asks for.   Raises StoreError where the file cannot be written,
+    VerificationError where the bound is not true (sets had the same fingerprint, or the search is wrong).   Ctrl-C leaves no proof, and
+    the solution.
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))

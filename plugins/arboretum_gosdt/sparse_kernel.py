@@ -14,7 +14,7 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse_bounds import hand_up, spread_bound, three_leaves, two_leaves
 from arboretum_gosdt.sparse_expand import expand
-from arboretum_gosdt.sparse_lanes import has_prices, soon, sum_where
+from arboretum_gosdt.sparse_lanes import has_prices, prefetch, sum_where
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
     STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
@@ -36,10 +36,9 @@ class Memo(NamedTuple):
     log: np.ndarray
 
 
-LEVEL, KNOWN, EXPANDED, BEGUN, DEEPEST, TESTED, LOGGED = range(7)
-"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, deepest level, tests of three leaves, sets
-in the log."""
-N_STATE = 7
+LEVEL, KNOWN, EXPANDED, BEGUN, LOGGED = range(5)
+"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, sets in the log."""
+N_STATE = 5
 LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
 """Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the memo is to be asked."""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
@@ -82,8 +81,8 @@ def name_children(data, levels, memo, d, i):
     one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
     two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, data.numbers[POSITIONS] :])
     levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
-    soon(memo.slots, np.int64(keyed(one, depth) & mask))
-    soon(memo.slots, np.int64(keyed(levels.node_key[d, 0] - one, depth) & mask))
+    prefetch(memo.slots, np.int64(keyed(one, depth) & mask))
+    prefetch(memo.slots, np.int64(keyed(levels.node_key[d, 0] - one, depth) & mask))
 
 
 @jit(inner=True, borrow=True)
@@ -173,7 +172,7 @@ def next_candidate(levels, d, limit):
 
 
 @jit(inner=True, borrow=True)
-def choose(data, levels, scratch, memo, state, d, limit, i):
+def choose(data, levels, scratch, memo, d, limit, i):
     """One step for feature i: asks the memo, looks for small trees, or says which child is to be solved and with which budget.
 
     Returns (side, budget); side −1 where something was learnt and the node is to be looked at again.
@@ -209,10 +208,10 @@ def choose(data, levels, scratch, memo, state, d, limit, i):
         side = np.int64(1) if open_1 else np.int64(0)
     for turn in range(2):
         one = side if turn == 0 else 1 - side
-        if seen[i] & (THREE_1 if one == 1 else THREE_0) == 0 and (open_1 if one == 1 else open_0) and levels.node[d, DEPTH] >= 3 and use & THREE != 0:
+        untested = seen[i] & (THREE_1 if one == 1 else THREE_0) == 0 and levels.node[d, DEPTH] >= 3 and use & THREE != 0
+        if untested and (open_1 if one == 1 else open_0):
             place = one * stride + i
             if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers[LEAF]:
-                state[TESTED] += 1
                 if few_leaves(data, levels, scratch, d, i, one):
                     spread_bound(data, levels, scratch, d, i, one, low[place])
                     return again
@@ -237,13 +236,12 @@ def search(data, levels, scratch, memo, state, work):
             if work < 0 or (memo.log.shape[0] > 0 and state[LOGGED] + levels.node.shape[0] > memo.log.shape[0]):
                 return PAUSED
             state[EXPANDED] += 1
-            state[DEEPEST] = max(state[DEEPEST], d)
             work -= 2000 + levels.starts[d, groups] * node[N_FEATURES] * node[N_FEATURES] // 32
             expand(data, levels, scratch, d)
         limit = min(node[BUDGET], node[BEST] - 1)
         i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
         if i >= 0:
-            side, budget = choose(data, levels, scratch, memo, state, d, limit, i)
+            side, budget = choose(data, levels, scratch, memo, d, limit, i)
             if side >= 0:
                 descend(data, levels, scratch, d, i, side, budget)
                 state[LEVEL] = d + 1

@@ -421,7 +421,7 @@ def has_prices(v, price):
 
 
 @lanes_kernel()
-def soon(v, slots, at):
+def prefetch(v, slots, at):
     """Ask memory for row ``at`` of a table of fingerprints, which is read later."""
     b = v.builder
     number, byte = ir.IntType(32), ir.IntType(8).as_pointer()

@@ -56,7 +56,8 @@ class Levels(NamedTuple):
     upper, low, many : int64 by literal: least cost known, bound of all trees, bound of trees of three leaves and more.
     pair : int64, bound of the trees that ask the feature first, other than those whose cost is known.   paid : int64, what it costs
     to ask it.   mass, more : int64 by literal, the mass of the rows; ``many``, before two leaves may cost less (where tests have prices).
-    rank : int64, the larger the sooner a feature is tried.   lane : int32, of a feature on the level above.   keys : uint64[…, 2], of child (1, f).
+    rank : int64, the larger the sooner a feature is tried.   lane : int32, of a feature on the level above.   keys : uint64[…, 2], of
+    child (1, f).
     seen : uint8, what was done for a feature.   node : int64, see the names below.   node_key : uint64[2].
     """
 

@@ -23,7 +23,7 @@ LOG = 1 << 14
 
 
 @jit(borrow=True)
-def tell(levels, memo, state, other_levels, other_memo, other_state):
+def hand_over(levels, memo, state, other_levels, other_memo, other_state):
     """Another search learns what was closed here, and what is known of the nodes that both are in."""
     for r in range(state[LOGGED]):
         number = np.int64(memo.log[r, 2])
@@ -59,7 +59,7 @@ class SparseTeam(SparseSearch):
         self._pool: ThreadPoolExecutor | None = None
         for search in self._all:
             search.log_up_to(LOG)
-        tell(*self.arrays(), *self._others[0].arrays())  # nothing yet, but its kernel is loaded
+        hand_over(*self.arrays(), *self._others[0].arrays())  # nothing yet, but its kernel is loaded
 
     @property
     def _all(self) -> list[SparseSearch]:
@@ -87,7 +87,7 @@ class SparseTeam(SparseSearch):
         for search in self._all:
             for other in self._all:
                 if other is not search and other.make_room(self._share, LOG):
-                    tell(*search.arrays(), *other.arrays())
+                    hand_over(*search.arrays(), *other.arrays())
         for search in self._all:
             search.log_up_to(LOG)
         return FINISHED if FINISHED in ended else ended[0]
