@@ -13,6 +13,7 @@ from arboretum_gosdt.known import ANY, Bounds
 from arboretum_gosdt.objectives import Accuracy, Price
 from arboretum_gosdt.prepared import all_tests, merge, units_of
 from arboretum_gosdt.reference import Asked, minimum
+from arboretum_gosdt.relaxed import attained
 
 from tiny_tables import least, objectives, tiny_problem
 
@@ -92,6 +93,13 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
                     assert replayed(merged, search, objective.price is Price.max) == told(merged, search.upper)
                     found.append(search.upper)
                 assert len(set(found)) == 1, (seed, objective, limits)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0, 1), (1, 1), (3, 2), (4, 6), (7, 3)])
+def test_a_bound_by_leaves_is_raised_to_the_next_cost_that_a_tree_can_have(p, q):
+    for leaves in range(1, 6):
+        costs = {q * loss + p * k for loss in range(60) for k in range(1, leaves + 1)}
+        assert [attained(low, leaves, p, q) for low in range(1, 50)] == [min(cost for cost in costs if cost >= low) for low in range(1, 50)]
 
 
 @pytest.mark.slow
