@@ -1,7 +1,7 @@
 """A good tree before the proof: best trees of small depth, put on top of one another, then mended.
 
 The best tree of three levels is found for all rows; each of its leaves is divided by the best tree of three levels for its rows,
-and so on; then every subtree is compared with the best tree of small depth for its rows.
+and so on; then the whole, and every subtree, is compared with the best tree of four levels for its rows.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from arboretum_gosdt.sparse import SparseSearch
 
-SLICES, ALL_SLICES = 40, 200
-"""Of work, for one best tree of small depth, and for all of them."""
+SLICES, ROOT_SLICES, ALL_SLICES = 40, 80, 300
+"""Of work, for one best tree of small depth, for one of all rows, and for all of them."""
 
 
 @attrs.frozen(eq=False)
@@ -100,7 +100,7 @@ def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float |
     """A good tree, within the depth.   search : does the small ones.   until : ``time.monotonic()`` value at which that ends."""
     has, every, slices = asked.has(), np.ones(len(asked.bits), bool), ALL_SLICES
 
-    def mend(node: Node, depth: int) -> bool:
+    def mend(node: Node, depth: int, most: int = SLICES) -> bool:
         """Exchange a subtree for the best one of small depth, where that costs less."""
         nonlocal slices
         if depth <= 0 or slices <= 0 or node.settle() <= 2 * asked.p or (until is not None and time.monotonic() > until):
@@ -108,7 +108,7 @@ def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float |
         rows = node.rows
         mass = None if asked.mass is None else asked.mass[rows]
         small = search(asked.bits[rows], asked.weights[rows], asked.n_features, asked.p, asked.q, depth, greedy=False, mass=mass, price=asked.price)
-        slices -= small.steps(min(SLICES, slices))
+        slices -= small.steps(min(most, slices))
         found = asked.hang(small.tree(), has, rows)
         if found.settle() >= node.cost:
             return False
@@ -122,6 +122,7 @@ def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float |
         if mend(node, min(3, left)):
             waiting += [(one, left - 3) for one in node.leaves()]
     if asked.depth > len(has):  # without a limit of depth, subtrees may be exchanged for deeper ones
+        mend(root, 4, ROOT_SLICES)  # first, or on hard tables nothing is left for it
         for node in root.inner():
             mend(node, 4)
     nodes: list[list[int]] = []
