@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SLICES, ROOT_SLICES, ALL_SLICES = 40, 80, 300
 """Of work, for one best tree of small depth, for one of all rows, and for all of them."""
+LEAF = np.array([[-1, 0, -1, -1]])
+"""The tree that is a leaf."""
 
 
 @attrs.frozen(eq=False)
@@ -57,27 +59,42 @@ class Asked:
         sums = self.weights[rows].sum(axis=0)
         return self.q * int(sums.sum() - sums.max(initial=0)) + self.p
 
-    def hang(self, nodes: np.ndarray, has: np.ndarray, rows: np.ndarray, at: int = 0) -> Node:
-        """The subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with the rows that reach it."""
-        feature = int(nodes[at, 0])
-        node = Node(rows, self.leaf(rows), feature)
+    def hang(self, nodes: np.ndarray, has: np.ndarray | None = None, rows: np.ndarray | None = None, left: int | None = None, at: int = 0) -> Node:
+        """The subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with the rows that reach it; of the root: all.
+
+        left : how deep it may be.
+        """
+        has, rows = self.has() if has is None else has, np.ones(len(self.bits), bool) if rows is None else rows
+        left, feature = self.depth if left is None else left, int(nodes[at, 0])
+        node = Node(rows, self.leaf(rows), left, feature)
         if feature >= 0:
-            node.paid = self.paid(rows, feature)
-            one, other = (self.hang(nodes, has, rows & side, child) for side, child in zip((has[:, feature], ~has[:, feature]), nodes[at, 2:]))
+            node.paid, sides = self.paid(rows, feature), (has[:, feature], ~has[:, feature])
+            one, other = (self.hang(nodes, has, rows & side, left - 1, child) for side, child in zip(sides, nodes[at, 2:]))
             node.children = one, other
         return node
 
-    def cost(self, nodes: np.ndarray) -> int:
-        """Of a tree."""
-        return self.hang(nodes, self.has(), np.ones(len(self.bits), bool)).settle()
+    def exchange(self, node: Node, has: np.ndarray, search: Callable[..., SparseSearch], depth: int, most: int) -> int:
+        """A subtree for the best one of small depth that is found in so many slices, if that costs less; returns how many it took."""
+        depth, rows = min(depth, node.left), node.rows
+        if depth <= 0 or most <= 0 or node.settle() <= 2 * self.p:
+            return 0
+        mass = None if self.mass is None else self.mass[rows]
+        small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, mass=mass, price=self.price)
+        slices = small.steps(most)
+        found = self.hang(small.tree(), has, rows, node.left)
+        if found.settle() < node.cost:
+            node.feature, node.children, node.paid = found.feature, found.children, found.paid
+        return slices
 
 
 @attrs.define
 class Node:
-    """rows : bool, those that reach it.   feature : −1 for a leaf.   cost : of the subtree.   paid : of it, for the feature."""
+    """rows : bool, those that reach it.   cost : of the subtree.   left : how deep it may be.   feature : −1 for a leaf.   paid : of
+    the cost, for the feature."""
 
     rows: np.ndarray
     cost: int
+    left: int
     feature: int = -1
     children: tuple[Node, Node] | None = None
     paid: int = 0
@@ -89,6 +106,13 @@ class Node:
     def leaves(self) -> list[Node]:
         return [self] if self.children is None else [*self.children[0].leaves(), *self.children[1].leaves()]
 
+    def lay(self) -> np.ndarray:
+        """The tree as ``SparseSearch.tree`` has it."""
+        below = [] if self.children is None else [child.lay() for child in self.children]
+        starts = np.cumsum([1, *(len(nodes) for nodes in below)])
+        moved = [nodes + [0, 0, start, start] * (nodes[:, :1] >= 0) for nodes, start in zip(below, starts)]
+        return np.concatenate([[[self.feature, 0, *(starts[:-1] if below else (-1, -1))]], *moved])
+
     def settle(self) -> int:
         """Costs from the leaves up."""
         if self.children is not None:
@@ -98,41 +122,22 @@ class Node:
 
 def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float | None) -> np.ndarray:
     """A good tree, within the depth.   search : does the small ones.   until : ``time.monotonic()`` value at which that ends."""
-    has, every, slices = asked.has(), np.ones(len(asked.bits), bool), ALL_SLICES
+    has, slices = asked.has(), ALL_SLICES
 
-    def mend(node: Node, depth: int, most: int = SLICES) -> bool:
-        """Exchange a subtree for the best one of small depth, where that costs less."""
+    def mend(node: Node, depth: int, most: int = SLICES) -> None:
         nonlocal slices
-        if depth <= 0 or slices <= 0 or node.settle() <= 2 * asked.p or (until is not None and time.monotonic() > until):
-            return False
-        rows = node.rows
-        mass = None if asked.mass is None else asked.mass[rows]
-        small = search(asked.bits[rows], asked.weights[rows], asked.n_features, asked.p, asked.q, depth, greedy=False, mass=mass, price=asked.price)
-        slices -= small.steps(min(most, slices))
-        found = asked.hang(small.tree(), has, rows)
-        if found.settle() >= node.cost:
-            return False
-        node.feature, node.children, node.paid = found.feature, found.children, found.paid
-        return True
+        if until is None or time.monotonic() <= until:
+            slices -= asked.exchange(node, has, search, depth, min(most, slices))
 
-    root = Node(every, asked.leaf(every))
-    waiting = [(root, asked.depth)]
+    root = asked.hang(LEAF, has)
+    waiting = [root]
     while waiting:
-        node, left = waiting.pop(0)
-        if mend(node, min(3, left)):
-            waiting += [(one, left - 3) for one in node.leaves()]
+        node = waiting.pop(0)
+        mend(node, 3)
+        if node.children is not None:
+            waiting += node.leaves()
     if asked.depth > len(has):  # without a limit of depth, subtrees may be exchanged for deeper ones
         mend(root, 4, ROOT_SLICES)  # first, or on hard tables nothing is left for it
         for node in root.inner():
             mend(node, 4)
-    nodes: list[list[int]] = []
-
-    def lay(node: Node) -> int:
-        at = len(nodes)
-        nodes.append([node.feature, 0, -1, -1])
-        if node.children is not None:
-            nodes[at][2:] = [lay(child) for child in node.children]
-        return at
-
-    lay(root)
-    return np.array(nodes, np.int64)
+    return root.lay()

@@ -222,7 +222,7 @@ class SparseSearch:
     def _start_from(self, nodes: np.ndarray) -> None:
         """Go on with a tree that was found otherwise, where it is better than the best one so far."""
         self._greedy = False
-        cost, node = self.asked.cost(nodes), self._levels["node"][0]
+        cost, node = self.asked.hang(nodes).settle(), self._levels["node"][0]
         if cost < node[BEST]:
             node[BEST], node[BEST_FEATURE], self._given = cost, GIVEN, nodes
             self._look()
@@ -234,7 +234,7 @@ class SparseSearch:
         if self._levels["node"][0, BEST_FEATURE] == GIVEN:
             return self._given
         root = tuple(self._levels["node"][0, [BEST, BEST_FEATURE]].tolist())
-        return best_tree(self.asked, self._virtual, self._random, self._memo, root)
+        return best_tree(self.asked, self._virtual, self._random, self._memo, root, partial(SparseSearch, word=self.word))
 
     def remembered(self) -> tuple[Any, ...]:
         """The memo as :class:`arboretum.api.Memo` has it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from arboretum.kernels.jit import jit
@@ -11,6 +13,8 @@ from arboretum_gosdt.incumbent import Asked
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, below, keyed
 from arboretum_gosdt.sparse_node import UNLIMITED
 
+ALL = 1 << 62
+"""Slices, as many as it takes."""
 LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
 """Places of a set that waits: its rows in ``order``, remaining depth, node above and place of the child there."""
 
@@ -134,10 +138,11 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
     return known
 
 
-def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int]) -> np.ndarray:
+def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int], search: Callable) -> np.ndarray:
     """int64[nodes, 4], see ``SparseSearch.tree``.
 
-    virtual : the row of each row of a group; random : its random words.   root : least cost, and its test.
+    virtual : the row of each row of a group; random : its random words.   root : least cost, and its test.   search : finds the trees
+    of three leaves that the memo does not hold, or that were found when it held others.
     """
     n, sums = len(asked.bits), np.zeros((len(asked.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
@@ -148,71 +153,8 @@ def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Array
     )  # fmt: skip
     if cost <= root[0]:
         return nodes[:made].copy()
-    rebuild = Rebuild(asked, virtual, random, memo, root)
-    for rebuild.doubtful in (False, True):
-        found: list[list[int]] = []
-        cost = rebuild.node(np.ones(n, bool), asked.depth, found, root=True)
-        if cost <= root[0]:
-            break
-    assert cost <= root[0], f"the tree costs {cost}, not {root[0]}"
-    return np.array(found, np.int64)
-
-
-class Rebuild:
-    """The best tree, from the tests in the memo; what the memo does not hold are trees of at most three leaves.
-
-    doubtful : look for them where the memo knows a tree, too, as one may have been found later.
-    """
-
-    doubtful = True
-
-    def __init__(self, asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int]) -> None:
-        self._asked, self._has, self._memo, self._root = asked, asked.has(), memo, root
-        self._rows, self._words = virtual, random
-        self._real, self._weights = self._has.astype(float), asked.weights.astype(float)  # exact, and far faster than integers
-
-    def node(self, rows: np.ndarray, depth: int, nodes: list[list[int]], root: bool = False) -> int:
-        """Append the tree of a set of rows (a mask) to ``nodes``; returns its cost.   root : its test is that of the root."""
-        at = len(nodes)
-        nodes.append([-1, 0, -1, -1])
-        known = self._root if root else self._known(rows, depth)
-        if known is None or self.doubtful and not root:
-            small = self._small(rows, depth)
-            known = small if known is None else min(known, small)
-        test = int(known[1])
-        if test < 0:
-            return self._asked.leaf(rows)
-        has = self._has[:, test]
-        deeper = depth if depth == UNLIMITED else depth - 1
-        with_test = self.node(rows & has, deeper, nodes) + self._asked.paid(rows, test)
-        nodes[at] = [test, 0, at + 1, len(nodes)]
-        return with_test + self.node(rows & ~has, deeper, nodes)
-
-    def _known(self, rows: np.ndarray, depth: int) -> tuple[int, int] | None:
-        """Cost and test of the tree that the memo knows, if it does."""
-        one, two = self._words[rows[self._rows]].sum(axis=0, dtype=np.uint64)
-        with np.errstate(over="ignore"):
-            number = find(self._memo["slots"], one + np.uint64(depth) * DEPTH_KEY, two)
-        return None if number < 0 else (int(self._memo["upper"][number]), int(self._memo["test"][number]))
-
-    def _small(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
-        """Least cost of at most three leaves, and the test at the root."""
-        has, weights, p, q = self._real[rows], self._weights[rows], self._asked.p, self._asked.q
-        masses, price = self._asked.prices()
-        mass = masses[rows].sum()
-        found = [(self._asked.leaf(rows), -1)]
-        if depth >= 1:
-            ones = weights.T @ has  # by class and feature
-            sides = np.stack([weights.sum(axis=0)[:, None] - ones, ones])
-            losses = sides.sum(axis=1) - sides.max(axis=1)  # by side and feature
-            two = q * losses.sum(axis=0) + price * mass
-            found.append((int(two.min()) + 2 * p, int(two.argmin())))
-        if depth >= 2:
-            for side in range(2):
-                cells = np.stack([((has if side else 1 - has) * w[:, None]).T @ has for w in weights.T])  # class, first, second
-                rest = sides[side][:, :, None] - cells
-                divided = q * (cells.sum(axis=0) - cells.max(axis=0) + rest.sum(axis=0) - rest.max(axis=0))
-                parts = masses[rows] @ (has if side else 1 - has)
-                three = (divided + parts[:, None] * price).min(axis=1) + q * losses[1 - side] + price * mass
-                found.append((int(three.min()) + 3 * p, int(three.argmin())))
-        return min(found)
+    tree, has = asked.hang(nodes), asked.has()
+    for node in [*tree.leaves(), *tree.inner()]:
+        asked.exchange(node, has, search, 2, ALL)
+    assert tree.settle() <= root[0], f"the tree costs {tree.cost}, not {root[0]}"
+    return tree.lay()
