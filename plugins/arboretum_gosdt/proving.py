@@ -14,17 +14,20 @@ def prove(path: str, attempt: Any, found: Solution, context: Context, resumable:
     """Write the proof of an attempt's bound to a file; returns the solution, with a note where none could be written.
 
     resumable : also what a search that goes on from there asks for.   Raises StoreError where the file cannot be written,
-    VerificationError where the bound is not true (sets had the same fingerprint, or the search is wrong).   Ctrl-C leaves no proof, and
-    the solution.
+    VerificationError where the bound is not true (sets had the same fingerprint, or the search is wrong).   Ctrl-C and signals leave no
+    proof, and the solution.
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
     try:
         return _written(path, attempt, found, context, resumable)
     except KeyboardInterrupt as error:
-        if error.args:  # a signal that ends the process
-            raise
-        return attrs.evolve(found, notes=(*found.notes, "no proof is written: it was interrupted"))
+        return attrs.evolve(found, notes=(*found.notes, "no proof is written: it was interrupted"), finished=False, details=interrupted(error))
+
+
+def interrupted(error: KeyboardInterrupt) -> dict[str, Any]:
+    """What the details of a solution say of Ctrl-C or a signal that ended its search."""
+    return {"interrupted": (*error.args, True)[0]}
 
 
 def _unprovable(attempt: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from arboretum.api import CapabilityError, Context, Problem, Shape, Solution, Status, param, shape_of
 from arboretum_gosdt.objectives import Accuracy
 from arboretum_gosdt.prepared import Tests, Units, all_tests, units_of
-from arboretum_gosdt.proving import prove, resume
+from arboretum_gosdt.proving import interrupted, prove, resume
 from arboretum_gosdt.searches import Asked, Chosen, Which, choose, kind_of
 from arboretum_gosdt.trees import tree_of
 
@@ -30,7 +30,7 @@ class Gosdt:
     """Proven least loss + λ · leaves + μ · price, under limits on depth, leaves and rows per leaf.
 
     Sets of objects are solved once each, with bounds (dynamic programming by branch and bound); all arithmetic is in integers.
-    Two-way tests: of ``encoder=auto`` all there are, of ``encoder=raw`` every threshold.  Stopped by a budget or by Ctrl-C it returns
+    Two-way tests: of ``encoder=auto`` all there are, of ``encoder=raw`` every threshold.  Stopped by a budget, Ctrl-C or SIGTERM it returns
     its best tree and what is proven.  Limits: ``stopping.standard.max_depth``, ``max_leaves``, ``min_leaf``.
     """
 
@@ -86,12 +86,17 @@ class Gosdt:
         tests = attrs.evolve(attempt.tests, codes=np.ascontiguousarray(attempt.tests.codes[:, some]))
         units = attrs.evolve(attempt.units, loss=loss, mass=attempt.units.mass[some])
         chosen = choose(small, attempt.asked, tests, units, which, None, self.without, self.threads)
-        attrs.evolve(attempt, problem=small, tests=tests, units=units, chosen=chosen).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
+        warmed = attrs.evolve(attempt, problem=small, tests=tests, units=units, chosen=chosen).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
+        if warmed.interrupted:
+            raise warmed.interrupted
 
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
         """The objective that is certified (the run's, without one the training error), and its least value within the limits."""
         objective = problem.parts.objective or Accuracy(lam=0.0)
-        return objective, attrs.evolve(self, proof="", resume="").solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context)
+        found = attrs.evolve(self, proof="", resume="").solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context)
+        if found.interrupted and found.interrupted.args:  # the run has more to do than the signal leaves time for
+            raise found.interrupted
+        return objective, found
 
 
 @attrs.define(eq=False)
@@ -105,7 +110,7 @@ class Attempt:
     chosen: Chosen | None = None
 
     def go_on(self, context: Context) -> Solution:
-        """Search within the budget, from where the call before ended; Ctrl-C ends it as a budget does."""
+        """Search within the budget, from where the call before ended; Ctrl-C and signals end it as a budget does."""
         search, memory = self.chosen.search, DEFAULT_BYTES if context.memory_bytes is None else context.memory_bytes
 
         def tell(lower: int, upper: int) -> None:
@@ -115,9 +120,7 @@ class Attempt:
         try:
             ended = search.run(context.deadline, memory, tell)
         except KeyboardInterrupt as error:
-            if error.args:  # a signal that ends the process
-                raise
-            ended = "interrupt"
+            return attrs.evolve(self._solution("interrupt"), details=interrupted(error))
         return self._solution(ended)
 
     def _value(self, integer: int) -> float:
@@ -137,15 +140,14 @@ class Attempt:
         exact = not ended and not self.units.slack and not self.units.slack_per_leaf
         bound = value if exact else min(value, self._bound(search.lower))
         proven = exact or value - bound <= SLACK * max(1.0, abs(value))
-        notes, details = [], {}
+        notes = []
         if ended:
             what = "the search was interrupted" if ended == "interrupt" else f"the budget of {ended} ran out"
             told = f"{what} after {search.subproblems:,} sets of objects"
             notes.append(told if proven else f"{told}: the value is that of the best tree found, and no tree is below {bound:g}")
-            details = {"interrupted": True} if ended == "interrupt" else {}
         if not exact and not ended and not proven:
             notes.append(f"weights, costs or objective.lam have more digits than 62 bits hold; proven up to {value - bound:g}")
         status = Status.optimal if proven else Status.feasible
-        return Solution(tree, value, bound, status, search.subproblems, not ended or proven, tuple(notes), details)
+        return Solution(tree, value, bound, status, search.subproblems, not ended or proven, tuple(notes))
 
 

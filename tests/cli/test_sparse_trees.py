@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 
 import pytest
@@ -57,7 +58,8 @@ def test_without_time_the_best_leaf_and_its_gap(call, here):
     assert "the budget of seconds ran out" in done.out and record_in(here / "kept")["metrics"]["n_leaves"] == 1
 
 
-def test_ctrl_c_keeps_the_best_tree(call, here, monkeypatch):
+@pytest.mark.parametrize(("number", "status", "told"), [(signal.SIGINT, 130, True), (signal.SIGTERM, 143, 15)])
+def test_ctrl_c_and_sigterm_keep_the_best_tree(call, here, monkeypatch, number, status, told):
     from arboretum_gosdt.general import GeneralSearch
 
     run = GeneralSearch.run
@@ -65,18 +67,18 @@ def test_ctrl_c_keeps_the_best_tree(call, here, monkeypatch):
     def interrupted(self, until, memory_bytes, tell):
         if until is None and len(self._data) > 100:  # not while it warms up
             run(self, time.monotonic() + 0.2, memory_bytes, tell)
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         return run(self, until, memory_bytes, tell)
 
     monkeypatch.setattr(GeneralSearch, "run", interrupted)
     words = ("dataset=tic-tac-toe", "method=gosdt", "solver.search=general")
     done = call("run", *words, *ONCE)
-    assert done.status == 130, done.err
+    assert done.status == status, done.err
     record = record_in(here / "kept")
-    assert record["verified"] and record["solution"]["details"] == {"interrupted": True}
+    assert record["verified"] and record["solution"]["details"] == {"interrupted": told}
     assert "the search was interrupted" in done.out and record["fingerprint"].startswith("unfinished-")
     swept = call("run", "-m", *words, "objective.lam=0.01,0.02", "split=none", "tracker=none", "hydra.sweep.dir=swept")
-    assert swept.status == 130
+    assert swept.status == status
     assert (here / "swept" / "0" / "record.json").exists() and not (here / "swept" / "1").exists()
 
 

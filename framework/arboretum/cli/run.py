@@ -49,7 +49,8 @@ options:
 
 folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere;
 hydra/sweeper=arboretum_optuna searches instead of running every combination.
-exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked; 130 interrupted.
+exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked; 130 interrupted,
+143 ended by SIGTERM (an exact search keeps its best tree).
 """
 
 
@@ -209,4 +210,4 @@ def present(outcome: Outcome) -> int:
     if outcome.tracker_error:
         terminal.warn(f"kept, but not tracked: {outcome.tracker_error} (arboretum sync {outcome.folder} sends it later)")
         return TRACKER_FAILED
-    return status_of(KeyboardInterrupt()) if record.solution is not None and record.solution.interrupted else 0
+    return status_of(record.solution.interrupted) if record.solution is not None and record.solution.interrupted else 0

@@ -94,7 +94,7 @@ class Job:
         note = Note(number, status, label or resolved.label, str(outcome.folder), dataset, goal, value)
         notes.write(attrs.evolve(note, tracker_error=outcome.tracker_error, warnings=warnings))
         if outcome.record.solution is not None and outcome.record.solution.interrupted:
-            raise KeyboardInterrupt  # its best tree is kept; no other job begins
+            raise outcome.record.solution.interrupted  # its best tree is kept; no other job begins
         return values if self.goals else worst(goal) if value is None else value
 
     def _failed(self, resolved: Resolved | None, note: Note, error: Exception) -> float | None:

@@ -47,6 +47,8 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
         changed = with_fields(problem.parts, values)
         listener = about(context.progress, "tuning " + ", ".join(f"{key}={value}" for key, value in values.items()))
         solution = _fitted(attrs.evolve(problem, parts=changed), attrs.evolve(context, progress=listener))
+        if solution.interrupted:
+            raise solution.interrupted
         finished.append(solution.finished)
         return solution
 

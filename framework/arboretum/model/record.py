@@ -66,9 +66,12 @@ class Solution:
     curve: tuple[tuple[float, float, float], ...] = ()
 
     @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search: a solver returns its best tree then, and says ``interrupted`` among the details."""
-        return bool(self.details.get("interrupted"))
+    def interrupted(self) -> KeyboardInterrupt | None:
+        """What ended the search, Ctrl-C or (with its number) a signal: a solver returns its best tree then, and says ``interrupted``
+        among the details.  Who has more to do than to keep that tree raises it.
+        """
+        found = self.details.get("interrupted")
+        return KeyboardInterrupt(*(found,) * (found is not True)) if found else None
 
     @property
     def gap(self) -> float:
