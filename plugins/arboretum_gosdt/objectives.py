@@ -18,8 +18,8 @@ import numpy as np
 from arboretum.api import CapabilityError, Encoded, Problem, Tree, param
 
 PAPER = "Lin, Zhong, Hu, Rudin & Seltzer 2020, section 2"
-WHOLE = 1 << 52
-"""Weights whose decimals, as whole numbers, sum up to less are exact."""
+LONG, WHOLE = 1e15, 1 << 52
+"""Weights whose decimals, as whole numbers, are below the one, and sum up to less than the other, are exact."""
 
 
 class Price(enum.Enum):
@@ -38,18 +38,17 @@ def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
     """(mass, unit, error): int64[n] without a common divisor, so that weight = mass · unit; where decimals have too many digits,
     up to ``error``, less than 2^-33 of the mean weight.
     """
-    n, error = len(weight), Fraction(0)
-    if (weight == np.floor(weight)).all() and weight.sum() < WHOLE:
-        mass, unit = weight.astype(np.int64), Fraction(1)
-    else:
-        distinct, inverse = np.unique(weight, return_inverse=True)
-        exact = [decimal(one) for one in distinct.tolist()]
-        below = math.lcm(*(one.denominator for one in exact[:10_000]))
-        if len(exact) <= 10_000 and below < WHOLE and weight.sum() * below < WHOLE:
-            mass, unit = np.array([int(one * below) for one in exact], np.int64)[inverse.ravel()], Fraction(1, below)
-        else:
-            unit = Fraction(float(weight.mean())) / (1 << max(0, min(34, 52 - n.bit_length())))
-            mass, error = np.rint(weight / float(unit)).astype(np.int64), unit
+    unit = error = Fraction(float(weight.mean())) / (1 << max(0, min(34, 52 - len(weight).bit_length())))
+    mass = np.rint(weight / float(unit)).astype(np.int64)
+    for places in range(23):  # the powers of ten that are exact
+        whole = np.rint(weight * 10.0**places)
+        if whole.max() >= LONG:
+            break
+        if (whole / 10.0**places == weight).all():  # of 15 digits at most, so that no other decimal of as few is the same number
+            exact = whole.astype(np.int64)
+            if (exact // np.gcd.reduce(exact)).sum(dtype=np.float64) < WHOLE:
+                mass, unit, error = exact, Fraction(1, 10**places), Fraction(0)
+            break
     shared = int(np.gcd.reduce(mass))
     return (mass, unit, error) if shared <= 1 else (mass // shared, unit * shared, error)
 
