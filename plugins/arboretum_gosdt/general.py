@@ -11,6 +11,7 @@ difference can cost (similar support, B.10; where neither rows nor prices count)
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,8 +25,8 @@ from arboretum_gosdt.relaxed import Relaxed
 
 WIDE = 400
 """Features of which all pairs are looked at; their sums take megabytes."""
-STEP, PATIENCE, RELAXED_BYTES = 0.1, 30.0, 1 << 30
-"""Of a fast search: seconds between two looks at the clock, seconds in all where there is no limit, and bytes."""
+STEP, PATIENCE, RELAXED_BYTES = 3, 1_000, 1 << 30
+"""Of a fast search: slices for a set, and for all objects (a slice takes some 30 ms), and bytes.  Results do not depend on clocks."""
 NODE_BYTES = 900
 """Of memory for what is known of a set, with its trees (measured, rounded up)."""
 
@@ -119,7 +120,15 @@ class GeneralSearch:
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
         """Go on until it is finished (""), or "seconds" or "bytes" run out."""
-        told, self._until, self._bytes = None, until, memory_bytes
+        self._until, self._bytes = until, memory_bytes
+        try:
+            return self._go_on(until, memory_bytes, tell)
+        except BaseException:  # Ctrl-C ends the step under way, and what is above takes it for done: what is known is true all the same
+            self._stack = [self._everything(np.arange(len(self._data)))]
+            raise
+
+    def _go_on(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
+        told = None
         while self._stack:
             if until is not None and time.monotonic() >= until:
                 return "seconds"
@@ -161,9 +170,9 @@ class GeneralSearch:
     def _everything(self, rows: np.ndarray) -> Iterator:
         """Of the trees whose dearest path costs at most a cap the best, for lower and lower caps (one cap where that is no matter)."""
         if self._relaxed.usable:
-            yield self._relax(rows)
+            self._relax(rows)
             if self.rules.worst and (found := self._relaxed.expected(self._depth(self._cap))) is not None:
-                yield self._run(*found, rows, lambda low: setattr(self, "_lower", max(self._lower, low)))
+                self._run(*found, rows, lambda low: setattr(self, "_lower", max(self._lower, low)))
         while True:
             if self.lower >= self.upper:
                 break
@@ -188,14 +197,15 @@ class GeneralSearch:
             self.subproblems += 1
         return found
 
-    def _relax(self, rows: np.ndarray) -> Iterator:
+    def _relax(self, rows: np.ndarray) -> None:
         """Bounds and trees of all objects by the fast searches, for several prices of a leaf where leaves are limited.
 
         The price that bounds best is where a tree of fewer leaves than the limit costs as much as one of more (or there is a tree of
-        just as many); it is used for the sets below, too.
+        just as many); it is used for the sets below, too.  High prices, whose searches are short, come first.
         """
         root, most, tried = self._root, self._cap.leaves, set()
         few, many, more = root.leaf, None, 0 if most == ANY else max(root.leaf.cost // (2 * most) - self.p, 0)
+        more = 0 if more < self.p else more  # it takes about as long
         while more not in tried and len(tried) < 12:
             tried.add(more)
             found = self._relaxed.search(rows, self._depth(self._cap), more)
@@ -205,13 +215,12 @@ class GeneralSearch:
             def learn(low: int, more: int = more) -> None:
                 root.lines.append(self._relaxed.line(self._cap.depth, low, more))
 
-            yield self._run(*found, rows, learn)
-            tree = self._grow(found[0].tree(), rows)
+            tree = self._run(*found, rows, learn)
             if found[0].lower < found[0].upper or most == ANY or tree.leaves == most or (tree.leaves < most and more == 0):
                 break
             few, many = (tree, many) if tree.leaves < most else (few, tree)
             if many is None:
-                more //= 4
+                more = max((self.p + more) // 4 - self.p, 0)
             else:
                 more = max(((few.cost - self.p * few.leaves) - (many.cost - self.p * many.leaves)) // (many.leaves - few.leaves) - self.p, 0)
         if root.lines and most < ANY:
@@ -220,35 +229,41 @@ class GeneralSearch:
     def _depth(self, limits: Bounds) -> int | None:
         return None if limits.depth == ANY else limits.depth
 
-    def _run(self, search: Any, read: Callable[[int], int], rows: np.ndarray, learn: Callable[[int], None]) -> Iterator:
-        """A fast search for all objects, for half of the time that is left; its tree is kept, and its bound learnt."""
-        ends = time.monotonic() + (PATIENCE if self._until is None else (self._until - time.monotonic()) / 2)
-        while self._step(search, ends) == "seconds" and time.monotonic() < ends:
-            yield iter(())
-        learn(read(search.lower))
-        self._grow(search.tree(), rows)
-        self._keep()
+    def _run(self, search: Any, read: Callable[[int], int], rows: np.ndarray, learn: Callable[[int], None]) -> Grown:
+        """A fast search for all objects, within half of the time that is left; its tree is kept, and its bound learnt."""
+        try:
+            self._step(search, None if self._until is None else (time.monotonic() + self._until) / 2, PATIENCE)
+        finally:  # also where Ctrl-C ends it
+            learn(read(search.lower))
+            tree = self._grow(search.tree(), rows)[-1]
+            self._keep()
+        return tree
 
-    def _step(self, search: Any, until: float | None) -> str:
-        """A fast search, for a moment."""
-        soon, free = time.monotonic() + STEP, RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
-        return search.run(soon if until is None else min(soon, until), free, lambda low, up: None)
+    def _step(self, search: Any, until: float | None, slices: int) -> None:
+        free = RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
+        search.run(until, free, lambda low, up: None, slices)
 
-    def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> Grown:
-        """The tree of a fast search for a set, as far as the rules allow it; its subtrees are kept, too."""
+    def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
+        """The tree of a fast search for a set, as far as the rules allow it, and where leaves are limited what pruning leaves of it: the
+        best of each number of leaves, the largest last.  All, and those of its nodes, are kept.
+        """
         known, k = self._of(rows), self._classes
         f, _, one, rest = nodes[at].tolist()
         if f < 0 or self._firm(self._data[rows].sum(axis=0)):
-            return known.leaf
+            return [known.leaf]
         mine = self._outcome[rows, f] == 1
         parts = rows[mine], rows[~mine]
         counts = [int(self._data[part, k + 1].sum()) for part in parts]
         if min(counts) < self.rules.least or not (len(parts[0]) and len(parts[1])):
             return self._grow(nodes, rows, rest if counts[1] > counts[0] else one)
         paid = 0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + 3].sum())
-        tree = self._join(f, paid, self._grow(nodes, parts[0], one), self._grow(nodes, parts[1], rest))
-        known.plant(tree)
-        return tree
+        best = {known.leaf.leaves: known.leaf}
+        for two in itertools.product(self._grow(nodes, parts[0], one), self._grow(nodes, parts[1], rest)):
+            tree = self._join(f, paid, *two)
+            best[tree.leaves] = min(best.get(tree.leaves, tree), tree, key=lambda tree: tree.cost)
+        for tree in best.values():
+            known.plant(tree)
+        return [best[leaves] for leaves in sorted(best)]
 
     def _firm(self, total: np.ndarray) -> bool:
         """Whether objects with these sums must be a leaf."""
@@ -265,7 +280,7 @@ class GeneralSearch:
         if found is None:
             return
         search, read = found
-        self._step(search, self._until)
+        self._step(search, self._until, STEP)
         known.lines.append(self._relaxed.line(limits.depth, read(search.lower), self._more))
         self._grow(search.tree(), rows)
 

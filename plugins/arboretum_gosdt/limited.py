@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
@@ -77,10 +78,10 @@ class LimitedSearch:
             return 0
         return self._fixed_bytes + self._arrays.bytes_used() + self._cells.nbytes
 
-    def run(self, until: float | None = None, memory_bytes: int | None = None, tell: Callable[[int, int], None] | None = None) -> str:
-        """Search until ``time.monotonic()`` is ``until``; "" when finished, else what ran out, "seconds" or "bytes".
+    def run(self, until: float | None = None, memory_bytes: int | None = None, tell: Callable[[int, int], None] | None = None, slices: float = math.inf) -> str:
+        """Search until ``time.monotonic()`` is ``until``; "" when finished, else what ran out, "seconds", "bytes" or "slices".
 
-        tell : called with (lower, upper) after every slice.
+        tell : called with (lower, upper) after every slice.   slices : at most so many.
         """
         from arboretum.kernels.solving.slices import run_slices
 
@@ -96,7 +97,7 @@ class LimitedSearch:
             self._grow_cells(memory_bytes)
             return found
 
-        return run_slices(work, lambda: self._grow_sets(memory_bytes), until, lambda: tell(self.lower, self.upper))
+        return run_slices(work, lambda: self._grow_sets(memory_bytes), until, lambda: tell(self.lower, self.upper), slices)
 
     def _slice(self) -> int:
         from arboretum.kernels.solving.slices import FINISHED, PAUSED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from functools import partial
@@ -25,7 +26,7 @@ from arboretum_gosdt.sparse_tree import best_tree, enter_records
 
 SUPPORT_BOUND = 1 << 8
 SLICE, SLICE_SECONDS = 500_000, 0.03
-"""Work of a slice as long as it decides what is done next (so that results do not depend on clocks), then how long it takes."""
+"""Work of a slice as long as it, or their number, decides what is done next (so that results do not depend on clocks), then how long it takes."""
 BOUNDS = {
     "similar": SIMILAR, "divided": DIVIDED, "parent": PARENT, "superset": SUPERSET, "three": THREE, "shape": SHAPE, "memo": MEMO,
     "select": SELECT, "support": SUPPORT_BOUND,
@@ -100,7 +101,7 @@ class SparseSearch:
         count_groups(planes, sizes)
         group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
         sizes, parts = sizes[group_class, shifts], bits.shape[1]
-        self._greedy, self._slices, self._pace, self._given = greedy, 0, SLICE / SLICE_SECONDS, np.empty((0, 4), np.int64)
+        self._greedy, self._timed, self._slices, self._pace, self._given = greedy, True, 0, SLICE / SLICE_SECONDS, np.empty((0, 4), np.int64)
         support = p // q + 1 if "support" not in without else 1
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
         n_planes = planes.shape[1]
@@ -151,14 +152,16 @@ class SparseSearch:
     def bytes_used(self) -> int:
         return self._levels.bytes_used() + self._memo.bytes_used()
 
-    def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
+    def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None], slices: float = math.inf) -> str:
+        self._timed = slices == math.inf
+
         def told() -> None:
             self._look()
             if self._greedy and self._slices >= EASY:
                 self._start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until))
             tell(self.lower, self.upper)
 
-        ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told)
+        ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
         self._look(finished=ended == "")
         if ended and self.subproblems:
             self._start_from(self.tree())  # which may cost less than is known
@@ -177,7 +180,7 @@ class SparseSearch:
 
     def _work(self) -> int:
         self._slices, start = self._slices + 1, time.perf_counter()
-        work = SLICE if self._greedy else int(self._pace * SLICE_SECONDS)
+        work = SLICE if self._greedy or not self._timed else int(self._pace * SLICE_SECONDS)
         levels, memo, state = self.arrays()
         found = search(self._data, levels, self._scratch, memo, state, work)
         if found == PAUSED:

@@ -95,6 +95,20 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
                 assert len(set(found)) == 1, (seed, objective, limits)
 
 
+def test_what_is_relaxed_ends_by_counts_and_not_by_clocks(monkeypatch):
+    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 20_000)
+    monkeypatch.setattr("arboretum_gosdt.sparse.EASY", 3)
+    monkeypatch.setattr("arboretum_gosdt.general.PATIENCE", 8)
+    monkeypatch.setattr("arboretum_gosdt.general.STEP", 1)
+    problem, found = tiny_problem(3, Accuracy(lam=0.003), n_rows=60, n_columns=7), set()
+    for seconds in (1e-5, 0.03, 1.0):
+        monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", seconds)
+        merged, search = search_of(problem, leaves=6)
+        assert search.run(None, None, lambda low, up: None) == ""
+        found.add((search.subproblems, search.upper))
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize(("p", "q"), [(0, 1), (1, 1), (3, 2), (4, 6), (7, 3)])
 def test_a_bound_by_leaves_is_raised_to_the_next_cost_that_a_tree_can_have(p, q):
     for leaves in range(1, 6):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -9,13 +10,16 @@ FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
 """What a slice returns: nothing is left to do; an array is too short for the next step; it has worked long enough."""
 
 
-def run_slices(work: Callable[[], int], make_room: Callable[[], bool], until: float | None, tell: Callable[[], None]) -> str:
-    """Work slice by slice; returns "" when finished, else what ran out, "seconds" or "bytes".  To go on, call it again.
+def run_slices(work: Callable[[], int], make_room: Callable[[], bool], until: float | None, tell: Callable[[], None], most: float = math.inf) -> str:
+    """Work slice by slice; returns "" when finished, else what ran out, "seconds", "bytes" or "slices".  To go on, call it again.
 
-    until : ``time.monotonic()`` value, or None.   tell : called after every slice.
+    until : ``time.monotonic()`` value, or None.   tell : called after every slice.   most : slices.
     """
+    done = 0
     while until is None or time.monotonic() < until:
-        found = work()
+        if done >= most:
+            return "slices"
+        found, done = work(), done + 1
         tell()
         if found == FINISHED:
             return ""
