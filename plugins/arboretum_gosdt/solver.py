@@ -62,8 +62,11 @@ class Gosdt:
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
         found, memory = self._read(problem), DEFAULT_BYTES if context.memory_bytes is None else context.memory_bytes
-        shown = self.proof and kind_of(self.search, found.asked, found.tests, found.units) is Which.sparse
-        without = (*self.without, HARD_TO_SHOW) if shown else self.without
+        which = kind_of(self.search, found.asked, found.tests, found.units)
+        if self.resume and which is not Which.sparse:
+            able = "sparse does (objective.lam > 0, no limit but the depth)"
+            raise CapabilityError(f"the search {which.name} does not go on from a proof, {able}; leave solver.resume, or --from, out")
+        without = (*self.without, HARD_TO_SHOW) if self.proof and which is Which.sparse else self.without
         found.chosen = choose(problem, found.asked, found.tests, found.units, self.search, memory, without, self.threads)
         if self.resume:
             resume(self.resume, found, context)

@@ -12,6 +12,7 @@ from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.proving import prove
+from arboretum_gosdt.searches import Which
 from arboretum_gosdt.solver import Gosdt
 
 
@@ -125,8 +126,6 @@ def test_a_search_goes_on_only_from_a_proof_of_its_problem_that_is_one(tmp_path)
         again.solve(problem_of(5, Accuracy(lam=0.02)), Context())
     with pytest.raises(VerificationError, match="the end claims a tree of"):
         again.solve(problem_of(0, Accuracy(lam=0.03)), Context())
-    with pytest.raises(CapabilityError, match="only the sparse search goes on from a proof"):
-        again.solve(problem_of(0, Accuracy(lam=0.02), min_leaf=3), Context())
     proof = read(tmp_path / "log")
     with ProofWriter(tmp_path / "raised", proven(problem, tmp_path / "again")[1], tests=proof.header["tests"], unit=proof.unit) as log:
         for number, record in enumerate(proof.records()):
@@ -134,6 +133,16 @@ def test_a_search_goes_on_only_from_a_proof_of_its_problem_that_is_one(tmp_path)
         log.close(proof.end["bound"], proof.end["value"], None)
     with pytest.raises(VerificationError, match="claims a bound of"):
         Gosdt(resume=str(tmp_path / "raised")).solve(problem, Context())
+
+
+@pytest.mark.parametrize(("lam", "limits", "search"), [
+    (0.02, {"min_leaf": 3}, "general"), (0.02, {"max_leaves": 3}, "general"), (0.0, {"max_depth": 3}, "limited"),
+    (0.0, {"max_depth": 2}, "intervals"),
+])  # fmt: skip
+def test_searches_that_do_not_go_on_refuse_it_before_they_begin(lam, limits, search):
+    problem = problem_of(0, Accuracy(lam=lam), **limits)
+    with pytest.raises(CapabilityError, match=f"the search {search} does not go on from a proof, .* leave solver.resume, or --from, out"):
+        Gosdt(resume="nothing is read", search=Which(search)).begin(problem)
 
 
 def test_a_bound_that_two_sets_with_one_fingerprint_made_too_high_fails_the_run(tmp_path):
