@@ -95,12 +95,12 @@ class Space:
 
     def table(self) -> Any:
         """What kernels read: a ``kernels_parts.Table``."""
-        from arboretum.kernels.function_pointers import address_in_python, impurity_address
+        from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_decision_tables.kernels_parts import Table
 
         rule, address = self.rule_array, 0
         if not np.isnan(rule[2]):
-            address = impurity_address(self.impurity.kernel) if self.compiled_impurity else address_in_python(self.impurity.value)
+            address = address_of(self.impurity.kernel, "impurity") if self.compiled_impurity else address_in_python(self.impurity.value)
         return Table(
             self.codes, self.family, self.n_bins, self.first_test, self.price, self.even, self.label, self.label,
             self.label.astype(np.int64), self.weight, self.counted, self.words, rule, address,

@@ -54,9 +54,9 @@ class Cost:
         """Of the compiled F; 0 for a closed form."""
         if self.form is not None:
             return 0
-        from arboretum.kernels.function_pointers import complexity_address
+        from arboretum.kernels.function_pointers import address_of
 
-        return complexity_address(self.complexity.node)
+        return address_of(self.complexity.node, "complexity")
 
     def scale(self, space: Space) -> float:
         """What ψ is divided by to be reported."""

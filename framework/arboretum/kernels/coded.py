@@ -327,11 +327,14 @@ def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out)
     """Outcome of each row under a test; rows in the missing bin (code ``n_bins``) follow ``side``."""
     down, start = np.uintp(row_stride), np.uintp(base)
     for j in range(len(rows)):
-        code = np.int64(codes[start + np.uintp(rows[j]) * down])
-        if family == MULTIWAY:
-            outcome = code
-        elif family == THRESHOLDS:
-            outcome = np.int64(code > index)
-        else:
-            outcome = np.int64(code != index)
-        out[j] = side if code >= n_bins else outcome
+        out[j] = outcome(np.int64(codes[start + np.uintp(rows[j]) * down]), family, index, n_bins, side)
+
+
+@jit(inline=True)
+def outcome(code, family, index, known, side):
+    """Where a test sends a code; ``side`` where the value is missing."""
+    if code >= known:
+        return np.int64(side)
+    if family == MULTIWAY:
+        return code
+    return np.int64(code > index) if family == THRESHOLDS else np.int64(code != index)

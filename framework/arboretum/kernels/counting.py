@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
+from arboretum.kernels.tables import add_moments
 
 
 @jit
@@ -57,10 +58,7 @@ def count_weights(codes, row_stride, column_stride, column, offset, rows, label,
             i = np.int64(rows[j])
             b = start + np.int64(codes[base + i * row_stride])
             if moments:
-                w = weight[i]
-                weights[b, 0] += w
-                weights[b, 1] += w * y[i]
-                weights[b, 2] += w * y[i] * y[i]
+                add_moments(weights, b, weight[i], y[i])
                 counts[b, 0] += count[i]
             else:
                 weights[b, label[i]] += weight[i]
@@ -80,20 +78,15 @@ def count_extra(codes, row_stride, column_stride, column, offset, rows, values, 
 
 @jit
 def totals(rows, label, y, weight, count, weights, counts):
-    """Class weights (or moments) and counts of a set of rows; see :func:`count_weights`."""
-    if len(label) == 0:
-        for j in range(len(rows)):
-            i = rows[j]
-            w = weight[i]
-            weights[0] += w
-            weights[1] += w * y[i]
-            weights[2] += w * y[i] * y[i]
-            counts[0] += count[i]
-    else:
-        for j in range(len(rows)):
-            i = rows[j]
-            weights[label[i]] += weight[i]
-            counts[label[i]] += count[i]
+    """Class weights (or moments) and counts of a set of rows; see :func:`count_weights`, of one bin."""
+    for j in range(len(rows)):
+        i = rows[j]
+        if len(label) == 0:
+            add_moments(weights, 0, weight[i], y[i])
+            counts[0, 0] += count[i]
+        else:
+            weights[0, label[i]] += weight[i]
+            counts[0, label[i]] += count[i]
 
 
 @jit

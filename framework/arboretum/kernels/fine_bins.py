@@ -15,8 +15,8 @@ import numpy as np
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
 from arboretum.kernels.jit import jit
 from arboretum.kernels.sorting import sort_run
-from arboretum.kernels.tables import BLOCK, NO_SIDE, Least, bar_of, enough_rows, score_block
-from arboretum.kernels.vertex_bounds import Whole, heavy, is_empty
+from arboretum.kernels.tables import BLOCK, NO_SIDE, Least, bar_of, enough_rows, heavy_enough, score_block
+from arboretum.kernels.vertex_bounds import is_empty
 
 BINS = 256
 
@@ -186,7 +186,7 @@ def search_entries(entries, raw, f, members, objects, whole, rules, ask, block, 
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     for j in range(m):
         keys[j] = values[start + np.uintp(members[j]) * step]
-    sort_run(keys, members, 0, m)
+    sort_run(keys[:m], members)
     missing_bin = len(w) - 1
     total, lost = all_c.sum(), c[missing_bin].sum()
     left_w, left_c = np.zeros(n_classes), np.zeros(n_classes, np.int64)
@@ -213,7 +213,7 @@ def search_entries(entries, raw, f, members, objects, whole, rules, ask, block, 
                 for s in range((2 if lost > 0 else 1) if between >= after else 0):
                     if enough_rows(rows + (lost if s == 0 else 0), total, least):
                         put_table(n, weights, counts, left_w, left_c, w, c, missing_bin if s == 0 else -1, all_w, all_c)
-                        if least.weight <= 0.0 or heavy(weights, n, least):
+                        if least.weight <= 0.0 or heavy_enough(weights[n], False, least):
                             low[n], high[n], place[n] = keys[j], keys[j + 1], 2 * np.int64(b) + s
                             n += 1
             j += 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.coded import MULTIWAY, THRESHOLDS
+from arboretum.kernels.coded import outcome
 from arboretum.kernels.jit import jit
 from arboretum.kernels.subtree import Nodes, Scorer, grow_subtree
 
@@ -149,13 +149,3 @@ def check_forest(features, label, weight, once, start, integers, n_classes, meas
             wrong[t] += held[v].sum() - held[v].max()
         out[AVERAGE_DEPTH] = out[TOTAL_PATH_LENGTH] / total
         out[EXPECTED_COST] /= total
-
-
-@jit(inline=True)
-def outcome(code, family, index, known, side):
-    """Where a test sends a code; ``side`` where the value is missing."""
-    if code >= known:
-        return np.int64(side)
-    if family == MULTIWAY:
-        return code
-    return np.int64(code > index) if family == THRESHOLDS else np.int64(code != index)

@@ -75,35 +75,24 @@ def {name}(mass, price, children):
     return float(kernel(mass, price, children))
 """
 
+FORMS = {
+    "criterion": (_BATCH, BATCH_SIGNATURE), "impurity": (_IMPURITY, IMPURITY_SIGNATURE), "column": (_COLUMN, COLUMN_SIGNATURE),
+    "prefix": (_PREFIX, PREFIX_SIGNATURE), "complexity": (_COMPLEXITY, COMPLEXITY_SIGNATURE),
+}  # fmt: skip
+"""Mark of a kernel → the loop around it, and the signature of that.
 
-def batch_address(kernel: Callable) -> int:
-    """Address of the loop over a block of tables around a criterion kernel (compiled now, or read from the cache)."""
-    return _address(kernel, _BATCH, BATCH_SIGNATURE)
-
-
-def impurity_address(kernel: Callable) -> int:
-    """Address of a compiled impurity kernel."""
-    return _address(kernel, _IMPURITY, IMPURITY_SIGNATURE)
-
-
-def column_address(kernel: Callable) -> int:
-    """Address of the loop over the rows of a node around a criterion's column kernel.
-
-    ``loop(rows, weight, label, node, picked, values) -> n`` : rows int32[m]; weight float64[·] and label int32[·] by row
-    (label is empty for regression); picked int32[≥ m] and values float64[≥ m] receive the rows whose value is not 0.
-    n is how many these are, or −1 when a value is not finite; then picked[0] is its row.
-    """
-    return _address(kernel, _COLUMN, COLUMN_SIGNATURE)
+A column's, over the rows of a node: ``loop(rows, weight, label, node, picked, values) -> n`` : rows int32[m]; weight float64[·] and label
+int32[·] by row (label is empty for regression); picked int32[≥ m] and values float64[≥ m] receive the rows whose value is not 0.  n is how
+many these are, or −1 when a value is not finite; then picked[0] is its row.
+"""
 
 
-def prefix_address(kernel: Callable) -> int:
-    """Address of a compiled prefix kernel."""
-    return _address(kernel, _PREFIX, PREFIX_SIGNATURE)
-
-
-def complexity_address(kernel: Callable) -> int:
-    """Address of a compiled complexity kernel, F of an inner node."""
-    return _address(kernel, _COMPLEXITY, COMPLEXITY_SIGNATURE)
+def address_of(kernel: Callable, mark: str) -> int:
+    """Address of the loop around a kernel of that mark, compiled now, or read from the cache."""
+    template, signature = FORMS[mark]
+    result = compiled(kernel, template, signature).overloads[signature.args]
+    # the C entry of a first-class function; its library lives as long as the dispatcher that compiled() remembers
+    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
 
 def address_in_python(value: Callable) -> int:
@@ -148,12 +137,6 @@ def _calling_back(value: Callable) -> tuple[Any, list[BaseException]]:
 def undefined_impurity(weights):
     """Stands in where the run's impurity has no kernel form."""
     return weights[0] * 0.0 + float("nan")
-
-
-def _address(kernel: Callable, template: str, signature: Any) -> int:
-    result = compiled(kernel, template, signature).overloads[signature.args]
-    # the C entry of a first-class function; its library lives as long as the dispatcher that compiled() remembers
-    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
 
 @lru_cache(maxsize=None)

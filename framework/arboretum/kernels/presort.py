@@ -10,12 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.sorting import split_many, split_two, take_back
+from arboretum.kernels.sorting import sort_run, split_many, split_two, take_back
 
 DIGIT = 11
 """Bits sorted by at a time: 2048 counters stay in the first-level cache."""
 
 BUCKETS = 1 << DIGIT
+
+FEW = 256
+"""Values up to which a comparison sort is faster than counters for every digit."""
 
 
 @jit
@@ -24,20 +27,10 @@ def sort_columns(values, bits, label, shift, gap, order):
 
     values : float32/64[columns, n].   bits : the same memory as uint32/64.   label : int[n], or empty.
     shift : bits of a row.   gap : neighbours not further apart are not separated.   order : uint32/64[columns, n].
-    Radix sort (Knuth, The Art of Computer Programming, volume 3, section 5.2.5): a pass per 11 bits of the values.
     """
     n = values.shape[1]
-    keys, other_keys = np.empty(n, bits.dtype), np.empty(n, bits.dtype)
-    rows, other_rows = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    passes = 3 if bits.itemsize == 4 else 6
-    counts = np.empty((passes, BUCKETS), np.uint32)
     for f in range(len(values)):
-        ordered_keys(values[f], bits[f], keys, rows, counts)
-        for p in range(passes):
-            if spread(keys, rows, other_keys, other_rows, counts[p], p):
-                keys, other_keys = other_keys, keys
-                rows, other_rows = other_rows, rows
-        column, entries = values[f], order[f]
+        column, entries, rows = values[f], order[f], sorted_rows(values[f], bits[f])
         for j in range(n):
             i = rows[j]
             entry = np.uint64(i)
@@ -46,6 +39,26 @@ def sort_columns(values, bits, label, shift, gap, order):
             if len(label) > 0:
                 entry |= np.uint64(label[i]) << np.uint64(shift + 1)
             entries[j] = entry
+
+
+@jit(inner=True)
+def sorted_rows(values, bits):
+    """uint32[n]: rows by value, equal ones in their order, those without a value last.   bits : the values' memory as integers.
+
+    Radix sort (Knuth, The Art of Computer Programming, volume 3, section 5.2.5): a pass per 11 bits of the values.
+    """
+    n, passes = len(values), 3 if bits.itemsize == 4 else 6
+    keys, rows, counts = np.empty(n, bits.dtype), np.empty(n, np.uint32), np.empty((passes, BUCKETS), np.uint32)
+    ordered_keys(values, bits, keys, rows, counts)
+    if n <= FEW:
+        sort_run(keys, rows)
+        return rows
+    other_keys, other_rows = np.empty(n, bits.dtype), np.empty(n, np.uint32)
+    for p in range(passes):
+        if spread(keys, rows, other_keys, other_rows, counts[p], p):
+            keys, other_keys = other_keys, keys
+            rows, other_rows = other_rows, rows
+    return rows
 
 
 @jit(inner=True)

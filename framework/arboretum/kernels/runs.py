@@ -11,8 +11,8 @@ import numpy as np
 
 from arboretum.kernels.block import ARITY, USED, flush, named, score
 from arboretum.kernels.jit import jit
-from arboretum.kernels.presort import BUCKETS, ordered_keys, spread
-from arboretum.kernels.sorting import sort_run, split_many, split_two, take_back
+from arboretum.kernels.presort import sorted_rows
+from arboretum.kernels.sorting import split_many, split_two, take_back
 from arboretum.kernels.tables import BLOCK, NO_SIDE
 
 OBJECT_BITS = 22
@@ -20,9 +20,6 @@ TO_CLASS, TO_RANK = np.uint64(OBJECT_BITS), np.uint64(42)
 OBJECT = np.uint64((1 << OBJECT_BITS) - 1)
 CLASS = np.uint64((1 << 20) - 1)
 MISSING = np.uint64((1 << 22) - 1)
-
-FEW = 256
-"""Values up to which a comparison sort is faster than counters for every digit."""
 
 PROBED, MOST_CLASSES = 256, 3
 """Runs from this length on are scored in pieces, where there are at most so many classes (a piece has 2ⁿ − 1 corners)."""
@@ -38,20 +35,8 @@ def rank_columns(values, bits, label, gap, order, distinct, reach, found):
     found : int64[columns, 2], receives the number of distinct values, and whether ``reach`` is filled.
     """
     n = values.shape[1]
-    keys, other_keys = np.empty(n, bits.dtype), np.empty(n, bits.dtype)
-    rows, other_rows = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    passes = 3 if bits.itemsize == 4 else 6
-    counts = np.empty((passes, BUCKETS), np.uint32)
     for f in range(len(values)):
-        ordered_keys(values[f], bits[f], keys, rows, counts)
-        if n <= FEW:
-            sort_run(keys, rows, 0, n)
-        else:
-            for p in range(passes):
-                if spread(keys, rows, other_keys, other_rows, counts[p], p):
-                    keys, other_keys = other_keys, keys
-                    rows, other_rows = other_rows, rows
-        column, entries, own = values[f], order[f], distinct[f]
+        column, entries, own, rows = values[f], order[f], distinct[f], sorted_rows(values[f], bits[f])
         rank, close = np.int64(-1), False
         for j in range(n):
             i = rows[j]

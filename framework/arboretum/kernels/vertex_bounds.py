@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import BLOCK, enough_rows, score_block
+from arboretum.kernels.tables import BLOCK, enough_rows, heavy_enough, score_block
 
 OCCUPIED, CUT_INSIDE, BARRED = 1, 2, 4
 """What is known of a bin: it has objects; it may be cut inside; the cut after it is not allowed."""
 
 MOST_CORNERS = 6
 """Bins with more classes than this are not bounded by their corners (2⁶ of them), but searched."""
-
 
 
 class Whole(NamedTuple):
@@ -121,7 +120,7 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
                 n = 0
             put_corner(n, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask if inside else full)
             place[n] = b + n_bins if inside else b
-            if least.weight > 0.0 and not inside and not heavy(weights, n, least):
+            if least.weight > 0.0 and not inside and not heavy_enough(weights[n], False, least):
                 state[b] |= BARRED
             n += 1
         for k in range(n_classes):
@@ -141,16 +140,6 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
         if state[b] & BARRED:
             scores[b] = -np.inf
     return ok
-
-
-@jit(inline=True)
-def heavy(weights, t, least):
-    """Whether both sides of table t weigh enough."""
-    left = right = 0.0
-    for k in range(weights.shape[2]):
-        left += weights[t, 0, k]
-        right += weights[t, 1, k]
-    return left >= least.weight and right >= least.weight
 
 
 @jit(inline=True)

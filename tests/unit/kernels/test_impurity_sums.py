@@ -53,8 +53,8 @@ WEIGHTS = np.array([[[1.0, 3.0], [0.5, 0.25]]])
 def compiled_score(kernel):
     out, scalars = np.empty(1), np.array([4.75, 4.75, 0.5, 0.0, 0.0, 2.0])
     arguments = WEIGHTS.astype(np.int64), np.ones(1), np.zeros((1, 2, 0))
-    impurity = function_pointers.impurity_address(Gini.kernel)
-    score_tables(WEIGHTS, *arguments, function_pointers.batch_address(kernel), scalars, np.zeros(0), impurity, out)
+    impurity = function_pointers.address_of(Gini.kernel, "impurity")
+    score_tables(WEIGHTS, *arguments, function_pointers.address_of(kernel, "criterion"), scalars, np.zeros(0), impurity, out)
     return out[0]
 
 

@@ -38,7 +38,7 @@ def test_a_file_may_be_imported_by_its_test_and_then_loaded_as_a_plugin(tmp_path
     file, elsewhere = tmp_path / "mine.py", tmp_path / "elsewhere"
     file.write_text(KERNEL)
     elsewhere.mkdir()
-    compile_it = "from arboretum.kernels.function_pointers import batch_address; assert batch_address(module.second_class) > 0"
+    compile_it = "from arboretum.kernels.function_pointers import address_of; assert address_of(module.second_class, 'criterion') > 0"
     load = f"from pathlib import Path; from arboretum.plugin.discovery import import_file; module = import_file(Path({str(file)!r}))"
     for found, folder in (("import mine as module", tmp_path), (load, elsewhere), ("import mine as module", tmp_path)):
         done = subprocess.run(

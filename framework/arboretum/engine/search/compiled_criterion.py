@@ -15,6 +15,7 @@ import numpy as np
 from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.method import Problem
+from arboretum.kernels.function_pointers import address_of, undefined_impurity
 from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
@@ -63,8 +64,6 @@ class CompiledCriterion:
 
         Raises CapabilityError when there is no criterion, ContractError when a kernel cannot be compiled.
         """
-        from arboretum.kernels import function_pointers
-
         if criterion is None:
             raise CapabilityError("growing needs a criterion; choose one with criterion=NAME")
         impurity = resolve_impurity(impurity, statistics)
@@ -85,12 +84,10 @@ class CompiledCriterion:
             criterion=criterion,
             impurity=impurity,
             kernel=kernel,
-            batch=0 if kernel is None else _compiled(function_pointers.batch_address, kernel, criterion),
-            impurity_at=_compiled(
-                function_pointers.impurity_address, impurity.kernel if marked else function_pointers.undefined_impurity, impurity
-            ),
-            prefix=0 if prefix is None else _compiled(function_pointers.prefix_address, prefix, impurity),
-            column_at=0 if column is None else _compiled(function_pointers.column_address, column, criterion),
+            batch=_compiled(kernel, "criterion", criterion),
+            impurity_at=_compiled(impurity.kernel if marked else undefined_impurity, "impurity", impurity),
+            prefix=_compiled(prefix, "prefix", impurity),
+            column_at=_compiled(column, "column", criterion),
             by_class=by_class,
             params=numeric_fields(criterion),
             listing=kernel is None or hasattr(criterion, "settle"),
@@ -307,12 +304,12 @@ def _axis_hint(array: np.ndarray, n: int) -> str:
     return ": sum over outcomes and classes, axes 1 and 2" if array.ndim > 1 and array.shape[0] == n else ""
 
 
-def _compiled(address: Callable[[Callable], int], kernel: Callable, component: Any) -> int:
-    """Compile; numba's many lines become one."""
+def _compiled(kernel: Callable | None, mark: str, component: Any) -> int:
+    """The address of a kernel's loop, 0 where there is none; numba's many lines become one."""
     from numba.core.errors import NumbaError
 
     try:
-        return address(kernel)
+        return 0 if kernel is None else address_of(kernel, mark)
     except NumbaError as error:
         line = next((text.strip() for text in str(error).splitlines() if text.strip() and "Failed in" not in text), "")
         where = inspect.getsourcefile(kernel) or "?"

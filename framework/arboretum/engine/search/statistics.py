@@ -103,7 +103,7 @@ class Statistics:
         if self.unit and not self.moments:
             counting.class_totals(rows, self.short_label, counts)
             return counts.astype(np.float64), counts
-        counting.totals(rows, self.label, self.y, self.weight, self.count, weights, counts)
+        counting.totals(rows, self.label, self.y, self.weight, self.count, weights[None], counts[None])
         return weights, counts
 
     def rows_in(self, rows: np.ndarray, counts: np.ndarray) -> int:
