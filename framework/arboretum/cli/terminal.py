@@ -93,13 +93,13 @@ def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
     return "\n".join(lines) or first.rstrip()
 
 
-def paragraphs(text: str, indent: str = "") -> str:
+def paragraphs(text: str) -> str:
     """Paragraphs, wrapped one by one; lists and indented lines stay as they are where they fit."""
     blocks = []
     for block in text.split("\n\n"):
         lines = block.splitlines()
         plain = not any(line.startswith((" ", "*", "-")) for line in lines)
-        blocks.append(paragraph(" ".join(lines), indent, indent) if plain else textwrap.indent(block, indent))
+        blocks.append(paragraph(" ".join(lines)) if plain else block)
     return "\n\n".join(blocks)
 
 

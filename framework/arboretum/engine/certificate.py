@@ -34,8 +34,7 @@ from arboretum.model.encoded import Encoded, Family
 from arboretum.model.record import Certificate, Certified, Solution, Status
 from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
-from arboretum.model.walk import summed
-
+from arboretum.model.walk import EPS, summed
 
 OF_VALUES = 1e-9
 """Relative: an objective adds up losses and prices in an order of its own."""
@@ -105,11 +104,7 @@ def _of_value(
     Raises CapabilityError where that is not defined, VerificationError where what the certifier says is not so.
     """
     parts, limits = problem.parts, problem.parts.limits()
-    if problem.objects.task is not Task.classification:
-        raise CapabilityError("minima are known for classes only, but the target is a number; choose a data set with classes")
-    if parts.predicate is not None:
-        made = f"predicate {parts.predicate.name} makes its tests at each node"
-        raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
+    _refuse_unknown(problem)
     held = Limits(limits.max_depth, limits.max_leaves, limits.min_leaf)
     if parts.solver is not None and parts.objective is not None and type(parts.solver) is type(certifier):
         objective, answer = parts.objective, solution
@@ -148,16 +143,21 @@ def beyond(tree: Tree, limits: Limits) -> str:
     return ""
 
 
+def _refuse_unknown(problem: Problem) -> None:
+    """Raise CapabilityError for a problem whose minima nobody knows."""
+    if problem.objects.task is not Task.classification:
+        raise CapabilityError("minima are known for classes only, but the target is a number; choose a data set with classes")
+    if (predicate := problem.parts.predicate) is not None:
+        made = f"predicate {predicate.name} makes its tests at each node"
+        raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
+
+
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
     """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is taken over."""
     parts, objects = problem.parts, problem.objects
     # a certifier that cannot count objects refuses by itself
     rule = parts.leaf_rule(counting_objects=True, obeyed=getattr(certifier, "limits", ()))
-    if objects.task is not Task.classification:
-        raise CapabilityError("minima are known for classes only, but the target is a number; choose a data set with classes")
-    if parts.predicate is not None:
-        made = f"predicate {parts.predicate.name} makes its tests at each node"
-        raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
+    _refuse_unknown(problem)
     if objects.raw_features:
         raw = f"column {objects.raw_features[0].column!r} is raw, and its thresholds are found at each node"
         ways = "encoder=midpoints (the same thresholds) or encoder=multiway (a branch per value or bin)"
@@ -362,4 +362,4 @@ def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answe
 
 
 def _slack(objects: Encoded, tree: Tree) -> float:
-    return 4 * (objects.n_objects + tree.n_nodes) * float(np.finfo(np.float64).eps)
+    return 4 * (objects.n_objects + tree.n_nodes) * EPS

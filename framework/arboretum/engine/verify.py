@@ -32,9 +32,8 @@ from arboretum.model.record import Solution, Status
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
-from arboretum.model.walk import Arrivals
+from arboretum.model.walk import EPS, Arrivals
 
-EPS = float(np.finfo(np.float64).eps)
 ROWS_IN_PYTHON = 1000
 """Rows that are walked one by one in plain Python; all rows are walked by NumPy."""
 STEPS_IN_PYTHON = 200_000

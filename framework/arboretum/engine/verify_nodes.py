@@ -15,9 +15,8 @@ from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded, Node
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
-from arboretum.model.walk import Arrivals
+from arboretum.model.walk import EPS, Arrivals
 
-EPS = float(np.finfo(np.float64).eps)
 NODES = 32
 """Nodes at which a component is asked node by node; they are spread evenly over the tree."""
 OBJECTS = 1 << 21

@@ -10,7 +10,6 @@ import numpy as np
 from arboretum.errors import CapabilityError, ContractError, DataError, blaming
 from arboretum.engine.search.choose import every_score, prepare_columns
 from arboretum.engine.search.coded import CodedEngine
-from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.interfaces.method import Context, Problem
@@ -64,14 +63,11 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
         raise CapabilityError(f"method {problem.parts.method.name} has no criterion; why explains greedy growth only")
     if problem.parts.by_shares:
         raise CapabilityError(f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only")
-    method = problem.parts.method
-    order = getattr(method, "order", "depth")
-    constant = bool(getattr(method, "allow_constant", False))
-    growth = Growth.of(problem, Context(seed=seed), constant, getattr(order, "value", order))
+    growth = Growth.of_run(problem, Context(seed=seed))
     if problem.parts.predicate is None:  # engines that list every candidate: bounds would skip those that cannot win
         coded = (CodedEngine(growth.space),) if problem.objects.features else ()
         growth.engines = (*coded, PresortedEngine(growth.space)) if problem.objects.raw_features else coded
-    item = growth.look(Cell(0, problem.objects.n_objects, 0))
+    item = growth.look(growth.root())
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)

@@ -201,9 +201,9 @@ def verdict_lines(found: Comparison) -> list[str]:
     return [*lines, *found.notes]
 
 
-def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "", notes: Sequence[str] = ()) -> RankDiagram:
+def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "") -> RankDiagram:
     """A critical-difference diagram: bars over groups that do not differ, or the interval around a control."""
-    words, notes = f"{test.test}, alpha = {test.alpha:g}", (*test.notes, *notes)
+    words, notes = f"{test.test}, alpha = {test.alpha:g}", test.notes
     ranks, reach = [float(rank) for rank in test.ranks], test.critical_difference
     if isinstance(test, Pairwise):
         return RankDiagram(title, test.methods, ranks, subtitle, test.groups(), reach, words, notes=notes)
@@ -219,9 +219,7 @@ def bar_chart(scores: Scores, title: str, *, base: float = 0.0, log: bool = Fals
     return BarChart(title, scores.datasets, scores.methods, scores.values.tolist(), axis, errors, base, own_scales, **words)
 
 
-def pareto_chart(
-    x: Scores, y: Scores, title: str, *, log_x: bool = False, log_y: bool = False, subtitle: str = "", notes: Sequence[str] = ()
-) -> PointChart:
+def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> PointChart:
     """Two measures of the same methods, each the mean over the data sets where every method has both, and their front.
 
     Raises DataError where methods or data sets are not the same, or no data set is complete.
@@ -230,18 +228,18 @@ def pareto_chart(
         raise DataError(f"{x.measure} and {y.measure} are of different methods or data sets; give both the same, in the same order")
     whole = ~(np.isnan(x.values) | np.isnan(y.values)).any(axis=1)
     if not whole.any():
-        raise DataError("no data set has results of all methods by both measures; leave a method out by Scores.only")
+        raise DataError("no data set has results of all methods by both measures; leave a method out")
     means = np.column_stack([scores.values[whole].mean(axis=0) for scores in (x, y)])
     left_out = [name for name, kept in zip(x.datasets, whole, strict=True) if not kept]
     over = "One data set" if whole.sum() == 1 else f"Means over {int(whole.sum())} data sets"
     means_over = [over + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
     points = [Point(name, float(a), float(b), colour=m) for m, (name, (a, b)) in enumerate(zip(x.methods, means, strict=True))]
     front = pareto_front(means, (x.higher_is_better, y.higher_is_better)).tolist()
-    axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, log_y, y.higher_is_better)
-    return PointChart(title, points, *axes, front, subtitle, [*means_over, *notes])
+    axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, higher_is_better=y.higher_is_better)
+    return PointChart(title, points, *axes, front, notes=means_over)
 
 
-def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str, log: bool = True, subtitle: str = "") -> LineChart:
+def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str) -> LineChart:
     """A line per data set over a swept value; the "methods" of ``scores`` are the swept values, in the same order.
 
     Raises DataError where their numbers differ.
@@ -250,10 +248,10 @@ def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: st
         raise DataError(f"{len(values)} swept values do not fit {len(scores.methods)} columns of scores")
     errors = [()] * len(scores.datasets) if scores.errors is None else scores.errors.tolist()
     lines = [Line(name, values, *found) for name, *found in zip(scores.datasets, scores.values.tolist(), errors, strict=True)]
-    return LineChart(title, lines, Axis(axis, log), Axis(scores.measure, False, scores.higher_is_better), subtitle)
+    return LineChart(title, lines, Axis(axis, log=True), Axis(scores.measure, higher_is_better=scores.higher_is_better))
 
 
-def time_chart(times: Scores, title: str, *, subtitle: str = "", notes: Sequence[str] = ()) -> DotChart:
+def time_chart(times: Scores, title: str) -> DotChart:
     """Running times: a row per method, a dot per data set, the geometric mean as a mark and a number.
 
     Raises DataError for times of 0 or less.
@@ -265,12 +263,10 @@ def time_chart(times: Scores, title: str, *, subtitle: str = "", notes: Sequence
     hints = [[f"{name} {value:.4g}" for name, value in zip(times.datasets, column, strict=True)] for column in times.values.T]
     texts = [f"{value:.3g}" if np.isfinite(value) else "–" for value in middles]
     rows, axis = times.values.T.tolist(), Axis(times.measure, log=True)
-    return DotChart(title, times.methods, rows, axis, hints, middles, texts, "geometric mean", subtitle, notes)
+    return DotChart(title, times.methods, rows, axis, hints, middles, texts, "geometric mean")
 
 
-def growth_chart(
-    times: Scores, sizes: Mapping[str, float], title: str, *, axis: str, subtitle: str = "", notes: Sequence[str] = ()
-) -> LineChart:
+def growth_chart(times: Scores, sizes: Mapping[str, float], title: str, *, axis: str) -> LineChart:
     """Running time against a size of the data set, both logarithmic, with a fitted power law per method.
 
     sizes : data set → its size.   The slope with its standard error stands in the legend; a method with results on fewer
@@ -288,4 +284,4 @@ def growth_chart(
             fitted = [Line(label, ends.tolist(), law.at(ends).tolist(), colour=m, marked=False, dashed=True, quiet=True)]
         lines += [Line(label, x.tolist(), y.tolist(), colour=m, joined=False), *fitted]
     dashed = "Dashed: least squares of the logarithms; slope ± standard error."
-    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), subtitle, [dashed, *notes])
+    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), notes=[dashed])

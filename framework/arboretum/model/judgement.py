@@ -85,7 +85,7 @@ class Cell:
     """
 
     LIMIT: ClassVar[float] = 4.0
-    """A cell passes within so many standard errors of the difference, unless its paper's page says otherwise."""
+    """A cell passes within so many standard errors of the difference."""
 
     table: str
     row: str
@@ -124,10 +124,10 @@ class Cell:
     @staticmethod
     def judged(
         table: str, row: str, column: str, published: float, ours: float, error: float,
-        *, n: int = 0, limit: float = LIMIT, known: Known | None = None, aside: str = "",
+        *, n: int = 0, known: Known | None = None, aside: str = "",
     ) -> Cell:  # fmt: skip
-        """PASS within ``limit`` standard errors; beyond, KNOWN if the reason's prediction holds, else FAIL."""
-        if abs(ours - published) <= limit * error:
+        """PASS within :attr:`LIMIT` standard errors; beyond, KNOWN if the reason's prediction holds, else FAIL."""
+        if abs(ours - published) <= Cell.LIMIT * error:
             return Cell(table, row, column, published, ours, error, Verdict.PASS, n, "", aside)
         verdict = Verdict.KNOWN if known and known.explains(published) else Verdict.FAIL
         failed = "no explanation: " * (verdict is Verdict.FAIL)

@@ -32,27 +32,22 @@ def cells(draw: st.DrawFn, kind: ColumnKind, categories: tuple[str, ...], n_rows
 
 
 @st.composite
-def tables(
-    draw: st.DrawFn, task: Task | None = None, min_rows: int = 1, max_rows: int = 12, max_columns: int = 4, missing: bool = True,
-    weighted: bool | None = None,
-) -> Table:  # fmt: skip
+def tables(draw: st.DrawFn, task: Task | None = None, min_rows: int = 1, max_rows: int = 12, max_columns: int = 4) -> Table:
     """A table with 1…``max_columns`` columns of any kind."""
     task = draw(st.sampled_from(Task)) if task is None else task
     n_rows = draw(st.integers(min_rows, max_rows))
     names = [f"x{i}" for i in range(draw(st.integers(1, max_columns)))]
-    found = tuple(draw(columns(name, n_rows, missing)) for name in names)
-    weights = None
-    if draw(st.booleans()) if weighted is None else weighted:
-        weights = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=n_rows, max_size=n_rows)))
+    found = tuple(draw(columns(name, n_rows)) for name in names)
+    weights = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=n_rows, max_size=n_rows))) if draw(st.booleans()) else None
     return Table("drawn", found, draw(targets(task, n_rows)), weights)
 
 
 @st.composite
-def targets(draw: st.DrawFn, task: Task, n_rows: int, n_classes: int | None = None) -> Target:
+def targets(draw: st.DrawFn, task: Task, n_rows: int) -> Target:
     """A target; some classes may be shown by no row."""
     if task is Task.regression:
         values = draw(st.lists(st.sampled_from(NUMBERS[:-1]), min_size=n_rows, max_size=n_rows))
         return Target("y", task, values=np.array(values, np.float64))
-    n_classes = draw(st.integers(2, 4)) if n_classes is None else n_classes
+    n_classes = draw(st.integers(2, 4))
     codes = draw(st.lists(st.integers(0, n_classes - 1), min_size=n_rows, max_size=n_rows))
     return Target("y", task, np.array(codes, np.int32), tuple(f"class {k}" for k in range(n_classes)))

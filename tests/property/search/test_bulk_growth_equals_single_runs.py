@@ -126,7 +126,7 @@ def test_a_measure_that_is_not_true_is_found(forest_and_objects, measure):
 def test_a_tree_that_was_tampered_with_is_found(forest_and_objects, row, to):
     """Another test, parent or branch at one of the nodes: the walk does not come to the same measures."""
     forest, light = forest_and_objects
-    inner = np.flatnonzero(forest.feature[: forest.start[1]] >= 0)
+    inner = np.flatnonzero(forest.integers[0, : forest.start[1]] >= 0)
     node = int(inner[1]) if row == 0 else int(forest.start[1]) - 1
     false = forest.integers.copy()
     assert false[row, node] != to

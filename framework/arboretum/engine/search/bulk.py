@@ -132,9 +132,9 @@ def multiway_layout(n_values: Sequence[int]) -> Features:
 class Forest:
     """Trees one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, the root first.
 
-    feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of missing values,
-    −1: the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test) : int32[nodes].
-    price, score, impurity : float64[nodes].   weights : float64[nodes, classes].   counts : int64[nodes, classes], rows, or
+    integers : int32[5, nodes]: feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of
+    missing values, −1: the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test).
+    floats : float64[3, nodes]: price, score, impurity.   weights : float64[nodes, classes].   counts : int64[nodes, classes], rows, or
     objects for criteria with ``counts_objects``.   tallies : int64[nodes], rows, where ``counts`` are something else.
     measures : float64[trees, 8], columns :data:`MEASURES`.
     """
@@ -146,15 +146,6 @@ class Forest:
     counts: np.ndarray
     measures: np.ndarray
     tallies: np.ndarray
-
-    feature = property(lambda self: self.integers[0])
-    index = property(lambda self: self.integers[1])
-    side = property(lambda self: self.integers[2])
-    parent = property(lambda self: self.integers[3])
-    branch = property(lambda self: self.integers[4])
-    price = property(lambda self: self.floats[0])
-    score = property(lambda self: self.floats[1])
-    impurity = property(lambda self: self.floats[2])
 
     @property
     def n_rows(self) -> np.ndarray:

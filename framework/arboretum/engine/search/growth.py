@@ -76,6 +76,13 @@ class Growth:
         space.coverage_state = CoverageState.of(parts.coverage, objects, growth.report)
         return growth
 
+    @classmethod
+    def of_run(cls, problem: Problem, context: Context) -> Growth:
+        """The growth by which the run's own method grows."""
+        method = problem.parts.method
+        order = getattr(method, "order", "depth")
+        return cls.of(problem, context, bool(getattr(method, "allow_constant", False)), getattr(order, "value", order))
+
     def use_subtrees(self) -> None:
         """Grow small nodes by a kernel, where the plan has one."""
         if self.plan.kernel:

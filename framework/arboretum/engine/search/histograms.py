@@ -56,7 +56,8 @@ class Histograms:
             if child.wanted:
                 self._keep(child, counted)
         if not self._integers:
-            _clean(*kept)
+            weights, counts = kept  # after a subtraction: no weight where no row is left
+            weights[(counts if counts.shape == weights.shape else counts[:, 0]) == 0] = 0.0
         self._keep(largest, kept)
 
     def drop(self, cell: Cell) -> tuple[np.ndarray, ...] | None:
@@ -93,11 +94,3 @@ def flat_memory(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
     else:
         flat, strides = np.ascontiguousarray(matrix.T).reshape(-1), (1, matrix.shape[0])
     return frozen_array(flat), *strides
-
-
-def _clean(weights: np.ndarray, counts: np.ndarray) -> None:
-    """After a subtraction: no weight where no row is left."""
-    if counts.shape == weights.shape:
-        weights[counts == 0] = 0.0
-    else:
-        weights[counts[:, 0] == 0] = 0.0

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.grow import grow
 from arboretum.engine.search.growth import Growth
 from arboretum.interfaces.method import Context, Problem
@@ -55,12 +54,9 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
 
 def in_one_call(problem: Problem) -> bool:
     """Whether the whole tree will be one subtree, so that the loop's kernels are not needed; with a deadline or without."""
-    method = problem.parts.method
-    order = getattr(method, "order", "depth")
-    constant = bool(getattr(method, "allow_constant", False))
-    growth = Growth.of(problem, Context(deadline=math.inf), constant, getattr(order, "value", order))
+    growth = Growth.of_run(problem, Context(deadline=math.inf))
     growth.use_subtrees()
-    root = growth.look(Cell(0, problem.objects.n_objects, 0))
+    root = growth.look(growth.root())
     return growth.subtrees is not None and growth.subtrees.takes(root.cell, root.node)
 
 
