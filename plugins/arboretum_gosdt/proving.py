@@ -35,7 +35,7 @@ def _unprovable(attempt: Any) -> str:
     units = attempt.units
     if units.slack or units.slack_per_leaf:
         return "weights, costs or objective.lam were rounded to 62 bits; give them fewer digits"
-    return "it would have to account for prices (objective.mu)" if units.price_value else ""
+    return "it would have to account for the dearest path (objective.price=max)" if units.worst else ""
 
 
 def _written(path: str, attempt: Any, found: Solution, context: Context, resumable: bool) -> Solution:

@@ -1,21 +1,23 @@
 """Does a bound of an additive objective follow from the bounds before it?  By counting, and by nothing else.
 
-Write OPT(S, d, l) for the least cost, loss + p·leaves as the log counts it, of a tree on the set S with at most d tests on a path
-and l leaves.  What is relied on, each for the limits of a record ("looser" limits allow all that tighter ones allow):
+Write OPT(S, d, l) for the least cost, loss + p·leaves + prices as the log counts it, of a tree on the set S with at most d tests on a
+path and l leaves; π_i(S) for what test i costs on S, its price times the mass, and π(S) for the mass times what a path may cost.  What is relied on, each for the limits of a record ("looser" limits allow all that tighter ones allow):
 
 1. *A tree with the fewest leaves among the best.*  Its subtrees are such trees of their sets, for the limits that are left to
-   them.  Let w_u be the most that object u can cost, and save(L) = Σ w_u − loss(L) what the best label of a leaf saves.  Give a
-   leaf's objects to its sibling's subtree instead: costs rise by at most save − p, no path and no count of leaves grows, no leaf
-   gets smaller.  So **save(L) > p for every leaf L of such a tree that is not its root**, and, as save grows with the set, for
-   every set below the root.  A test with a side that saves less ("idle") does not occur, here or further down.  And a set with
-   loss ≤ p is not divided, as two leaves cost 2p at least.
-2. *Division.*  OPT(S, d, l) is the leaf's cost loss(S) + p, or, over the tests that are not idle, the least sum of what the
-   sides cost with d − 1 and with numbers of leaves that add up to l.
-3. *Few leaves.*  One and two leaves cost g₁ and g₂, counted over pairs of tests.  With three or more, some test of the set has
-   either one leaf A beside a subtree of B: at least 3p + loss(A), where loss(B) > p; or two subtrees: at least 4p.
-4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S): a tree for S serves T ∩ S, and then each object of T ∖ S costs w_u at most.  Used
-   between all sides of the tests of one set.
-5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥ OPT(T) − (p + loss(D)).
+   them.  As none costs more than a leaf, S has at most loss(S) / p leaves besides one, and so many tests on a path: a path costs at
+   most the dearest of these.  Let w_u be the most that object u can cost, and save(L) = Σ w_u − loss(L) what the best label of a leaf
+   saves.  Give a leaf's objects to its sibling's subtree instead: costs rise by at most save + π − p, no path and no count of leaves
+   grows, no leaf gets smaller.  So **save(L) + π(L) > p for every leaf L of such a tree that is not its root**, and, as both grow with
+   the set, for every set below the root.  A test with a side that has less ("idle") does not occur, here or further down.  And a set
+   with loss ≤ p is not divided, as two leaves cost 2p and the cheapest test at least.
+2. *Division.*  OPT(S, d, l) is the leaf's cost loss(S) + p, or, over the tests i that are not idle, the least sum of π_i(S) and of
+   what the sides cost with d − 1 and with numbers of leaves that add up to l.
+3. *Few leaves.*  One and two leaves cost g₁ and g₂, counted over pairs of tests.  With three or more, some test i of the set has
+   either one leaf A beside a subtree of B: at least 3p + loss(A) + π_i(S), and the cheapest test on B, which is divided; or two
+   subtrees: at least 4p + π_i(S), and the cheapest test on S.
+4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each object of T ∖ S costs w_u and a path
+   at most.  Used between all sides of the tests of one set.
+5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥ OPT(T) − (p + loss(D) + π_j(T)).
    Monotone, without limits: OPT(S) is at least that of each part of it.
 
 With a least size of leaves, counted in rows, tests with a smaller side are left out, and 4 and 5 are not used: a part of a leaf
@@ -34,7 +36,7 @@ from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
-from arboretum.proof.ground import Columns, Costs
+from arboretum.proof.ground import Columns, Costs, rule_key, tests_of_rules
 
 PRECISION = 1e-9
 """Relative; to which an objective's value in floating point is the exact one."""
@@ -57,24 +59,30 @@ class Additive:
         self.problem, self.tests, self.columns = problem, tests, columns
         self.costs = costs = Costs.of(problem, columns.group, unit)
         self.literals = [columns.literals(test) for test in tests]
-        least = problem.parts.limits().min_leaf
-        kept = np.ones(len(columns.has), np.bool_) if least > 1 else costs.saved.any(axis=1)
+        least, priced = problem.parts.limits().min_leaf, bool(costs.price.any())
+        kept = np.ones(len(columns.has), np.bool_) if least > 1 or priced else costs.saved.any(axis=1)
         self.has, saved = np.ascontiguousarray(columns.has[kept]), costs.saved[kept]
+        (n, n_columns), n_labels = self.has.shape, saved.shape[1]
         worth = max(1, int(np.gcd.reduce(saved, axis=None)))
-        planes = [*(saved // worth).T, *([np.bincount(columns.group, problem.objects.count).astype(np.int64)] if least > 1 else [])]
+        counts = [np.bincount(columns.group, problem.objects.count).astype(np.int64)] if least > 1 else []
+        planes = [*(saved // worth).T, *counts, *([costs.mass] if priced else [])]
         groups = [(k, b, np.flatnonzero(plane >> b & 1)) for k, plane in enumerate(planes) for b in range(int(plane.max(initial=0)).bit_length())]
-        width = -(-max(1, len(self.has)) // 64)
-        packed = np.zeros((self.has.shape[1] + 1, 8 * width), np.uint8)
+        width = -(-max(1, n) // 64)
+        packed = np.zeros((n_columns + 1, 8 * width), np.uint8)
         bits = np.packbits(self.has.T, axis=1, bitorder="little")
         packed[:-1, : bits.shape[1]] = bits
-        everything = np.packbits(np.arange(64 * width) < len(self.has), bitorder="little").view(np.uint64)
-        mixer = np.random.default_rng(len(self.has)).integers(0, 1 << 63, width, np.uint64) * np.uint64(2) + np.uint64(1)
-        numbers = np.array([costs.p, worth, saved.shape[1], least if least > 1 else 0])
+        everything = np.packbits(np.arange(64 * width) < n, bitorder="little").view(np.uint64)
+        mixer = np.random.default_rng(n).integers(0, 1 << 63, width, np.uint64) * np.uint64(2) + np.uint64(1)
+        price = np.full(n_columns + 1, counting.NEVER)
+        np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
+        dearest = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
+        numbers = np.array([costs.p, worth, n_labels, least if least > 1 else 0, n_labels if least > 1 else -1, len(planes) - 1 if priced else -1])
         of_groups = [np.array([group[place] for group in groups], np.int64) for place in (0, 1)]
         rows = np.concatenate([np.empty(0, np.int64), *(group[2] for group in groups)])
         starts = np.cumsum([0, *(len(group[2]) for group in groups)])
         literal, first = np.concatenate([np.empty(0, np.int64), *self.literals]), np.cumsum([0, *map(len, self.literals)])
-        self.ground = counting.Ground(self.has, packed.view(np.uint64), everything, rows, starts, *of_groups, mixer, literal, first, numbers)
+        table = self.has, packed.view(np.uint64), everything, rows, starts, *of_groups
+        self.ground = counting.Ground(*table, mixer, literal, first, price, dearest, numbers)
         self.planes, self.most_words = len(planes), int((-(-np.diff(starts) // 64)).sum())
         self.scratch = self.new_scratch()
         self.log: Any = None
@@ -84,7 +92,7 @@ class Additive:
         from arboretum.proof.counting import Scratch
 
         columns, width = self.has.shape[1], len(self.ground.everything)
-        cells = [np.empty(4 * columns, np.int64) for _ in range(3)]
+        cells = [np.empty(4 * columns, np.int64) for _ in range(4)]
         words, both = np.empty(self.most_words * columns, np.uint64), np.empty(self.planes * columns, np.int64)
         return Scratch(words, both, *cells, *np.empty((2, width), np.uint64))
 
@@ -100,8 +108,8 @@ class Additive:
 
         words = room(self.most_words * columns, np.uint64)
         return Node(
-            room(width, np.uint64), room(columns), words, room(groups), room(self.planes * columns), room(self.planes), room(sides),
-            room(sides), room(2 * columns), room(sides, np.uint8), room(columns, np.uint8), room(columns), room(4),
+            room(width, np.uint64), room(columns), room(columns), words, room(groups), room(self.planes * columns), room(self.planes), room(sides),
+            room(sides), room(2 * columns), room(sides, np.uint8), room(columns, np.uint8), room(columns), room(7),
         )  # fmt: skip
 
     def new_log(self, words: np.ndarray, start: np.ndarray) -> None:
@@ -174,15 +182,33 @@ class Additive:
         return float(self.costs.base + cost * self.costs.unit)
 
     def cost_of(self, tree: Tree) -> Fraction:
-        """The tree's cost as the log counts it: its answers for the raw rows, and its leaves.
+        """The tree's cost as the log counts it: its answers for the raw rows, its leaves, and its tests for the rows that reach them.
 
-        Raises VerificationError where its objective, in floating point, says something else.
+        Raises VerificationError where its objective, in floating point, says something else, or where it asks what has no price.
         """
         objects, costs = self.problem.objects, self.costs
         answer = tree.predict(objects.table)[objects.row_of_object]
         lost = int(costs.scaled[np.arange(len(answer)), answer].sum())
-        cost = Fraction(lost, costs.scale) - costs.base / costs.unit + costs.p * tree.n_leaves
+        cost = Fraction(lost, costs.scale) - costs.base / costs.unit + costs.p * tree.n_leaves + self._paid(tree)
         said = float(self.problem.parts.objective.value(tree, self.problem))
         if abs(said - self.value(cost)) > PRECISION * max(1.0, abs(said)):
             raise VerificationError(f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}")
         return cost
+
+    def _paid(self, tree: Tree) -> int:
+        """What the tests of a tree cost."""
+        objects, costs = self.problem.objects, self.costs
+        if not costs.price.any():
+            return 0
+        of_rule, raw = tests_of_rules(objects), {feature.column: g for g, feature in enumerate(objects.raw_features, self.columns.n_fixed)}
+        one_of = np.unique(self.columns.group, return_index=True)[1]  # an object of each that are merged
+        mass, paid = np.zeros(tree.n_nodes + 1, np.int64), 0
+        np.add.at(mass, tree.apply(objects.table)[objects.row_of_object[one_of]] + 1, costs.mass)
+        before = mass.cumsum()
+        for node in np.flatnonzero(~tree.is_leaf).tolist():
+            rule = tree.rule(node)
+            test = of_rule.get(rule_key(rule), raw.get(rule.columns[0], -1))
+            if test < 0:
+                raise VerificationError(f"node {node} of the tree asks what is no test of the table, and has no price")
+            paid += int(costs.price[test]) * int(before[tree.subtree_end[node]] - before[node])
+        return paid

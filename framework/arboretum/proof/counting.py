@@ -19,10 +19,12 @@ HEAD = 5
 """Words of a record before its literals."""
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
-PRICE, UNIT, LABELS, LEAST = range(4)
-"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, rows that a leaf must have (0: any)."""
-COLUMNS, DEPTH, LEAVES, LEAF = range(4)
-"""Places in ``Node.numbers``: columns, limits of the set (leaves −1: any), its cost as a leaf."""
+PRICE, UNIT, LABELS, LEAST, ROWS, MASS = range(6)
+"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, rows that a leaf must have (0: any); planes that count rows, and
+mass (−1: none, leaves of any size, and tests without prices)."""
+COLUMNS, DEPTH, LEAVES, LEAF, PATH, BESIDE, CHEAPEST = range(7)
+"""Places in ``Node.numbers``: columns, limits of the set (leaves −1: any), its cost as a leaf; for a unit of mass, what a path below a side
+costs at most, one beside a leaf, and the cheapest of the columns."""
 COUNTED, RECORDED = 1, 2
 """Bits of ``Node.state``."""
 
@@ -31,8 +33,9 @@ class Ground(NamedTuple):
     """The table.   has : uint8[objects, columns].   packed : uint64[columns + 1, ·], the same as masks; the last holds no object.
 
     everything : uint64[·], mask.   rows : int64[·], object of each row of a label and a power of two.   starts : int64[groups + 1],
-    first row of each.   plane, shift : int64[groups], label (after the last: count of rows) and power.   mixer : uint64[·], random.
+    first row of each.   plane, shift : int64[groups], label (after the last: rows, mass) and power.   mixer : uint64[·], random.
     literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those of a test begin.
+    price : int64[columns + 1], of a unit of mass.   dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
     """
 
     has: np.ndarray
@@ -45,6 +48,8 @@ class Ground(NamedTuple):
     mixer: np.ndarray
     literal: np.ndarray
     first: np.ndarray
+    price: np.ndarray
+    dearest: np.ndarray
     numbers: np.ndarray
 
 
@@ -61,7 +66,7 @@ class Log(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A set.   mask : uint64[·].   columns : int64.   words : uint64, ``words[w · columns + c]``.   ends : int64[groups], first word
+    """A set.   mask : uint64[·].   columns, paid : int64, and what it costs to ask them.   words : uint64, ``words[w · columns + c]``.   ends : int64[groups], first word
     after each.   ones : int64, sums by plane and column; totals : int64[planes].   low, own : int64[levels, 2, columns], bounds of
     sides, and those of them that are from counting or a record.   A level is a number of leaves from 1 on, or there is one.
     told : int64[2, columns], what somebody says of sides.   tried : uint8, as ``low``.   state : uint8.   rank : int64, weight of the
@@ -70,6 +75,7 @@ class Node(NamedTuple):
 
     mask: np.ndarray
     columns: np.ndarray
+    paid: np.ndarray
     words: np.ndarray
     ends: np.ndarray
     ones: np.ndarray
@@ -84,14 +90,16 @@ class Node(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """words : uint64, of all columns.   both : int64[planes · columns].   weight, loss, busy : int64[4 · columns], of the cells of
-    sides s of one column and t of another, at 2 s + t.   mask, path : uint64[·].
+    """words : uint64, of all columns.   both : int64[planes · columns].   most, loss, mass, busy : int64[4 · columns], of the cells of
+    sides s of one column and t of another, at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass, and whether
+    it may stand below the root.   mask, path : uint64[·].
     """
 
     words: np.ndarray
     both: np.ndarray
-    weight: np.ndarray
+    most: np.ndarray
     loss: np.ndarray
+    mass: np.ndarray
     busy: np.ndarray
     mask: np.ndarray
     path: np.ndarray
@@ -198,10 +206,19 @@ def levels_of(leaves):
 
 
 @jit(inner=True, borrow=True)
-def busy_of(ground, most, rows):
-    """Rule 1: whether a set may stand below the root of a tree with the fewest leaves.   most : what its best label saves."""
+def busy_of(ground, path, saved, rows, mass):
+    """Rule 1: whether a set may stand below the root of a tree with the fewest leaves.   saved : by its best label.   path : beside it."""
     numbers = ground.numbers
-    return most * numbers[UNIT] > numbers[PRICE] and rows >= numbers[LEAST]
+    return saved * numbers[UNIT] + path * mass > numbers[PRICE] and rows >= numbers[LEAST]
+
+
+@jit(inner=True, borrow=True)
+def paths_of(ground, node, depth):
+    """What paths cost at most, for a unit of mass: a tree has no more leaves than pay for what they save (rule 1)."""
+    p, most = ground.numbers[PRICE], np.int64(ground.dearest.shape[0] - 1)
+    tests = min(most, (node.numbers[LEAF] - p) // p) if p > 0 else most
+    below = tests if depth < 0 else min(tests, max(depth - 1, np.int64(0)))
+    node.numbers[PATH], node.numbers[BESIDE] = ground.dearest[below], ground.dearest[max(min(below, tests - 1), np.int64(0))]
 
 
 @jit(borrow=True)
@@ -231,18 +248,22 @@ def enter(ground, log, node, scratch, depth, leaves):
             for f in range(columns):
                 ones[plane * columns + f] += popcount(every[w * columns + f]) << shift
         node.ends[g] = n_words
-    most, whole, rows = np.int64(0), np.int64(0), node.totals[planes - 1]
+    most, whole = np.int64(0), np.int64(0)
     for k in range(labels):
         most, whole = max(most, node.totals[k]), whole + node.totals[k]
-    node.numbers[LEAF] = (whole - most) * numbers[UNIT] + numbers[PRICE]
+    node.numbers[LEAF], node.numbers[CHEAPEST] = (whole - most) * numbers[UNIT] + numbers[PRICE], NEVER
+    paths_of(ground, node, depth)
+    rows, mass, beside = total_of(node, numbers[ROWS]), total_of(node, numbers[MASS]), node.numbers[BESIDE]
     for f in range(columns if divided else 0):
         inside, outside, weight = np.int64(0), np.int64(0), np.int64(0)
         for k in range(labels):
             one = ones[k * columns + f]
             weight, inside, outside = weight + one, max(inside, one), max(outside, node.totals[k] - one)
-        with_f = ones[(planes - 1) * columns + f]
-        if busy_of(ground, inside, with_f) and busy_of(ground, outside, rows - with_f):
+        rows_f = ones[numbers[ROWS] * columns + f] if numbers[ROWS] >= 0 else np.int64(0)
+        mass_f = ones[numbers[MASS] * columns + f] if numbers[MASS] >= 0 else np.int64(0)
+        if busy_of(ground, beside, inside, rows_f, mass_f) and busy_of(ground, beside, outside, rows - rows_f, mass - mass_f):
             node.columns[n], node.rank[n], node.state[n] = f, min(weight, whole - weight), 0
+            node.paid[n], node.numbers[CHEAPEST] = ground.price[f] * mass, min(node.numbers[CHEAPEST], ground.price[f])
             n += 1
     for k in range(planes):
         for c in range(n):
@@ -252,6 +273,19 @@ def enter(ground, log, node, scratch, depth, leaves):
             node.words[w * n + c] = every[w * columns + node.columns[c]]
     node.numbers[COLUMNS], node.numbers[DEPTH], node.numbers[LEAVES] = n, depth, leaves
     bound_sides(ground, log, node, scratch)
+
+
+@jit(inner=True, borrow=True)
+def total_of(node, plane):
+    return node.totals[plane] if plane >= 0 else np.int64(0)
+
+
+@jit(inner=True, borrow=True)
+def mass_of(ground, node, c, s):
+    """Of a side of a column; 0 where tests cost nothing."""
+    plane = ground.numbers[MASS]
+    with_c = node.ones[plane * node.numbers[COLUMNS] + c] if plane >= 0 else np.int64(0)
+    return with_c if s == 1 else total_of(node, plane) - with_c
 
 
 @jit(inner=True, borrow=True)
@@ -274,6 +308,7 @@ def bound_sides(ground, log, node, scratch):
         with_c = mark_of(ground, scratch.mask)
         for s in range(2):
             here, leaf = with_c if s == 1 else mark - with_c, leaf_of(ground, node, c, s)
+            two = 2 * ground.numbers[PRICE] + node.numbers[CHEAPEST] * mass_of(ground, node, c, s)
             recorded = log.slots[slot_of(log, here)] >= 0
             if recorded:
                 part(ground, node.mask, node.columns[c], s, scratch.mask)
@@ -281,7 +316,7 @@ def bound_sides(ground, log, node, scratch):
                 few, below, place, found = fewer(leaves, level), max(depth - 1, np.int64(-1)), (2 * level + s) * n + c, np.int64(0)
                 if recorded:
                     found = known_of(ground, log, scratch.mask, here, below, few, scratch.path)
-                node.low[place] = max(found, leaf if below == 0 or few == 1 else min(leaf, 2 * ground.numbers[PRICE]))
+                node.low[place] = max(found, leaf if below == 0 or few == 1 else min(leaf, two))
                 node.own[place], node.tried[place] = found, 0
                 node.state[c] |= RECORDED if found > 0 else 0
 
@@ -295,8 +330,7 @@ def fewer(leaves, level):
 @jit(borrow=True)
 def count_column(ground, node, scratch, c):
     """Count a column against all: the cells of its sides, and what these cost with two leaves and with more (rules 2 and 3)."""
-    numbers, n, planes, labels = ground.numbers, node.numbers[COLUMNS], node.totals.shape[0], ground.numbers[LABELS]
-    both, first = scratch.both, np.int64(0)
+    numbers, n, planes, both, first = ground.numbers, node.numbers[COLUMNS], node.totals.shape[0], scratch.both, np.int64(0)
     both[: planes * n] = 0
     for g in range(ground.plane.shape[0]):
         here, shift = ground.plane[g] * n, ground.shift[g]
@@ -308,60 +342,70 @@ def count_column(ground, node, scratch, c):
         first = node.ends[g]
     for s in range(2):
         for t in range(2):
-            cell = (2 * s + t) * n
-            weight, loss, busy = scratch.weight[cell : cell + n], scratch.loss[cell : cell + n], scratch.busy[cell : cell + n]
-            weight[:] = 0
-            loss[:] = 0
-            for k in range(planes):
-                total, ones, pairs, of_c = node.totals[k], node.ones[k * n : (k + 1) * n], both[k * n : (k + 1) * n], node.ones[k * n + c]
-                # of the plane: a + x · (objects with f) + y · (with both)
-                a, x, y = (0 if t == 1 else total - of_c if s == 0 else of_c), (0 if s == 1 else 1 if t == 1 else -1), 1 if s == t else -1
-                if k == planes - 1 and k == labels:
-                    for f in range(n):
-                        busy[f] = busy_of(ground, loss[f], a + x * ones[f] + y * pairs[f])
-                else:
-                    for f in range(n):
-                        one = a + x * ones[f] + y * pairs[f]
-                        weight[f] += one
-                        loss[f] = max(loss[f], one)
-            if planes == labels:
-                for f in range(n):
-                    busy[f] = busy_of(ground, loss[f], numbers[LEAST])
-            for f in range(n):
-                loss[f] = weight[f] - loss[f]
+            count_cells(ground, node, scratch, c, s, t)
     node.state[c] |= COUNTED
-    p, unit, depth, leaves = numbers[PRICE], numbers[UNIT], node.numbers[DEPTH] - 1, node.numbers[LEAVES]
+    p, depth, leaves, cheapest = numbers[PRICE], node.numbers[DEPTH] - 1, node.numbers[LEAVES], node.numbers[CHEAPEST]
     for s in range(2):
-        two, least, cell = NEVER, NEVER, 2 * s * n
+        two, more, cell, mass = NEVER, NEVER, 2 * s * n, mass_of(ground, node, c, s)
+        floor = p + cheapest * mass
         for f in range(n):
             one, other = scratch.loss[cell + f], scratch.loss[cell + n + f]
             if scratch.busy[cell + f] & scratch.busy[cell + n + f]:
-                two = min(two, one + other)
-                least = min(least, one if other * unit > p else NEVER, other if one * unit > p else NEVER)
+                paid, below_1 = ground.price[node.columns[f]] * mass, cheapest * scratch.mass[cell + n + f]
+                below_0 = floor - p - below_1
+                open_0, open_1 = one > p + below_0, other > p + below_1
+                two = min(two, one + other + paid)
+                more = min(more, paid + min(one + below_1 if open_1 else NEVER, other + below_0 if open_0 else NEVER, floor if open_0 & open_1 else NEVER))
         for level in range(levels_of(leaves)):
             few, place, cost = fewer(leaves, level), (2 * level + s) * n + c, leaf_of(ground, node, c, s)
-            if depth != 0 and few != 1 and two != NEVER:
-                cost = min(cost, two * unit + 2 * p)
-            if depth != 0 and depth != 1 and (few < 0 or few > 2) and least != NEVER:
-                cost = min(cost, 3 * p + min(least * unit, p))
+            if depth != 0 and few != 1:
+                cost = min(cost, two + 2 * p)
+            if depth != 0 and depth != 1 and (few < 0 or few > 2):
+                cost = min(cost, more + 3 * p)
             node.own[place] = max(node.own[place], cost)
             node.low[place] = max(node.low[place], cost)
+
+
+@jit(inner=True, borrow=True)
+def count_cells(ground, node, scratch, c, s, t):
+    """The cells of side s of a column, counted against all, and side t of the others."""
+    numbers, n, planes, labels = ground.numbers, node.numbers[COLUMNS], node.totals.shape[0], ground.numbers[LABELS]
+    p, unit, rows, path, beside, cell = numbers[PRICE], numbers[UNIT], numbers[ROWS], node.numbers[PATH], node.numbers[BESIDE], (2 * s + t) * n
+    most, loss, mass, busy = scratch.most[cell : cell + n], scratch.loss[cell : cell + n], scratch.mass[cell : cell + n], scratch.busy[cell : cell + n]
+    most[:], loss[:], mass[:], busy[:] = 0, 0, 0, 1
+    for k in range(planes):
+        total, ones, pairs, of_c = node.totals[k], node.ones[k * n : (k + 1) * n], scratch.both[k * n : (k + 1) * n], node.ones[k * n + c]
+        # of the plane: a + x · (objects with f) + y · (with both)
+        a, x, y = (0 if t == 1 else total - of_c if s == 0 else of_c), (0 if s == 1 else 1 if t == 1 else -1), 1 if s == t else -1
+        for f in range(n):
+            one = a + x * ones[f] + y * pairs[f]
+            if k < labels:
+                most[f] += one
+                loss[f] = max(loss[f], one)
+            elif k == rows:
+                busy[f] = one >= numbers[LEAST]
+            else:
+                mass[f] = one
+    for f in range(n):
+        busy[f] &= loss[f] * unit + beside * mass[f] > p
+        most[f], loss[f] = unit * most[f] + path * mass[f], unit * (most[f] - loss[f])
 
 
 @jit(borrow=True)
 def spread(ground, node, scratch, c):
     """Similarity (rules 4 and 5) from both sides of the column that was counted last."""
-    n, p, unit = node.numbers[COLUMNS], ground.numbers[PRICE], ground.numbers[UNIT]
+    n, p = node.numbers[COLUMNS], ground.numbers[PRICE]
     if ground.numbers[LEAST] > 1:
         return
     dear = np.int64(0) if node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0 else NEVER
     for level in range(levels_of(node.numbers[LEAVES])):
         for s in range(2):
-            bound = node.own[(2 * level + s) * n + c]
+            bound, mass = node.own[(2 * level + s) * n + c], mass_of(ground, node, c, s)
             for t in range(2):
                 low, cell = node.low[(2 * level + t) * n : (2 * level + t + 1) * n], (2 * s + 1 - t) * n
                 for f in range(n):
-                    low[f] = max(low[f], bound - min(unit * scratch.weight[cell + f], dear + p + unit * scratch.loss[cell + f]))
+                    less = min(scratch.most[cell + f], dear + p + scratch.loss[cell + f] + ground.price[node.columns[f]] * mass)
+                    low[f] = max(low[f], bound - less)
 
 
 @jit(borrow=True)
@@ -369,11 +413,11 @@ def joined_cost(node, c):
     """What trees cost that begin with a column (rule 2)."""
     n, leaves, low = node.numbers[COLUMNS], node.numbers[LEAVES], node.low
     if leaves < 0:
-        return low[c] + low[n + c]
+        return low[c] + low[n + c] + node.paid[c]
     least, levels = NEVER, levels_of(leaves)
     for level in range(levels):
         least = min(least, low[2 * level * n + c] + low[(2 * (levels - level) - 1) * n + c])
-    return least
+    return least + node.paid[c]
 
 
 @jit(inner=True, borrow=True)

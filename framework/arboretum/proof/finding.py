@@ -41,7 +41,7 @@ class Remembered(NamedTuple):
 @jit(inner=True, borrow=True)
 def node_of(nodes, d):
     return Node(
-        nodes.mask[d], nodes.columns[d], nodes.words[d], nodes.ends[d], nodes.ones[d], nodes.totals[d], nodes.low[d], nodes.own[d],
+        nodes.mask[d], nodes.columns[d], nodes.paid[d], nodes.words[d], nodes.ends[d], nodes.ones[d], nodes.totals[d], nodes.low[d], nodes.own[d],
         nodes.told[d], nodes.tried[d], nodes.state[d], nodes.rank[d], nodes.numbers[d],
     )  # fmt: skip
 
@@ -75,21 +75,21 @@ def choose(ground, node, goal):
     best, column, level_there, side_there, way, wanted = np.int64(-1), np.int64(-1), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     levels = levels_of(leaves)
     for c in range(n):
-        with_c = np.int64(0)
+        with_c, wanted_c = np.int64(0), goal - node.paid[c]
         for k in range(ground.numbers[LABELS]):
             with_c += node.ones[k * n + c]
         small = np.int64(1) if with_c == node.rank[c] else np.int64(0)
         for level in range(levels):
             other = level if leaves < 0 else levels - 1 - level  # of side 1, where side 0 has this level
             zero, one = 2 * level * n + c, (2 * other + 1) * n + c
-            if low[zero] + low[one] >= goal:
+            if low[zero] + low[one] >= wanted_c:
                 continue
             said_0, said_1 = (max(told[c], low[zero]), max(told[n + c], low[one])) if leaves < 0 else (low[zero], low[one])
             for turn in range(2):
                 side = small if turn == 0 else 1 - small
                 here, there, said, beside = (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
-                if said > low[here] and said_0 + said_1 >= goal and tried[here] & TOLD == 0:
-                    how, rank = TOLD, node.rank[c] + 4 * TIER + (TIER if said + low[there] >= goal else np.int64(0))
+                if said > low[here] and said_0 + said_1 >= wanted_c and tried[here] & TOLD == 0:
+                    how, rank = TOLD, node.rank[c] + 4 * TIER + (TIER if said + low[there] >= wanted_c else np.int64(0))
                 elif said <= low[here] and tried[here] & ALONE == 0:
                     how, rank = ALONE, node.rank[c] + 3 * TIER
                 elif said > low[here] and tried[here] & TOLD == 0:
@@ -100,7 +100,7 @@ def choose(ground, node, goal):
                     continue
                 if rank > best:
                     best, column, side_there, way = rank, np.int64(c), side, how
-                    level_there, wanted = other if side == 1 else np.int64(level), said if how == TOLD else goal - low[there]
+                    level_there, wanted = other if side == 1 else np.int64(level), said if how == TOLD else wanted_c - low[there]
     return column, level_there, side_there, way, wanted
 
 

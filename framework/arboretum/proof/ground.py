@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
@@ -14,6 +16,8 @@ from arboretum.model.encoded import Encoded, Family
 
 MOST = 2**53
 """What sums of costs must stay below: float64 adds integers exactly up to here."""
+MOST_PAID = 2**58
+"""What prices must stay below, of all objects and as many tests; kernels add them as integers."""
 MOST_CELLS = 2**31
 
 
@@ -33,6 +37,16 @@ def outcomes(objects: Encoded) -> np.ndarray:
         else:
             found += [codes > k if feature.family is Family.thresholds else codes != k for k in range(feature.n_tests)]
     return np.array(found, np.int32).reshape(len(found), objects.n_objects)
+
+
+def rule_key(rule: Any) -> str:
+    """Equal for tests that ask the same."""
+    return json.dumps(rule.to_json(), sort_keys=True)
+
+
+def tests_of_rules(objects: Encoded) -> dict[str, int]:
+    """Key of a rule → number of the fixed test that asks it."""
+    return {rule_key(objects.rule(test)): test for test in range(int(objects.test_offset[-1]))}
 
 
 @attrs.frozen(eq=False)
@@ -98,11 +112,14 @@ class Columns:
 class Costs:
     """An additive objective in integers, as a log counts it, and what every tree pays besides.
 
-    saved : int64[n, classes], what each label saves of the worst one's cost, over the merged objects.   p : of a leaf.   unit : value
-    of 1.   base : value of a cost of 0.   scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
+    saved : int64[n, classes], what each label saves of the worst one's cost, over the merged objects.   mass : int64[n], their weight
+    without common divisor; 0 where tests cost nothing.   price : int64[problem's tests], of a unit of mass.   p : of a leaf.   unit :
+    value of 1.   base : value of a cost of 0.   scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
     """
 
     saved: np.ndarray
+    mass: np.ndarray
+    price: np.ndarray
     p: int
     base: Fraction
     unit: Fraction
@@ -111,10 +128,10 @@ class Costs:
 
     @staticmethod
     def of(problem: Problem, group: np.ndarray, unit: Fraction) -> Costs:
-        """Raises VerificationError where the unit does not divide λ and the costs, CapabilityError for an objective without them."""
+        """Raises VerificationError where the unit does not divide λ, the costs and prices, CapabilityError for an objective without them."""
         objective, objects = problem.parts.objective, problem.objects
-        if not hasattr(objective, "factors") or getattr(objective, "mu", 0) != 0:
-            raise CapabilityError("proofs know objectives that state what errors cost (factors, errors) and λ (lam), and no prices")
+        if not hasattr(objective, "factors"):
+            raise CapabilityError("proofs know objectives that state what errors cost (factors, errors) and λ (lam)")
         if unit <= 0:
             raise VerificationError(f"the log's unit is {unit}; it must be above 0")
         lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
@@ -137,7 +154,26 @@ class Costs:
         if (loss % scale).any() or p.denominator != 1:
             raise VerificationError(f"the log's unit {unit} does not divide λ = {lam} and the losses of the table")
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
-        if int(saved.sum()) + 4 * p >= MOST:
-            raise VerificationError(f"costs in units of {unit} exceed 2^53")
+        mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
+        if getattr(objective, "mu", 0) != 0:
+            of_pair, price = _priced(problem, weights, sum(total), unit)
+            np.add.at(mass, group, of_pair[which.ravel()])
+        if int(saved.sum()) + 4 * p >= MOST or int(mass.sum()) * int(price.max(initial=0)) * len(saved) >= MOST_PAID:
+            raise VerificationError(f"costs in units of {unit} exceed 2^53, or prices 2^58")
         more = int(saved.sum() - saved.max(axis=1).sum())
-        return Costs(saved, int(p), (Fraction(int(least.sum()), scale) - more) * unit, unit, own, scale)
+        return Costs(saved, mass, price, int(p), (Fraction(int(least.sum()), scale) - more) * unit, unit, own, scale)
+
+
+def _priced(problem: Problem, weights: list[Fraction], total: Fraction, unit: Fraction) -> tuple[np.ndarray, np.ndarray]:
+    """Weights as int64 without common divisor, and what each test of the problem costs for 1 of them.   total : of all objects."""
+    prices, objective, objects = problem.prices, problem.parts.objective, problem.objects
+    columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
+    columns += [feature.column for feature in objects.raw_features for _ in range(2)]
+    if objective.price.value != "expected" or not prices.fixed or (prices.once_per_column and len(columns) > len(set(columns))):
+        raise CapabilityError("proofs know expected prices, one for each test whatever was asked before")
+    below = math.lcm(*(weight.denominator for weight in weights))
+    shared = Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
+    exact = [decimal(objective.mu) * decimal(price) * shared / total / unit for price in (*prices.tests.tolist(), *prices.raw.tolist())]
+    if any(price.denominator != 1 or price < 0 for price in exact):
+        raise VerificationError(f"the log's unit {unit} does not divide μ = {decimal(objective.mu)} and the prices of the tests")
+    return np.array([int(weight / shared) for weight in weights], np.int64), np.array(list(map(int, exact)), np.int64)

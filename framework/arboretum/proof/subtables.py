@@ -8,7 +8,6 @@ claimed bound, less what the rounding of sums may take from it.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from arboretum.interfaces.complexity import form_of
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_PATH, Proof, Record
-from arboretum.proof.ground import outcomes
+from arboretum.proof.ground import outcomes, rule_key, tests_of_rules
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -137,14 +136,14 @@ class Subtables:
     def cost_of(self, tree: Tree) -> float:
         """ψ of a tree, replayed over the sets.  Raises VerificationError where it asks what is no test, or leaves what is no leaf."""
         objects, prices = self.problem.objects, self.problem.prices.tests
-        number = {json.dumps(objects.rule(t).to_json(), sort_keys=True): t for t in range(len(prices))}
+        number = tests_of_rules(objects)
         sets, value = {0: self.everything}, np.zeros(tree.n_nodes)
         for node in range(tree.n_nodes):  # preorder: parents first
             if tree.is_leaf[node]:
                 if self._least(sets[node])[1] >= 0:
                     raise VerificationError(f"node {node} of the tree is no leaf by the leaf rule")
                 continue
-            test = number.get(json.dumps(tree.rule(node).to_json(), sort_keys=True), -1)
+            test = number.get(rule_key(tree.rule(node)), -1)
             children, found = tree.children(node).tolist(), {k for t, k in self.edge if t == test}
             if test < 0 or any(child >= 0 and k not in found for k, child in enumerate(children)):
                 raise VerificationError(f"node {node} of the tree asks what is no test of the table")
@@ -155,7 +154,7 @@ class Subtables:
                 sets[children[k]] = part
         for node in range(tree.n_nodes - 1, -1, -1):
             below, rows = tree.children(node), self._rows(sets[node])
-            test = -1 if tree.is_leaf[node] else number[json.dumps(tree.rule(node).to_json(), sort_keys=True)]
+            test = -1 if tree.is_leaf[node] else number[rule_key(tree.rule(node))]
             mass = float(self.planes[rows, : self.k].sum())
             value[node] = self.complexity.leaf() if test < 0 else self.complexity.node(mass, float(prices[test]), value[below[below >= 0]])
         return float(value[0])

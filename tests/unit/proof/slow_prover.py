@@ -38,26 +38,27 @@ class Within:
         return LeafRule()
 
 
-def problem_of(x: np.ndarray, label: np.ndarray, objective, weight=None, **limits) -> Problem:
-    """x : int[n, columns], 0 and 1.   label : int[n]."""
+def problem_of(x: np.ndarray, label: np.ndarray, objective, weight=None, seed=3, **limits) -> Problem:
+    """x : int[n, columns], 0 and 1.   label : int[n].   seed : of the prices, where the objective counts them."""
     columns = [Column(f"x{f}", ColumnKind.categorical, values.astype(np.int32), ("a", "b")) for f, values in enumerate(x.T)]
     target = Target("y", Task.classification, label.astype(np.int32), tuple(f"c{k}" for k in range(max(2, label.max() + 1))))
     objects = toy_objects(Table("drawn", tuple(columns), target, weight), multiway=False)
-    return _problem(objects, objective, limits)
+    return _problem(objects, objective, limits, seed)
 
 
-def raw_problem_of(x: np.ndarray, raw: np.ndarray, label: np.ndarray, objective, weight=None, **limits) -> Problem:
+def raw_problem_of(x: np.ndarray, raw: np.ndarray, label: np.ndarray, objective, weight=None, seed=3, **limits) -> Problem:
     """The same with raw columns beside.   raw : float[n, columns]."""
     objects = problem_of(x, label, objective, weight).objects
     columns = [Column(f"z{g}", ColumnKind.continuous, values.astype(float)) for g, values in enumerate(raw.T)]
     table = attrs.evolve(objects.table, columns=(*objects.table.columns, *columns))
     features = tuple(RawFeature(column.name, x.shape[1] + g) for g, column in enumerate(columns))
-    return _problem(attrs.evolve(objects, table=table, raw_features=features, raw=raw.astype(float)), objective, limits)
+    return _problem(attrs.evolve(objects, table=table, raw_features=features, raw=raw.astype(float)), objective, limits, seed)
 
 
-def _problem(objects: Encoded, objective, limits) -> Problem:
+def _problem(objects: Encoded, objective, limits, seed) -> Problem:
     parts = Parts(method=None, objective=objective, solver=Prover(), stopping=(Within(**limits),))
-    return Problem(objects, prices_of(objects), parts)
+    prices = prices_of(objects, seed if objective.mu else None)
+    return Problem(objects, attrs.evolve(prices, raw=np.arange(2.0, 2.0 + len(prices.raw))), parts)
 
 
 def costs_of(problem: Problem) -> list[list[Fraction]]:
@@ -69,9 +70,16 @@ def costs_of(problem: Problem) -> list[list[Fraction]]:
     return [[w * factors[y] * error for error in errors[y]] for w, y in zip(weight, label, strict=True)]
 
 
+def paid_of(problem: Problem) -> list[list[Fraction]]:
+    """What each of the problem's tests costs for each object, as a value of the objective."""
+    weight = [Fraction(repr(float(w))) for w in problem.objects.weight]
+    mu, prices = Fraction(repr(float(problem.parts.objective.mu))), (*problem.prices.tests.tolist(), *problem.prices.raw.tolist())
+    return [[mu * Fraction(repr(price)) * w / sum(weight) for w in weight] for price in prices]
+
+
 def unit_of(problem: Problem) -> Fraction:
-    """The largest unit that divides λ and all costs."""
-    values = {cost for row in costs_of(problem) for cost in row} | {Fraction(repr(float(problem.parts.objective.lam)))}
+    """The largest unit that divides λ, all costs and all prices."""
+    values = {cost for row in (*costs_of(problem), *paid_of(problem)) for cost in row} | {Fraction(repr(float(problem.parts.objective.lam)))}
     below = math.lcm(*(value.denominator for value in values))
     return Fraction(math.gcd(*(int(value * below) for value in values)) or 1, below)
 
@@ -92,6 +100,8 @@ class Exact:
                 self.answers.append((values <= value).astype(int).tolist())
                 self.literals.append(((fixed + g, 2 * cut), (fixed + g, 2 * cut + 1)))
         self.tests = len(self.answers)
+        paid = [[cost / unit for cost in row] for row in paid_of(problem)]
+        self.price = [paid[literals[0][0]] for literals in self.literals]
         self.cost = [[cost / unit for cost in row] for row in costs_of(problem)]
         self.p = Fraction(repr(float(problem.parts.objective.lam))) / unit
         self.count = objects.count.tolist()
@@ -125,9 +135,12 @@ class Exact:
             return best
         for t, one, zero in self.divisions(rows):
             for here, there in self.shares(leaves):
-                cost = self.least(one, max(depth - 1, -1), here)[0] + self.least(zero, max(depth - 1, -1), there)[0]
+                cost = self.paid(rows, t) + self.least(one, max(depth - 1, -1), here)[0] + self.least(zero, max(depth - 1, -1), there)[0]
                 best = min(best, (cost, t))
         return best
+
+    def paid(self, rows: frozenset, test: int) -> Fraction:
+        return sum((self.price[test][u] for u in rows), Fraction(0))
 
     @staticmethod
     def shares(leaves: int):
@@ -139,7 +152,7 @@ class Exact:
             return None
         one, zero, below = self.part(rows, test, 1), self.part(rows, test, 0), max(depth - 1, -1)
         for here, there in self.shares(leaves):
-            if self.least(one, below, here)[0] + self.least(zero, below, there)[0] == cost:
+            if self.paid(rows, test) + self.least(one, below, here)[0] + self.least(zero, below, there)[0] == cost:
                 return test, {1: self.sketch(one, below, here), 0: self.sketch(zero, below, there)}
         raise AssertionError
 
@@ -178,7 +191,7 @@ def prove(problem: Problem, path, *, change=lambda record: record, keep=lambda n
         if problem.objects.raw_features:
             log.close(cost, None, None)
             return exact, cost
-        tree = build_tree(problem.objects, exact.sketch(everything, depth, leaves))
+        tree = build_tree(problem.objects, exact.sketch(everything, depth, leaves), problem.prices)
         best = problem.parts.objective.label_costs(tree.weights, problem).argmin(axis=1).astype(np.int32)
         log.close(cost, cost, attrs.evolve(tree, label=best))
     return exact, cost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 from slow_prover import Exact, problem_of, prove, raw_problem_of, unit_of
@@ -15,7 +16,7 @@ LIMITS = [{}, {}, {"max_depth": 2}, {"max_depth": 3}, {"max_leaves": 3}, {"max_l
 
 
 def drawn(rng, most=9, raw=False):
-    """A tiny problem: duplicates with several labels, three classes, weights, every limit; raw columns beside the binary ones."""
+    """A tiny problem: duplicates with several labels, three classes, weights, prices, every limit; raw columns beside the binary ones."""
     x = rng.integers(0, 2, (rng.integers(2, most), rng.integers(0 if raw else 1, 2 if raw else 4)))
     y = rng.integers(0, rng.integers(2, 4), len(x))
     y[:2] = 0, 1
@@ -24,6 +25,8 @@ def drawn(rng, most=9, raw=False):
     objectives += [CostMatrix(lam=0.1, costs=rng.integers(0, 4, (k, k)).tolist())] + [Weighted(lam=0.03, omega=2.5)] * (k == 2)
     objective, weight = objectives[rng.integers(len(objectives))], rng.integers(1, 4, len(x)).astype(float)
     limits, weight = LIMITS[rng.integers(len(LIMITS))], weight if rng.random() < 0.5 else None
+    if rng.random() < 0.5:
+        objective = attrs.evolve(objective, mu=float(rng.choice([0.0005, 0.003, 0.02])))
     if not raw:
         return problem_of(x, y, objective, weight, **limits)
     values = rng.integers(0, rng.integers(2, 6), (len(x), rng.integers(1, 3))) / 2.0
