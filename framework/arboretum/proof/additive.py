@@ -44,6 +44,14 @@ CHUNK = 256
 """Records that are checked between two looks at the clock."""
 
 
+def words_of(bits: np.ndarray) -> np.ndarray:
+    """uint8[n, m] of 0 and 1 → uint64[n, words], at least one."""
+    found = np.zeros((len(bits), 8 * max(1, -(-bits.shape[1] // 64))), np.uint8)
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    found[:, : packed.shape[1]] = packed
+    return found.view(np.uint64)
+
+
 class Additive:
     """Checks records about sets of merged objects, and keeps them.
 
@@ -66,24 +74,20 @@ class Additive:
         worth = max(1, int(np.gcd.reduce(saved, axis=None)))
         counts = [np.bincount(columns.group, problem.objects.count).astype(np.int64)] if least > 1 else []
         planes = [*(saved // worth).T, *counts, *([costs.mass] if priced else [])]
-        groups = [(k, b, np.flatnonzero(plane >> b & 1)) for k, plane in enumerate(planes) for b in range(int(plane.max(initial=0)).bit_length())]
-        width = -(-max(1, n) // 64)
-        packed = np.zeros((n_columns + 1, 8 * width), np.uint8)
-        bits = np.packbits(self.has.T, axis=1, bitorder="little")
-        packed[:-1, : bits.shape[1]] = bits
-        everything = np.packbits(np.arange(64 * width) < n, bitorder="little").view(np.uint64)
-        mixer = np.random.default_rng(n).integers(0, 1 << 63, width, np.uint64) * np.uint64(2) + np.uint64(1)
+        groups = [(k, b) for k, plane in enumerate(planes) for b in range(int(plane.max(initial=0)).bit_length())]
+        members = words_of(np.array([planes[k] >> b & 1 for k, b in groups], np.uint8).reshape(len(groups), n))
+        of_groups = np.array(groups, np.int64).reshape(-1, 2).T.copy()
+        packed, everything = words_of(np.pad(self.has.T, ((0, 1), (0, 0)))), words_of(np.ones((1, n), np.uint8))[0]
+        mixer = np.random.default_rng(n).integers(0, 1 << 63, len(everything), np.uint64) * np.uint64(2) + np.uint64(1)
         price = np.full(n_columns + 1, counting.NEVER)
         np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
         dearest = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
         numbers = np.array([costs.p, worth, n_labels, least if least > 1 else 0, n_labels if least > 1 else -1, len(planes) - 1 if priced else -1])
-        of_groups = [np.array([group[place] for group in groups], np.int64) for place in (0, 1)]
-        rows = np.concatenate([np.empty(0, np.int64), *(group[2] for group in groups)])
-        starts = np.cumsum([0, *(len(group[2]) for group in groups)])
         literal, first = np.concatenate([np.empty(0, np.int64), *self.literals]), np.cumsum([0, *map(len, self.literals)])
-        table = self.has, packed.view(np.uint64), everything, rows, starts, *of_groups
-        self.ground = counting.Ground(*table, mixer, literal, first, price, dearest, numbers)
-        self.planes, self.most_words = len(planes), int((-(-np.diff(starts) // 64)).sum())
+        self.ground = counting.Ground(
+            words_of(self.has), packed, everything, members, *of_groups, mixer, literal, first, price, dearest, numbers
+        )  # fmt: skip
+        self.planes, self.most_words = len(planes), sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups)
         self.scratch = self.new_scratch()
         self.log: Any = None
 
@@ -94,7 +98,7 @@ class Additive:
         columns, width = self.has.shape[1], len(self.ground.everything)
         cells = [np.empty(4 * columns, np.int64) for _ in range(4)]
         words, both = np.empty(self.most_words * columns, np.uint64), np.empty(self.planes * columns, np.int64)
-        return Scratch(words, both, *cells, *np.empty((2, width), np.uint64))
+        return Scratch(np.empty(len(self.has), np.int64), np.empty(64, np.uint64), words, both, *cells, *np.empty((2, width), np.uint64))
 
     def new_nodes(self, n: int, most_leaves: int) -> Any:
         """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""

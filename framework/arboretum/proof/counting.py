@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.bits import popcount
+from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.jit import jit
 
 HEAD = 5
@@ -30,19 +30,19 @@ COUNTED, RECORDED = 1, 2
 
 
 class Ground(NamedTuple):
-    """The table.   has : uint8[objects, columns].   packed : uint64[columns + 1, ·], the same as masks; the last holds no object.
+    """The table.   bits : uint64[objects, ·], bit f of the words is whether the object has column f.   packed : uint64[columns + 1, ·], the
+    same as masks; the last holds no object.
 
-    everything : uint64[·], mask.   rows : int64[·], object of each row of a label and a power of two.   starts : int64[groups + 1],
-    first row of each.   plane, shift : int64[groups], label (after the last: rows, mass) and power.   mixer : uint64[·], random.
+    everything : uint64[·], mask.   members : uint64[groups, ·], masks of the objects with a power of two in the count of a plane.   plane, shift : int64[groups], the
+    plane (a label, after the last: rows, mass) and the power.   mixer : uint64[·], random.
     literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those of a test begin.
     price : int64[columns + 1], of a unit of mass.   dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
     """
 
-    has: np.ndarray
+    bits: np.ndarray
     packed: np.ndarray
     everything: np.ndarray
-    rows: np.ndarray
-    starts: np.ndarray
+    members: np.ndarray
     plane: np.ndarray
     shift: np.ndarray
     mixer: np.ndarray
@@ -90,11 +90,13 @@ class Node(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """words : uint64, of all columns.   both : int64[planes · columns].   most, loss, mass, busy : int64[4 · columns], of the cells of
+    """rows : int64[objects].   block : uint64[64].   words : uint64, of all columns.   both : int64[planes · columns].   most, loss, mass, busy : int64[4 · columns], of the cells of
     sides s of one column and t of another, at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass, and whether
     it may stand below the root.   mask, path : uint64[·].
     """
 
+    rows: np.ndarray
+    block: np.ndarray
     words: np.ndarray
     both: np.ndarray
     most: np.ndarray
@@ -221,32 +223,49 @@ def paths_of(ground, node, depth):
     node.numbers[PATH], node.numbers[BESIDE] = ground.dearest[below], ground.dearest[max(min(below, tests - 1), np.int64(0))]
 
 
+@jit(inner=True, borrow=True)
+def lay_word(ground, rows, block, word, ones, shift):
+    """A word of up to 64 objects for each column; its ones are added up."""
+    for part in range(ground.bits.shape[1]):
+        first = 64 * part
+        for i in range(64):
+            block[i] = ground.bits[rows[i], part] if i < rows.shape[0] else np.uint64(0)
+        step, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+        while step != 0:  # transposed: squares of bits change places with those on the other side of the diagonal
+            wide = np.int64(step)
+            for begin in range(0, 64, 2 * wide):
+                for i in range(begin, begin + wide):
+                    swap = (block[i] >> step ^ block[i + wide]) & low
+                    block[i + wide] ^= swap
+                    block[i] ^= swap << step
+            step >>= np.uint64(1)
+            low ^= low << step
+        for f in range(first, min(first + 64, word.shape[0])):
+            word[f] = block[f - first]
+            ones[f] += popcount(word[f]) << shift
+
+
 @jit(borrow=True)
 def enter(ground, log, node, scratch, depth, leaves):
     """Count the objects of ``node.mask``, find its columns, and what sides cost by one leaf and by records."""
-    numbers, columns, planes = ground.numbers, ground.has.shape[1], node.totals.shape[0]
+    numbers, columns, planes = ground.numbers, ground.packed.shape[0] - 1, node.totals.shape[0]
     every, ones, labels, n_words, n = scratch.words, scratch.both, numbers[LABELS], np.int64(0), np.int64(0)
     divided = depth != 0 and leaves != 1
     node.totals[:] = 0
     ones[:] = 0
     for g in range(ground.plane.shape[0]):
         count, plane, shift = np.int64(0), ground.plane[g], ground.shift[g]
-        for v in range(ground.starts[g], ground.starts[g + 1]):
-            u = ground.rows[v]
-            if node.mask[u >> 6] >> np.uint64(u & 63) & np.uint64(1) == 0:
-                continue
-            if divided:
-                if count & 63 == 0:
-                    n_words += 1
-                    every[(n_words - 1) * columns : n_words * columns] = 0
-                base, bit = (n_words - 1) * columns, np.uint64(count & 63)
-                for f in range(columns):
-                    every[base + f] |= np.uint64(ground.has[u, f]) << bit
-            count += 1
+        for w in range(node.mask.shape[0]):
+            rest = node.mask[w] & ground.members[g, w]
+            while rest != 0:
+                scratch.rows[count] = 64 * w + lowest(rest)
+                count += 1
+                rest &= rest - np.uint64(1)
         node.totals[plane] += count << shift
-        for w in range(node.ends[g - 1] if g > 0 else 0, n_words):
-            for f in range(columns):
-                ones[plane * columns + f] += popcount(every[w * columns + f]) << shift
+        for begin in range(0, count if divided else 0, 64):
+            word, of_plane = every[n_words * columns : (n_words + 1) * columns], ones[plane * columns : (plane + 1) * columns]
+            lay_word(ground, scratch.rows[begin : min(begin + 64, count)], scratch.block, word, of_plane, shift)
+            n_words += 1
         node.ends[g] = n_words
     most, whole = np.int64(0), np.int64(0)
     for k in range(labels):
@@ -303,17 +322,18 @@ def leaf_of(ground, node, c, s):
 def bound_sides(ground, log, node, scratch):
     """What the sides of the columns cost by one leaf and by records."""
     n, depth, leaves, mark = node.numbers[COLUMNS], node.numbers[DEPTH], node.numbers[LEAVES], mark_of(ground, node.mask)
+    below = max(depth - 1, np.int64(-1))
     for c in range(n):
         part(ground, node.mask, node.columns[c], 1, scratch.mask)
         with_c = mark_of(ground, scratch.mask)
         for s in range(2):
             here, leaf = with_c if s == 1 else mark - with_c, leaf_of(ground, node, c, s)
             two = 2 * ground.numbers[PRICE] + node.numbers[CHEAPEST] * mass_of(ground, node, c, s)
-            recorded = log.slots[slot_of(log, here)] >= 0
+            recorded = leaf > two and below != 0 and log.slots[slot_of(log, here)] >= 0  # else its cost is known
             if recorded:
                 part(ground, node.mask, node.columns[c], s, scratch.mask)
             for level in range(levels_of(leaves)):
-                few, below, place, found = fewer(leaves, level), max(depth - 1, np.int64(-1)), (2 * level + s) * n + c, np.int64(0)
+                few, place, found = fewer(leaves, level), (2 * level + s) * n + c, np.int64(0)
                 if recorded:
                     found = known_of(ground, log, scratch.mask, here, below, few, scratch.path)
                 node.low[place] = max(found, leaf if below == 0 or few == 1 else min(leaf, two))
@@ -458,7 +478,7 @@ def check_records(ground, log, node, scratch, first, end):
             return number, NO_LIMITS
         if not path_set(ground, log.words, at, node.mask):
             return number, NO_PATH
-        leaves = min(leaves, max(np.int64(1), np.int64(ground.has.shape[0])))  # as many as there are objects are as good as any number
+        leaves = min(leaves, max(np.int64(1), np.int64(ground.bits.shape[0])))  # as many as there are objects are as good as any number
         if known_of(ground, log, node.mask, mark_of(ground, node.mask), depth, leaves, scratch.path) < bound:
             enter(ground, log, node, scratch, depth, leaves)
             if node.numbers[LEAF] < bound:

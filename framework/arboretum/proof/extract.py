@@ -47,7 +47,7 @@ class Extraction:
         spelled = {int(side): (test, outcome) for test, sides in enumerate(rules.literals) for outcome, side in enumerate(sides)}
         columns = rules.has.shape[1]
         self.spelled = np.array([spelled.get(side, (0, 0)) for side in range(2 * columns)], np.int32).reshape(-1, 2)
-        self.sums, self.memory = np.empty((2 * columns, 2), np.uint64), self._memory(memo)
+        self.memory = self._memory(memo)
         rules.new_log(np.empty(1 << 12, np.int32), np.zeros(1 << 8, np.int64))
 
     def _memory(self, memo: Memo | None) -> Any:
@@ -97,7 +97,7 @@ class Extraction:
                 nodes.mask[d] = mask & (has if literal & 1 else ~has)
                 frames[d, finding.LITERAL], frames[d, finding.LEAVES_LEFT] = literal, -1
                 frames[d, finding.TESTS_LEFT] = max(-1, frames[d - 1, finding.TESTS_LEFT] - 1)
-            n = finding.tell(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, self.sums, d)
+            n = finding.tell(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, d)
             columns, told = nodes.columns[d, :n].copy(), nodes.told[d, : 2 * n].copy()
             for place in np.flatnonzero(told > nodes.low[d, : 2 * n]).tolist():
                 has, side = bits[columns[place % n]], place // n
@@ -120,7 +120,7 @@ class Extraction:
         rules, state, ended = self.rules, self._state, finding.PAUSED
         while ended != finding.FINISHED:
             room = rules.ground, rules.log, self._nodes, self._frames, rules.scratch
-            ended = finding.walk(*room, self.memory, self.sums, self.spelled, state, SETS)
+            ended = finding.walk(*room, self.memory, self.spelled, state, SETS)
             number = int(state[finding.RECORDS])
             self.progress(0, None, f"writing the proof: {number:,} records")
             if ended == finding.NEED_ROOM:

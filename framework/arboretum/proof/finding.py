@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
@@ -47,21 +48,28 @@ def node_of(nodes, d):
 
 
 @jit(inner=True, borrow=True)
-def ask(ground, node, memory, sums, depth):
-    """What is remembered of the sides, in ``node.told``.   sums : uint64[2 · columns, 2], room.   depth : that is left to them."""
-    n = node.numbers[COLUMNS]
-    for place in range(2 * n):
-        sums[place, 0], sums[place, 1] = memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth), 0
-    for u in range(ground.has.shape[0]):
-        if node.mask[u >> 6] >> np.uint64(u & 63) & np.uint64(1):
-            one, two = memory.words[u, 0], memory.words[u, 1]
-            for c in range(n):
-                place = c + n * np.int64(ground.has[u, node.columns[c]])
-                sums[place, 0] += one
-                sums[place, 1] += two
-    for place in range(2 * n):
-        number = find(memory.slots, sums[place, 0], sums[place, 1])
-        node.told[place] = memory.bound[number] if number >= 0 else 0
+def ask(ground, node, memory, depth, goal):
+    """What is remembered of the sides of columns that are open, in ``node.told``.   depth : that is left to them."""
+    n, turn = node.numbers[COLUMNS], memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth)
+    one, two = np.uint64(0), np.uint64(0)
+    for column in range(-1, n):
+        if column >= 0:
+            node.told[column], node.told[n + column] = 0, 0
+            if joined_cost(node, column) >= goal:
+                continue
+        with_one, with_two = np.uint64(0), np.uint64(0)
+        for w in range(node.mask.shape[0]):
+            rest = node.mask[w] & (ground.packed[node.columns[column], w] if column >= 0 else ~np.uint64(0))
+            while rest != 0:
+                u = 64 * w + lowest(rest)
+                with_one, with_two, rest = with_one + memory.words[u, 0], with_two + memory.words[u, 1], rest & rest - np.uint64(1)
+        if column < 0:
+            one, two = with_one, with_two
+            continue
+        for side in range(2):
+            known = with_one if side == 1 else one - with_one, with_two if side == 1 else two - with_two
+            number = find(memory.slots, known[0] + turn, known[1])
+            node.told[side * n + column] = memory.bound[number] if number >= 0 else 0
 
 
 @jit(inner=True, borrow=True)
@@ -139,16 +147,16 @@ def write(ground, log, frames, spelled, mask, d, number):
 
 
 @jit(borrow=True)
-def tell(ground, log, nodes, frames, scratch, memory, sums, d):
+def tell(ground, log, nodes, frames, scratch, memory, d):
     """Count a frame's set, and ask what is remembered of its sides; returns its columns."""
     node = node_of(nodes, d)
     enter(ground, log, node, scratch, frames[d, TESTS_LEFT], frames[d, LEAVES_LEFT])
-    ask(ground, node, memory, sums, max(frames[d, TESTS_LEFT] - 1, np.int64(-1)))
+    ask(ground, node, memory, max(frames[d, TESTS_LEFT] - 1, np.int64(-1)), NEVER)
     return node.numbers[COLUMNS]
 
 
 @jit(borrow=True)
-def walk(ground, log, nodes, frames, scratch, memory, sums, spelled, state, work):
+def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
     """Write records of the sets that the goal of the first frame needs, so many at most; FINISHED, NEED_ROOM or PAUSED.
 
     frames : int64[levels, N_FRAME].   spelled : int32[literals, 2], as the log has them.
@@ -181,7 +189,7 @@ def walk(ground, log, nodes, frames, scratch, memory, sums, spelled, state, work
                         frame[STEP] = ASKED
                         node.told[: 2 * node.numbers[COLUMNS]] = 0
                         if memory.bound.shape[0] > 0 and leaves < 0:
-                            ask(ground, node, memory, sums, max(depth - 1, np.int64(-1)))
+                            ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame[GOAL])
                     column, level, side, how, wanted = choose(ground, node, frame[GOAL])
                 if column < 0:
                     frame[GOAL] = min(frame[GOAL], least_open(node))
