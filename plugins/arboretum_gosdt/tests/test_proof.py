@@ -10,7 +10,7 @@ from arboretum.api import CapabilityError, Context, Limits, ProofWriter, Verific
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
+from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price
 from arboretum_gosdt.proving import prove
 from arboretum_gosdt.searches import Which
 from arboretum_gosdt.solver import Gosdt
@@ -41,11 +41,12 @@ def problem_of(seed, objective, classes=2, n=40, **limits):
     return problem_from(x, y, objective, classes, **limits)
 
 
-def problem_from(x, y, objective, classes=2, **limits):
+def problem_from(x, y, objective, classes=2, priced=None, **limits):
+    """priced : seed of the prices; None: all are 1."""
     columns = tuple(Column(f"x{f}", ColumnKind.categorical, values.astype(np.int32), ("a", "b")) for f, values in enumerate(x.T))
     table = Table("drawn", columns, Target("y", Task.classification, y.astype(np.int32), tuple("abc"[:classes])), None)
     objects = toy_objects(table, multiway=False)
-    return Problem(objects, prices_of(objects), Parts(method=None, objective=objective, solver=Gosdt(), stopping=(Within(**limits),)))
+    return Problem(objects, prices_of(objects, priced), Parts(method=None, objective=objective, solver=Gosdt(), stopping=(Within(**limits),)))
 
 
 def proven(problem, path, context=Context()):  # noqa: B008 - frozen
@@ -57,6 +58,8 @@ def proven(problem, path, context=Context()):  # noqa: B008 - frozen
 CASES = [
     (Accuracy(lam=0.02), {}), (Accuracy(lam=0.01), {"max_depth": 3}), (Accuracy(lam=0.0), {"max_depth": 2}),
     (Balanced(lam=0.013), {}), (Accuracy(lam=0.01), {"min_leaf": 4}), (CostMatrix(lam=0.05, costs=[[0, 1], [3, 0.5]]), {}),
+    (Accuracy(lam=0.01, mu=0.002), {"priced": 1}), (Balanced(lam=0.02, mu=0.01), {"priced": 2, "max_depth": 3}),
+    (Accuracy(lam=0.01, mu=0.002), {"priced": 3, "min_leaf": 4}), (Accuracy(lam=0.0, mu=0.004), {"priced": 4, "max_leaves": 4, "max_depth": 3}),
     (Accuracy(lam=0.0), {"max_leaves": 4}), (Accuracy(lam=0.01), {"max_leaves": 3, "max_depth": 3}), (Accuracy(lam=0.0), {"max_depth": 4}),
 ]  # fmt: skip
 
@@ -80,7 +83,7 @@ def test_without_time_the_bound_that_is_known_is_proven(tmp_path):
     assert check(read(tmp_path / "log"), problem).lower_bound <= found.value
 
 
-@pytest.mark.parametrize(("objective", "limits", "why"), [(Accuracy(mu=0.1), {}, "prices")])
+@pytest.mark.parametrize(("objective", "limits", "why"), [(Accuracy(mu=0.1, price=Price.max), {}, "dearest path")])
 def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
     found, _ = proven(problem_of(0, objective, **limits), tmp_path / "log")
     assert any(note.startswith("no proof is written: ") and why in note for note in found.notes)
@@ -94,14 +97,15 @@ def stopped(problem, slices):
     return attempt, attempt.go_on(Context(deadline=0.0))
 
 
-def hard(seed=3):
+def hard(mu=0.0, seed=3):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 2, (300, 14))
-    return problem_from(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(300) < 0.25)).astype(int), Accuracy(lam=0.006))
+    return problem_from(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(300) < 0.25)).astype(int), Accuracy(lam=0.006, mu=mu), priced=seed)
 
 
-def test_a_search_goes_on_from_its_proof(tmp_path):
-    problem = hard()
+@pytest.mark.parametrize("mu", [0.0, 0.0001])
+def test_a_search_goes_on_from_its_proof(mu, tmp_path):
+    problem = hard(mu)
     whole, (attempt, part) = Gosdt().solve(problem, Context()), stopped(problem, 1)
     assert 0 < part.subproblems < whole.subproblems / 2 and part.lower_bound < part.value
     prove(str(tmp_path / "bound"), attempt, part, Context())

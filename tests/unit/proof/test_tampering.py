@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 from slow_prover import Exact, problem_of, prove, raw_problem_of, unit_of
 from tampering import BOUND, DIGEST, MAGIC, rewritten, word
 
-from arboretum.errors import StoreError, VerificationError
+from arboretum.errors import CapabilityError, StoreError, VerificationError
 from arboretum.proof.check import check
 from arboretum.proof.format import ProofWriter, read
-from arboretum_gosdt.objectives import Accuracy, Balanced
+from arboretum_gosdt.objectives import Accuracy, Balanced, Price
 
 RNG = np.random.default_rng(5)
 X, Y = RNG.integers(0, 2, (14, 3)), RNG.integers(0, 2, 14)
@@ -22,6 +23,10 @@ KINDS = {
     "leaves": problem_of(X, Y, Accuracy(lam=0.0), max_leaves=3),
     "rows": problem_of(X, Y, Balanced(lam=0.03), min_leaf=3),
     "cuts": raw_problem_of(X[:, :1], Z, Y, Accuracy(lam=0.02), max_depth=2),
+    "prices": problem_of(X, Y, Accuracy(lam=0.02, mu=0.003)),
+    "prices, depth": problem_of(X, Y, Balanced(lam=0.01, mu=0.003), max_depth=2),
+    "prices, leaves": problem_of(X, Y, Accuracy(lam=0.0, mu=0.003), max_leaves=3),
+    "prices, cuts": raw_problem_of(X[:, :1], Z, Y, Accuracy(lam=0.01, mu=0.003), max_depth=2),
 }
 DEPTH, LEAVES, PATH = 1, 2, 5
 
@@ -72,7 +77,7 @@ def test_looser_limits_than_were_proven_are_rejected(kind, log, tmp_path):
             if record.bound > exact.least(rows, *limits)[0]:
                 untrue += 1
                 rejected(rewritten(log, tmp_path / "t", words=word(number, place, -1)), problem, rf"^record {number} ")
-    assert untrue or kind in ("unlimited", "rows")
+    assert untrue or kind in ("unlimited", "rows", "prices")
 
 
 @pytest.mark.parametrize(("place", "value", "why"), [(DEPTH, -2, "its limits are none"), (LEAVES, 0, "its limits are none")])
@@ -113,7 +118,7 @@ def test_a_changed_header_is_rejected(kind, log, tmp_path, key, change, why):
 
 @pytest.mark.parametrize(("key", "why"), [("bound", "^the end claims a bound of"), ("value", "^the end claims a tree of")])
 def test_a_changed_end_is_rejected(kind, log, tmp_path, key, why):
-    if kind != "cuts":
+    if not kind.endswith("cuts"):
         rejected(rewritten(log, tmp_path / "t", end=lambda data: {**data, key: data[key] + 1}), KINDS[kind], why)
 
 
@@ -133,6 +138,37 @@ def test_another_objective_or_another_table_is_rejected(tmp_path):
     prove(KINDS["unlimited"], tmp_path / "log")
     rejected(tmp_path / "log", problem_of(X, 1 - Y, Accuracy(lam=0.02)), "is of another table: sha256")
     rejected(tmp_path / "log", problem_of(X, Y, Accuracy(lam=0.01)), "does not divide|claims a bound")
+
+
+@pytest.mark.parametrize("kind", ["prices", "prices, depth", "prices, leaves", "prices, cuts"])
+def test_other_prices_are_rejected(kind, log):
+    """Lower ones by a record or by the tree, higher ones by the tree, others by the unit."""
+    problem, found = KINDS[kind], 0
+    for mu, prices in ((0.006, problem.prices), (0.0015, problem.prices), (0.0, problem.prices), (0.003, "above"), (0.003, "below"), (0.003, "other")):
+        if prices in ("above", "below", "other"):
+            change = {"above": lambda price: price + 1.0, "below": lambda price: np.maximum(price - 1.0, 0.0), "other": lambda price: price[::-1].copy()}[prices]
+            prices = attrs.evolve(problem.prices, tests=change(problem.prices.tests), raw=change(problem.prices.raw))
+        objective = attrs.evolve(problem.parts.objective, mu=mu)
+        other = attrs.evolve(problem, prices=prices, parts=attrs.evolve(problem.parts, objective=objective))
+        try:
+            check(read(log), other)
+        except VerificationError:
+            found += 1
+        else:  # without a tree a bound holds for higher prices, too
+            assert kind == "prices, cuts" and (mu == 0.006 or prices.raw.sum() > problem.prices.raw.sum())
+    assert found >= 3
+
+
+@pytest.mark.parametrize("change", [{"price": "max"}, {"once_per_column": True}])
+def test_prices_that_are_not_of_tests_alone_are_refused(change, tmp_path):
+    problem = KINDS["prices, cuts"]
+    prove(problem, tmp_path / "log")
+    if "price" in change:
+        problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=Accuracy(lam=0.01, mu=0.003, price=Price.max)))
+    else:
+        problem = attrs.evolve(problem, prices=attrs.evolve(problem.prices, **change))
+    with pytest.raises(CapabilityError, match="proofs know expected prices, one for each test"):
+        check(read(tmp_path / "log"), problem)
 
 
 def test_without_a_record_nothing_is_shown(kind, log, tmp_path):
