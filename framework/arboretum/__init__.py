@@ -5,8 +5,6 @@ Every tree comes with what it costs, how far it can be from the optimum, and a c
 ``import arboretum`` is light: it loads neither Hydra, numba, mlflow nor scikit-learn.  The public names below are loaded on first use.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

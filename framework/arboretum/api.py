@@ -3,8 +3,6 @@
 Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit-learn.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -4,8 +4,6 @@ What is wrong with what was given is a ValueError, too, which is what scikit-lea
 that names component, method, file and line, whichever method it was.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import traceback

@@ -7,8 +7,6 @@ Numeric arrays stay what they are (float32 is not widened); a frame's text and c
 categories ordinal ones, dates and times days or seconds since 1970-01-01.  Everything the laboratory knows of the tree is in ``tree_``.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum

@@ -1,7 +1,5 @@
 """``arboretum export RUN --to NAME`` and ``arboretum predict RUN FILE``: the tree of a run in other forms, and at work."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

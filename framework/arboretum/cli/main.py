@@ -1,7 +1,5 @@
 """The command ``arboretum``: a table of verbs, each in a module that is imported when it is called."""
 
-from __future__ import annotations
-
 import os
 import pkgutil
 import sys

@@ -1,7 +1,5 @@
 """``arboretum new NAME``: a complete third-party plugin that passes its own tests."""
 
-from __future__ import annotations
-
 import keyword
 import re
 import shlex

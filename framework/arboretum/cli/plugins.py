@@ -3,8 +3,6 @@
 Light enough to answer at once: declarations are read, nothing is compiled.
 """
 
-from __future__ import annotations
-
 import enum
 import inspect
 import re

@@ -1,7 +1,5 @@
 """``arboretum reproduce PAPER``: a paper's numbers beside ours, with a verdict each."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform

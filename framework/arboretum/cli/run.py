@@ -1,7 +1,5 @@
 """``arboretum run``: a Hydra application with its own words for what goes wrong."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from contextlib import chdir, redirect_stdout

@@ -1,7 +1,5 @@
 """RUN on the command line, a run folder or a tracker's run id: found, shown (``arboretum show``) and explained (``why``)."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import textwrap

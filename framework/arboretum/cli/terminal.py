@@ -1,7 +1,5 @@
 """Lines on the terminal: results on stdout, everything else on stderr, one line per error; and how a command is ended."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``arboretum verify PATH``: replay a proof against the table, with nothing of the solver that wrote it."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -4,8 +4,6 @@ The only module that touches ``ConfigStore``, which is one per process: :func:`s
 out again, so that a notebook, a thread or somebody else's Hydra application is left as it was.
 """
 
-from __future__ import annotations
-
 import inspect
 import secrets
 import threading

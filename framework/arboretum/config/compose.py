@@ -1,7 +1,5 @@
 """Overrides → composed configuration, with Hydra's loader and our errors."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import os

@@ -3,8 +3,6 @@
 Those are kept in the environment, so that no configuration, and no file made of one, holds them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

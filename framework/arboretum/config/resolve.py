@@ -1,7 +1,5 @@
 """Composed configuration → frozen components: every key accounted for, validators run once, here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@ Tolerance.  A value is a sum of at most one term per node, each term holding a m
 two orders of summation differ by less than 4·(n + nodes)·ε relatively (ε = 2⁻⁵²).
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,6 @@
 """What is refused before any work: impossible combinations, by name; and, when it is registered, a class without the methods its
 kind asks for, in the form the framework calls them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from typing import Any

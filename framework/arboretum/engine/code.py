@@ -1,7 +1,5 @@
 """Which code made a result: versions for the reader, one content hash for "already finished"."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """What is heard of a run while it works: messages, and what a solver has proven by when."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

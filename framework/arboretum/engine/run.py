@@ -3,8 +3,6 @@
 Reads data through the dataset component only and writes nothing; observers keep what it returns.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """What validation rows decide: first the tuner, over trees that are not pruned, then the pruner, on the tree it kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

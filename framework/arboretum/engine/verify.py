@@ -10,8 +10,6 @@ Tolerances.  Sums of n weights in float64, in whatever order, differ by at most 
 (ε = 2⁻⁵²); twice that is allowed.  Counts, labels and shapes must agree exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby

@@ -3,8 +3,6 @@
 Impurity and score are asked of the run's components again, for tables that are added up here, object by object.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import attrs

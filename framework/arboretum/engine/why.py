@@ -1,7 +1,5 @@
 """Why this test at that node?  Every candidate's contingency table, score and named terms: a criterion author's debugger."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import attrs

@@ -3,8 +3,6 @@
 Bin b of a column holds the values in (edge[b − 1], edge[b]].  Bins only say where to look; no value is rounded.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -1,7 +1,5 @@
 """Sets of up to 64 things as one machine word: the two instructions that Python has no operator for."""
 
-from __future__ import annotations
-
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic

@@ -4,8 +4,6 @@ A block fills up over the features of a node and is scored in one call; a test o
 a kernel to score them tables are listed: as many as there is room for, after those that are skipped.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

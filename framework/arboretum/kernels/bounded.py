@@ -6,8 +6,6 @@ the bin is never sorted.  Usually a handful of bins per node remain; where most 
 (see :mod:`arboretum.kernels.fine_bins`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.binning import MISSING_BIN

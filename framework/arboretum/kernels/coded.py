@@ -1,7 +1,5 @@
 """Coded features of a node: counted by bin, and their tests scored or listed."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The bins of all features lie one after the other: feature f has the bins ``offse
 ``codes`` is the flat memory of the code matrix; object i has code ``codes[i * row_stride + column[f] * column_stride]``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -6,8 +6,6 @@ value, counted and bounded again: of pieces of a few dozen objects hardly any re
 *entry*; entries lie in the order of the values, the missing values come last.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The trees lie one after the other; tree k has the nodes ``start[k] … start[k +
 the root first.  Arrays of nodes are those of :class:`arboretum.kernels.subtree.Nodes`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ that loop.  So the core is compiled once for all plugins, the plugin's kernel is
 tables, not per table), and both are found in numba's disk cache by every process. Closures and dispatcher arguments would miss that cache.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which impurity is it?  A plugin whose kernels write entropy or gini out meets them as another plugin's components."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

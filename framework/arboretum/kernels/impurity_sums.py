@@ -4,8 +4,6 @@
 an argument each cost some percent of such a kernel's time.
 """
 
-from __future__ import annotations
-
 import math
 
 from arboretum.kernels.kernel_decorators import kernel_part

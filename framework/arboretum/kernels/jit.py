@@ -5,8 +5,6 @@ reordered: ties depend on them), and kept in numba's disk cache.  numba itself f
 folder when the first is not writable; where neither is, the kernel works uncached, and :func:`cache_trouble` says so.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterator

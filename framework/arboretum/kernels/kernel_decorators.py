@@ -1,7 +1,5 @@
 """Marks for kernels: decorators that only mark.  Nothing is compiled, and numba is not imported, before first use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar

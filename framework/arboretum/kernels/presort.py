@@ -5,8 +5,6 @@ An *entry* says all that the common case of a scan needs, so that nothing is gat
 enough away for a threshold.  Where it is not set, the values themselves have to be compared.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -5,8 +5,6 @@ any type: the rank of a value among the distinct ones of its column, the class o
 without a value has the rank :data:`MISSING`; such entries come last.  A *cut* at position j of a run has its first j + 1 entries on the left.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.block import ARITY, USED, flush, named, score

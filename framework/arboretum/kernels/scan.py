@@ -6,8 +6,6 @@ an impurity is computed along the sorted objects, one loop serves all, which cal
 Sorted runs are those of ``presort``; a *cut* at position j divides a run into its first j + 1 rows and the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Sort a run of values together with the objects they belong to; divide objects, or entries of sorted columns, by outcome."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -4,8 +4,6 @@ An array made here lies on the stack.  Where its shape is known at compile time 
 known length, LLVM keeps the entries in registers, so that a contingency table of two or three classes is never written.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba import types

@@ -6,8 +6,6 @@ and their runs divided from node to node (:mod:`arboretum.kernels.runs`).  A fea
 again further down.  Nothing is allocated per node.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 A row of a table is the class weights of an outcome, or its moments (Σw, Σwy, Σwy²).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ those after it.  For a criterion that is quasi-convex in the class weights of an
 impurity, gain ratio) the highest score over the box is at one of its corners.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,6 +1,4 @@
 """How good is a tree, and what does it cost?"""
 
-from __future__ import annotations
-
 from arboretum.measure.complexity import complexities, costs_of_rows, covering_cost  # noqa: F401
 from arboretum.measure.evaluate import DIRECTIONS, ValidationScore, better, direction, evaluate, roc_auc  # noqa: F401

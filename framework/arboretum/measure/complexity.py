@@ -1,7 +1,5 @@
 """What does a tree cost?  Over its training objects by weight, or over given rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

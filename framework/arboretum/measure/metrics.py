@@ -3,8 +3,6 @@
 A measure that is not defined on the rows at hand (the area under a curve with one class) is NaN.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -3,8 +3,6 @@
 Source: Demšar 2006, Statistical comparisons of classifiers over multiple data sets, section 3.2.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

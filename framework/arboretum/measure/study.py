@@ -3,8 +3,6 @@
 From runs to scores, all tests of them at once, trade-offs, and charts ready to be drawn.  Plugins have it as ``arboretum.api.study``.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

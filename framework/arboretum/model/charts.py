@@ -3,8 +3,6 @@
 Every chart has a ``title`` and a ``subtitle`` above and ``notes`` below.  Numbers are plain floats; NaN stands for none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

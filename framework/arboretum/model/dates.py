@@ -4,8 +4,6 @@ A column's ``unit`` says which: "" (plain numbers), ``DAYS`` or ``SECONDS``.  Wh
 threshold between two of them be spelled as the lower one: "sold ≤ 2020-03-01" says exactly what the test does.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 import re

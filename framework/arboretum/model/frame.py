@@ -1,7 +1,5 @@
 """Rows from outside, read as the tree's training table was: frames, arrays, mappings, other tables."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import numbers

@@ -1,7 +1,5 @@
 """JSON from elsewhere: read without trust in its depth or its types."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import json

@@ -1,7 +1,5 @@
 """Text that others may read: without the passwords in it, and without characters that a terminal obeys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 ``choices`` says which option each group takes; ``values`` says which fields differ from their defaults.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Building one component from plain values: types coerced, unknown fields refused, validators run, once and here."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import math

@@ -9,8 +9,6 @@ defaults-list form, read here without Hydra: each names a recipe and selects opt
       - override /stopping: [standard]
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.machinery
 import importlib.util

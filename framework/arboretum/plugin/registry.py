@@ -3,8 +3,6 @@
 A registry is an object with a life-cycle: made at the start of a command, passed down, never global.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Charts of studies, and heat maps, as SVG and PNG: whoever has a picture as data needs one function."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping

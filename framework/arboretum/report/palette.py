@@ -1,7 +1,5 @@
 """Colours of classes and numbers, distinct also for readers who see few of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 As a scene, which is written as SVG or painted as PNG, and in the DOT language, for Graphviz and the tools around it.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 from collections.abc import Callable, Sequence

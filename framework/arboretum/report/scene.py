@@ -3,8 +3,6 @@
 The SVG is written by hand: no font, no script, no other file is needed to show it.
 """
 
-from __future__ import annotations
-
 import bisect
 import io
 import re

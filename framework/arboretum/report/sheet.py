@@ -1,7 +1,5 @@
 """The house style of charts: one matplotlib figure of plots with sizes of their own, words stacked around them."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

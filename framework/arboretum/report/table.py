@@ -1,7 +1,5 @@
 """Tables: aligned for the terminal, as CSV, as Markdown; a record in a notebook."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from html import escape

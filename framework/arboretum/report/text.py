@@ -1,7 +1,5 @@
 """A tree in the terminal."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from functools import cache

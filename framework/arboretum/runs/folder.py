@@ -1,7 +1,5 @@
 """One run folder: ``record.json``, ``tree.json``, ``tree.svg``, ``tree.txt``, each there whole or not at all."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools

@@ -3,8 +3,6 @@
 Of a reproduction it gets one run per chapter under one parent.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

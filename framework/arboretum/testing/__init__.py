@@ -11,8 +11,6 @@ One suite per kind of component.  A subclass says which component it is about an
 The names below are loaded on first use; importing this package needs no pytest.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -5,8 +5,6 @@ nested choices, grown by a slow loop, and enumerated for brute force: a *sketch*
 ``(test, {outcome: sketch})`` with the global index of a fixed test.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

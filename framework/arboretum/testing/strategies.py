@@ -1,7 +1,5 @@
 """Hypothesis strategies: tables that are small and nasty: ties, one row, one class, missing values, categories that no row shows."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

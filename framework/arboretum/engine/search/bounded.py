@@ -3,8 +3,6 @@
 Same thresholds, scores and ties as the presorted engine; serves criteria that declare ``bounded_by_corners``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.engine.search.contract import Candidate, Cell

@@ -1,7 +1,5 @@
 """The best test of a node, over all engines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs

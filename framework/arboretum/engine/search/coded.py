@@ -1,7 +1,5 @@
 """The histogram engine: contingency tables of coded features, with sibling subtraction."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import attrs

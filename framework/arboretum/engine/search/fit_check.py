@@ -1,7 +1,5 @@
 """Do the parts of a run fit together?  Asked before any work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

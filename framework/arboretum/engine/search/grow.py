@@ -1,7 +1,5 @@
 """Grow a tree greedily: contingency tables → criterion → best test → stop or recurse."""
 
-from __future__ import annotations
-
 import math
 
 from arboretum.engine.search.assemble import to_tree

@@ -1,7 +1,5 @@
 """Counted bins of coded features, kept for open nodes so that only the smaller children are counted."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.engine.search.contract import Cell

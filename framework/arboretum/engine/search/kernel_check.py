@@ -6,8 +6,6 @@ form, and its compiled form has to answer the same.  About 0.1 ms for ten classe
 looked at again.  The same tables show a kernel that allocates memory per test, or answers otherwise when it is asked again.
 """
 
-from __future__ import annotations
-
 import inspect
 import linecache
 import math

@@ -4,8 +4,6 @@ Each test is a feature of its own whose bins are its outcomes, so that tables, t
 :mod:`arboretum.engine.search.coded`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How much memory a growth will take for its own arrays, asked before it takes any."""
 
-from __future__ import annotations
-
 from arboretum.engine.search import raw, subtree
 from arboretum.engine.search.coded import WIDE
 from arboretum.engine.search.histograms import KEEP_BYTES

@@ -1,7 +1,5 @@
 """The exact engine: every threshold between neighbouring values of raw columns, presorted, no binning."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

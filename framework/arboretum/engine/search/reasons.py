@@ -1,7 +1,5 @@
 """Why a component alone keeps kernels from growing subtrees, whatever the table: for the plan of a run, and for ``explain``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

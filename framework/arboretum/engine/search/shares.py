@@ -4,8 +4,6 @@ A node is some objects with a share of each.  The loop is that of :mod:`arboretu
 summed by share, and the same criterion scores them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compile what a growth will need, before its clock starts."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

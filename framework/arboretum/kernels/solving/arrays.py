@@ -1,7 +1,5 @@
 """Arrays by name that grow within a budget of bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

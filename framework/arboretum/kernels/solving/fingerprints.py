@@ -6,8 +6,6 @@ uniform; so among N sets some two are confused with probability at most N² · 2
 known of a set (bounds, a test) lies in arrays by its number.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -3,8 +3,6 @@
 A feature is multiway (the code is the outcome), or two-way: thresholds (code ≤ index, or not) or equals (code = index, or not).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from arboretum.kernels.jit import jit

@@ -1,7 +1,5 @@
 """Kernels that can be left and entered again: they work for some tens of milliseconds, then the clock is looked at."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

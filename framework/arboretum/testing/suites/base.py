@@ -1,7 +1,5 @@
 """What every suite checks: the component is a frozen attrs class that says who it is; and how a small tree is grown and verified."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

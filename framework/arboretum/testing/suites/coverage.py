@@ -1,7 +1,5 @@
 """Conformance of coverage functions: how close is an object to being identified?"""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

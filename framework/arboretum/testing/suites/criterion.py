@@ -1,7 +1,5 @@
 """Conformance of criteria: how good is this test here?"""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Conformance of data sets and splits: where does the table come from, which rows teach, which judge?"""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 The central promise: a test read on the raw columns sends every training row where its object's code sends it.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conformance of what growth asks at a node: leaf rules, predicates, missing values; and of price lists."""
 
-from __future__ import annotations
-
 import pickle
 
 import attrs

@@ -1,7 +1,5 @@
 """Conformance of impurities: how mixed is a class-weight vector?"""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Conformance of reproductions: do the numbers that a paper reports come out?"""
 
-from __future__ import annotations
-
 import json
 import math
 import random

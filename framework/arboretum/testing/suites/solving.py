@@ -1,7 +1,5 @@
 """Conformance of methods and solvers, and of what they minimise: objectives and complexities."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

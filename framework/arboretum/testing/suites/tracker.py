@@ -1,7 +1,5 @@
 """Conformance of trackers: who keeps the record?"""
 
-from __future__ import annotations
-
 import math
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conformance of what is done with grown trees: pruners, tuners, exports."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs
