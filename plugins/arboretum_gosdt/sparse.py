@@ -48,12 +48,16 @@ SMALL = 65_534
 """Greatest total weight for lanes of 16 bits."""
 
 
-def planes_of(weights: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, int]:
-    """What is counted of each row, int64[rows, planes]: weights, and the mass that they do not cover; 1 where they cover some, else 0."""
-    rest = mass - weights.sum(axis=1)
-    own = int((rest >= 0).all())
-    rest = rest if own else mass
-    return (np.column_stack([weights, rest]) if rest.any() else weights), own
+def planes_of(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
+    """What is counted of each row, int64[rows, planes]: weights, where there is any what every label loses besides, and the mass that
+    what the best label saves does not cover; how many planes are no mass; 1 where it covers some mass, else 0.
+    """
+    most = weights.max(axis=1)
+    lost, rest = weights.sum(axis=1) - most, np.zeros_like(most) if mass is None else mass - most
+    own = int(mass is not None and (rest >= 0).all())
+    rest = rest if own or mass is None else mass
+    more = [one for one in (lost, rest) if one.any()]
+    return np.column_stack([weights, *more]), weights.shape[1] + int(lost.any()), own
 
 
 def room_of_levels(kind: type, stride: int, n_words: int, positions: int, n_planes: int, groups: int, priced: bool) -> Arrays:
@@ -91,8 +95,9 @@ class SparseSearch:
         word: int | None = None,
     ) -> None:
         self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
-        total, classes = int(weights.sum()), weights.shape[1]
-        planes, own = (weights, 0) if mass is None else planes_of(weights, mass)
+        total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
+        planes, summed, own = planes_of(weights, mass)
+        self._lost = q * (int(weights.sum()) - total)  # by every tree; bounds do without
         price = np.empty(0, np.int8) if price is None else price
         self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
         kind = np.uint16 if self.word == 16 else np.uint32
@@ -110,7 +115,7 @@ class SparseSearch:
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
-        numbers = np.array([classes, n_planes, word_bits, q, p, support, positions, lanes, own, use], np.int64)
+        numbers = np.array([classes, n_planes, word_bits, q, p, support, positions, lanes, own, use, summed], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
         self._data = Data(of_class, shifts, saving, price, dearest, numbers)
         self._levels = room_of_levels(kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
@@ -121,7 +126,7 @@ class SparseSearch:
         })  # fmt: skip
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),
-            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(classes, kind), np.empty(2, kind), np.empty(stride, kind),
+            np.empty(n_words, kind), np.empty(n_words, kind), np.empty(n_planes, kind), np.empty(2, kind), np.empty(stride, kind),
             np.empty(6 * stride, kind), np.empty(2 * stride, np.int64), np.empty(2 * stride // lanes, np.int64), np.array([np.iinfo(kind).max], kind),
         )  # fmt: skip
         levels = Levels(*self._levels.values())
@@ -142,7 +147,7 @@ class SparseSearch:
         levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self.asked.depth
         levels.node_key[0] = 0
         self._state = np.zeros(N_STATE, np.int64)
-        self.lower, self.upper = 0, q * (total - int(weights.sum(axis=0).max())) + p
+        self.lower, self.upper = self._lost, self._lost + q * (total - int(weights.sum(axis=0).max())) + p
 
     @property
     def subproblems(self) -> int:
@@ -218,14 +223,14 @@ class SparseSearch:
         if not self._state[EXPANDED]:
             return
         node = self._levels["node"][0]
-        self.upper = int(node[BEST])
+        self.upper = int(node[BEST]) + self._lost
         bound = min(self._levels["pair"][0, : node[N_FEATURES]].min(initial=NEVER), node[BEST])
-        self.lower = self.upper if finished else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))))
+        self.lower = self.upper if finished else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))) + self._lost)
 
     def _start_from(self, nodes: np.ndarray) -> None:
         """Go on with a tree that was found otherwise, where it is better than the best one so far."""
         self._greedy = False
-        cost, node = self.asked.hang(nodes).settle(), self._levels["node"][0]
+        cost, node = self.asked.hang(nodes).settle() - self._lost, self._levels["node"][0]
         if cost < node[BEST]:
             node[BEST], node[BEST_FEATURE], self._given = cost, GIVEN, nodes
             self._look()
@@ -236,8 +241,8 @@ class SparseSearch:
             return np.array([[-1, 0, -1, -1]])
         if self._levels["node"][0, BEST_FEATURE] == GIVEN:
             return self._given
-        root = tuple(self._levels["node"][0, [BEST, BEST_FEATURE]].tolist())
-        return best_tree(self.asked, self._virtual, self._random, self._memo, root, partial(SparseSearch, word=self.word))
+        best, feature = self._levels["node"][0, [BEST, BEST_FEATURE]].tolist()
+        return best_tree(self.asked, self._virtual, self._random, self._memo, (best + self._lost, feature), partial(SparseSearch, word=self.word))
 
     def remembered(self) -> tuple[Any, ...]:
         """The memo as :class:`arboretum.api.Memo` has it."""

@@ -7,8 +7,8 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse_lanes import best_of_two, has_prices, leaf_candidates, lowest_bit, mask_of
 from arboretum_gosdt.sparse_node import (
-    BOUNDS, CHEAPEST, CHILD, CLASSES, DEPTH, DIVIDED, LANES, LEAF, LOSS, NEVER, N_FEATURES, PATH, PLANES, SIDE, SIMILAR, STRIDE,
-    SUPPORT, TWO_0, TWO_1, UNLIMITED, cells, paid_for, words_of,
+    BOUNDS, CHEAPEST, CHILD, DEPTH, DIVIDED, LANES, LEAF, LOSS, NEVER, N_FEATURES, PATH, PLANES, SIDE, SIMILAR, STRIDE,
+    SUMMED, SUPPORT, TWO_0, TWO_1, UNLIMITED, cells, paid_for, words_of,
 )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def three_leaves(data, levels, scratch, d, i, side, most):
 
     From the node's own words, without entering the child: one feature makes a leaf, another divides what is left.
     """
-    q, p, classes, stride = data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES], levels.node[d, STRIDE]
+    q, p, stride = data.numbers[LOSS], data.numbers[LEAF], levels.node[d, STRIDE]
     planes, priced, cheapest, size = data.numbers[PLANES], has_prices(data.price), levels.node[d, CHEAPEST], np.int64(0)
     words, n_words, ready = levels.words[d], levels.starts[d, data.shifts.shape[0]], False
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
@@ -144,7 +144,7 @@ def three_leaves(data, levels, scratch, d, i, side, most):
                 mask_of(words, stride, i, 1 - side, levels.full[d], 0, n_words, scratch.child)
             mask_of(words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask)
             row = i * planes * stride
-            for k in range(classes):
+            for k in range(data.numbers[SUMMED]):
                 of_f, of_i = np.int64(levels.counts[d, k * stride + f]), np.int64(levels.counts[d, k * stride + i])
                 with_f = np.int64(levels.both[d, row + k * stride + f])
                 if side == 0:

@@ -9,7 +9,7 @@ from arboretum_gosdt.sparse_bounds import inherit
 from arboretum_gosdt.sparse_lanes import has_prices, leaf_losses, pairs_of
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, DEPTH, LANES, LEAF, LOSS, MASS, NEVER, N_FEATURES, OPEN, OWN, PARENT,
-    PLANES, RANK, SELECT, SHAPE, STATE, STRIDE, TWO_0, TWO_1, WEIGHT, WHOLE, paid_for, weigh, words_of,
+    PLANES, RANK, SELECT, SHAPE, STATE, STRIDE, SUMMED, TWO_0, TWO_1, WEIGHT, WHOLE, paid_for, weigh, words_of,
 )  # fmt: skip
 from arboretum_gosdt.sparse_rows import pack_node
 
@@ -36,7 +36,7 @@ def expand(data, levels, scratch, d):
     upper, low, many, pair, alive, weight = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.alive[d], node[WEIGHT]
     for f in range(n, stride):
         alive[f] = 0
-    leaf_losses(scratch.cells, stride, classes, levels.counts[d], levels.totals[d])
+    leaf_losses(scratch.cells, stride, classes, data.numbers[SUMMED], levels.counts[d], levels.totals[d])
     if priced:
         price_tests(data, levels, scratch, d)
     for place in range(2 * stride):
@@ -91,12 +91,12 @@ def read_pairs(data, levels, scratch, d):
 def price_tests(data, levels, scratch, d):
     """What the features of level d cost, the mass of their literals; without those that all rows or none have."""
     node, numbers = levels.node[d], data.numbers
-    stride, n, classes, counts, mass, alive = node[STRIDE], node[N_FEATURES], numbers[CLASSES], levels.counts[d], levels.mass[d], levels.alive[d]
+    stride, n, summed, counts, mass, alive = node[STRIDE], node[N_FEATURES], numbers[SUMMED], levels.counts[d], levels.mass[d], levels.alive[d]
     for f in range(stride):
         mass[stride + f] = np.int64(scratch.cells[2 * stride + f]) if numbers[OWN] != 0 else 0
-    if numbers[PLANES] > classes:
+    if numbers[PLANES] > summed:
         for f in range(stride):
-            mass[stride + f] += np.int64(counts[classes * stride + f])
+            mass[stride + f] += np.int64(counts[summed * stride + f])
     node[CHEAPEST] = NEVER
     for f in range(stride):
         mass[f] = node[MASS] - mass[stride + f]

@@ -16,8 +16,8 @@ from arboretum_gosdt.sparse_bounds import hand_up, spread_bound, three_leaves, t
 from arboretum_gosdt.sparse_expand import expand
 from arboretum_gosdt.sparse_lanes import has_prices, prefetch, sum_where
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, DEPTH, LEAF, LEAST, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
-    STRIDE, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
+    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
+    STRIDE, SUMMED, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
 )  # fmt: skip
 from arboretum_gosdt.sparse_rows import begin, enter_child
 
@@ -48,6 +48,16 @@ DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 def keyed(one, depth):
     """First word of a set's fingerprint together with the depth that its tree may have."""
     return one + np.uint64(depth) * DEPTH_KEY
+
+
+@jit(inner=True, borrow=True)
+def lost(data, levels, d, i, side):
+    """What every tree for child (side, i) loses, whatever its labels: the memo's costs have it, those of the levels do not."""
+    summed, weight = data.numbers[SUMMED], np.int64(0)
+    for k in range(data.numbers[CLASSES], summed):
+        with_i = np.int64(levels.counts[d, k * levels.node[d, STRIDE] + i])
+        weight += with_i if side == 1 else np.int64(levels.totals[d, k]) - with_i
+    return data.numbers[LOSS] * weight
 
 
 @jit(inner=True, borrow=True)
@@ -93,8 +103,9 @@ def look_up(data, levels, scratch, memo, d, i):
         a, b = (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
         number = find(memo.slots, keyed(a, depth), b)
         if number >= 0:
-            learn(data, levels, d, i, side, memo.lower[number], memo.upper[number])
-            spread_bound(data, levels, scratch, d, i, side, memo.lower[number])
+            lower = memo.lower[number] - lost(data, levels, d, i, side)
+            learn(data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower)
+            spread_bound(data, levels, scratch, d, i, side, lower)
 
 
 @jit(inner=True, borrow=True)
@@ -112,14 +123,17 @@ def keep(memo, state, one, two, lower, upper, test):
 
 
 @jit(inner=True, borrow=True)
-def close(levels, memo, state, d):
+def close(data, levels, memo, state, d):
     """What is proven of the node of level d: entered into the memo; returns its number there."""
     node, bound = levels.node[d], levels.node[d, BEST]
     for f in range(node[N_FEATURES]):
         bound = min(bound, levels.pair[d, f])
     bound = min(max(bound, node[LEAST]), node[BEST])
     one, two = keyed(levels.node_key[d, 0], node[DEPTH]), levels.node_key[d, 1]
-    number = keep(memo, state, one, two, bound, node[BEST], np.int32(node[BEST_FEATURE]))
+    more = np.int64(0)
+    for k in range(data.numbers[CLASSES], data.numbers[SUMMED]):
+        more += data.numbers[LOSS] * np.int64(levels.totals[d, k])
+    number = keep(memo, state, one, two, bound + more, node[BEST] + more, np.int32(node[BEST_FEATURE]))
     if memo.log.shape[0] > 0:
         memo.log[state[LOGGED], 0], memo.log[state[LOGGED], 1], memo.log[state[LOGGED], 2] = one, two, number
         state[LOGGED] += 1
@@ -246,7 +260,7 @@ def search(data, levels, scratch, memo, state, work):
                 descend(data, levels, scratch, d, i, side, budget)
                 state[LEVEL] = d + 1
             continue
-        number = close(levels, memo, state, d)
+        number = close(data, levels, memo, state, d)
         if d == 0:
             return FINISHED
         d -= 1
@@ -255,5 +269,6 @@ def search(data, levels, scratch, memo, state, work):
         i, side = node[CHILD], node[SIDE]
         if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
             hand_up(data, levels, d)
-        learn(data, levels, d, i, side, memo.lower[number], memo.upper[number])
+        more = lost(data, levels, d, i, side)
+        learn(data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more)
         spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node[STRIDE] + i])

@@ -4,7 +4,8 @@ A node's rows stand in *words*: ``words[w · stride + f]`` holds feature f of 16
 one power of two b, where a row of weight 5 is a row of the groups (k, 0) and (k, 2).  Groups are in the order of classes, those
 of class k are ``of_class[k] … of_class[k + 1] − 1``, group g has the words ``starts[g] … starts[g + 1] − 1``.  Lanes behind
 the last feature are 0.  All counts are weights, and fit into a lane but for one: the largest number means "no such tree".
-Where tests have prices, a *plane* behind the last class may count the mass that classes do not; it is counted as they are.
+Behind the last class there may be more *planes*, which are counted as classes are: the loss that no label saves (of more than two
+classes), and where tests have prices the mass that the weights do not cover.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from numba.core import cgutils, types
 
 
 class Words(NamedTuple):
-    """A node's words and groups.   classes, planes, stride : int64."""
+    """A node's words and groups.   classes, summed, planes, stride : int64; the planes of classes, these and that of lost weight, all."""
 
     words: Any
     starts: Any
     of_class: Any
     shifts: Any
     classes: Any
+    summed: Any
     planes: Any
     stride: Any
 
@@ -101,6 +103,17 @@ def weight_of(v: Lanes, node: Words, k: Any, word: Callable[[Any], Any]) -> Any:
         count = ones_of(v, low, high, word)
         group.next = [b.add(group.now[0], b.shl(count, v.spread(v.element(node.shifts, group.i))))]
     return group.after[0]
+
+
+def sums_of(v: Lanes, classes: Any, summed: Any, cells: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Lane by lane, what two cells weigh, and the weight of the class that weighs most there.   cells : the two of a plane."""
+    b = v.builder
+    with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
+        pair = cells(one.i)
+        one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair)] + [v.call("umax", m, n) for m, n in zip(one.now[2:], pair)]
+    with v.loop(classes, summed, one.after[:2]) as lost:
+        lost.next = [b.sub(s, n) for s, n in zip(lost.now, cells(lost.i))]
+    return lost.after, one.after[2:]
 
 
 ROWS = 16
@@ -282,13 +295,15 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
         with v.loop(v.index(0), classes, [v.all(0)] * 8) as one:
             cells = cells_in(one.i)
             one.next = [*(b.add(s, n) for s, n in zip(one.now[:4], cells)), *(v.call("umax", m, n) for m, n in zip(one.now[4:], cells))]
-        with v.loop(classes, node.planes, one.after[4:]) as more:
-            more.next = [b.or_(some, found) for some, found in zip(more.now, cells_in(more.i))]
-        in_11, in_10, in_01, in_00 = more.after
+        with v.loop(classes, node.planes, one.after) as more:
+            cells, lost = cells_in(more.i), b.icmp_signed("<", more.i, node.summed)
+            sums = [b.select(lost, b.sub(s, n), s) for s, n in zip(more.now[:4], cells)]
+            more.next = [*sums, *(b.or_(some, found) for some, found in zip(more.now[4:], cells))]
+        in_11, in_10, in_01, in_00 = more.after[4:]
         same, opposite = (b.icmp_unsigned("==", b.or_(*apart), v.all(0)) for apart in ((in_10, in_01), (in_11, in_00)))
         v.store(b.select(b.or_(same, opposite), v.all(0), v.load(alive, part.i)), alive, part.i)
         leaves, divisible = [], []
-        for weight, most in zip(one.after[:4], one.after[4:8]):
+        for weight, most in zip(more.after[:4], one.after[4:]):
             loss = b.sub(weight, most)
             leaves.append(b.select(b.icmp_unsigned(">=", most, saving), loss, never))
             divisible.append(b.icmp_unsigned(">=", loss, worth))
@@ -311,7 +326,7 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
 
 
 @lanes_kernel()
-def cells_of(v, cells, stride, classes, both, counts, totals, i, absent, saving, worth):
+def cells_of(v, cells, stride, classes, summed, both, counts, totals, i, absent, saving, worth):
     """Child i (absent = 1: its other side) with and without every feature.
 
     both : [k · stride + f] for feature i, all lanes.   cells : out, [6 · stride], loss and saving with f, loss and saving without f;
@@ -321,15 +336,16 @@ def cells_of(v, cells, stride, classes, both, counts, totals, i, absent, saving,
     b = v.builder
     enough, worth, flip = v.spread(saving), v.spread(worth), b.icmp_signed("!=", absent, v.index(0))
     with v.loop(v.index(0), stride, step=v.count) as part:
-        with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
-            row = b.mul(one.i, stride)
+
+        def pair(k: Any) -> tuple[Any, Any]:
+            row = b.mul(k, stride)
             at = b.add(row, part.i)
             both_now, of_i, of_f = v.load(both, at), v.spread(v.element(counts, b.add(row, i))), v.load(counts, at)
             with_f = b.select(flip, b.sub(of_f, both_now), both_now)
-            size = b.select(flip, b.sub(v.spread(v.element(totals, one.i)), of_i), of_i)
-            pair = (with_f, b.sub(size, with_f))
-            one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair)] + [v.call("umax", m, n) for m, n in zip(one.now[2:], pair)]
-        sums, saved = one.after[:2], one.after[2:]
+            size = b.select(flip, b.sub(v.spread(v.element(totals, k)), of_i), of_i)
+            return with_f, b.sub(size, with_f)
+
+        sums, saved = sums_of(v, classes, summed, pair)
         losses = [b.sub(total, most) for total, most in zip(sums, saved)]
         valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
         with_leaf, without_leaf = (b.and_(valid, b.icmp_unsigned(">=", loss, worth)) for loss in reversed(losses))
@@ -376,15 +392,17 @@ def mask_of(v, words, stride, i, absent, full, low, high, mask):
 
 
 @lanes_kernel()
-def leaf_losses(v, losses, stride, classes, counts, totals):
+def leaf_losses(v, losses, stride, classes, summed, counts, totals):
     """losses : out, [3 · stride], of the rows without f, of those with f, and the weight of the rows with f."""
     b = v.builder
     with v.loop(v.index(0), stride, step=v.count) as part:
-        with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
-            with_f = v.load(counts, b.add(b.mul(one.i, stride), part.i))
-            pair = (b.sub(v.spread(v.element(totals, one.i)), with_f), with_f)
-            one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair)] + [v.call("umax", m, n) for m, n in zip(one.now[2:], pair)]
-        values = (*(b.sub(total, most) for total, most in zip(one.after[:2], one.after[2:])), one.after[1])
+
+        def pair(k: Any) -> tuple[Any, Any]:
+            with_f = v.load(counts, b.add(b.mul(k, stride), part.i))
+            return b.sub(v.spread(v.element(totals, k)), with_f), with_f
+
+        sums, most = sums_of(v, classes, summed, pair)
+        values = (*map(b.sub, sums, most), sums[1])
         for number, value in enumerate(values):
             v.store(value, losses, b.add(b.mul(v.index(number), stride), part.i))
 
@@ -395,7 +413,7 @@ def best_of_two(v, node, mask, totals, least_saving):
 
     totals : [k], weight of class k that the mask keeps.
     """
-    b, words, stride, classes = v.builder, node.words, node.stride, node.classes
+    b, words, stride = v.builder, node.words, node.stride
     never = v.all((1 << v.word.width) - 1)
     saving = v.spread(v.element(least_saving, v.index(0)))
     with v.loop(v.index(0), stride, [never], v.count) as part:
@@ -403,14 +421,14 @@ def best_of_two(v, node, mask, totals, least_saving):
         def word(w: Any) -> Any:
             return b.and_(v.load(words, b.add(b.mul(w, stride), part.i)), v.spread(v.element(mask, w)))
 
-        with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
-            with_f = weight_of(v, node, one.i, word)
-            cells = (with_f, b.sub(v.spread(v.element(totals, one.i)), with_f))
-            one.next = [b.add(s, n) for s, n in zip(one.now[:2], cells)] + [v.call("umax", m, n) for m, n in zip(one.now[2:], cells)]
-        sums = []
-        for weight, most in zip(one.after[:2], one.after[2:]):
-            sums.append(b.select(b.icmp_unsigned(">=", most, saving), b.sub(weight, most), never))
-        part.next = [v.call("umin", part.now[0], v.call("uadd.sat", *sums))]
+        def pair(k: Any) -> tuple[Any, Any]:
+            with_f = weight_of(v, node, k, word)
+            return with_f, b.sub(v.spread(v.element(totals, k)), with_f)
+
+        losses = []
+        for weight, most in zip(*sums_of(v, node.classes, node.summed, pair)):
+            losses.append(b.select(b.icmp_unsigned(">=", most, saving), b.sub(weight, most), never))
+        part.next = [v.call("umin", part.now[0], v.call("uadd.sat", *losses))]
     return b.zext(v.reduce("umin", part.after[0]), INDEX)
 
 

@@ -40,10 +40,11 @@ class Data(NamedTuple):
     numbers: np.ndarray
 
 
-CLASSES, PLANES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, OWN, BOUNDS = range(10)
-"""Places in ``Data.numbers``: classes, planes (one more, where mass is counted), bits of a word, q, p, what
+CLASSES, PLANES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, OWN, BOUNDS, SUMMED = range(11)
+"""Places in ``Data.numbers``: classes, planes (more, where lost weight or mass is counted), bits of a word, q, p, what
 a leaf must save, rows that a level can hold, lanes of a vector, 1 where the weights of the classes are mass, besides that which is
-counted, and which bounds are used (the bits below)."""
+counted, which bounds are used (the bits below), and planes of classes and of the weight that every label loses, which no bound needs
+to know: it stays the same, whatever the tree, so that the weight of a row is what its best label saves."""
 SIMILAR, DIVIDED, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 
 
@@ -98,7 +99,7 @@ RANK = 1 << 20
 
 class Scratch(NamedTuple):
     """Elements as wide as a lane.   row : one word of every feature of the table.   two, three : by literal.   mask, child : words.
-    some : [classes].   least : see ``pairs_of``.   cells : see ``cells_of``.   gone : int64, mass of its cells, with f and without.
+    some : [planes].   least : see ``pairs_of``.   cells : see ``cells_of``.   gone : int64, mass of its cells, with f and without.
     alive : see ``count_pairs``.
     """
 
@@ -124,13 +125,14 @@ there for all features, not only from i's vector on."""
 @jit(inner=True, borrow=True)
 def words_of(data, levels, d):
     """The words of level d with their groups."""
-    return Words(levels.words[d], levels.starts[d], data.of_class, data.shifts, data.numbers[CLASSES], data.numbers[PLANES], levels.node[d, STRIDE])
+    numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.shifts)
+    return Words(levels.words[d], *groups, numbers[CLASSES], numbers[SUMMED], numbers[PLANES], levels.node[d, STRIDE])
 
 
 @jit(inner=True, borrow=True)
 def cells(data, levels, scratch, d, i, side):
     """Child (side, i) with and without each feature, in ``scratch.cells`` and ``scratch.gone``."""
-    classes, planes, stride, lanes = data.numbers[CLASSES], data.numbers[PLANES], levels.node[d, STRIDE], data.numbers[LANES]
+    summed, planes, stride, lanes = data.numbers[SUMMED], data.numbers[PLANES], levels.node[d, STRIDE], data.numbers[LANES]
     both, counts, totals = levels.both[d], levels.counts[d], levels.totals[d]
     if levels.seen[d, i] & WHOLE == 0:
         levels.seen[d, i] |= WHOLE
@@ -138,7 +140,7 @@ def cells(data, levels, scratch, d, i, side):
             for f in range(i // lanes * lanes):
                 both[(i * planes + k) * stride + f] = both[(f * planes + k) * stride + i]
     row, found = both[i * planes * stride : (i + 1) * planes * stride], scratch.cells
-    cells_of(found, stride, classes, row, counts, totals, i, 1 - side, levels.node[d, SAVING], data.numbers[SUPPORT])
+    cells_of(found, stride, data.numbers[CLASSES], summed, row, counts, totals, i, 1 - side, levels.node[d, SAVING], data.numbers[SUPPORT])
     if has_prices(data.price):
         gone = scratch.gone
         for c in range(2 * stride):
@@ -147,9 +149,9 @@ def cells(data, levels, scratch, d, i, side):
             for f in range(stride):
                 gone[f] = np.int64(found[f]) + np.int64(found[stride + f])
                 gone[stride + f] = np.int64(found[2 * stride + f]) + np.int64(found[3 * stride + f])
-        if planes > classes:
-            of_i, plane = np.int64(counts[classes * stride + i]), classes * stride
-            size = of_i if side == 1 else np.int64(totals[classes]) - of_i
+        if planes > summed:
+            of_i, plane = np.int64(counts[summed * stride + i]), summed * stride
+            size = of_i if side == 1 else np.int64(totals[summed]) - of_i
             for f in range(stride):
                 with_f = np.int64(row[plane + f])
                 if side == 0:
@@ -183,10 +185,10 @@ def weigh(data, levels, scratch, d):
     q, p = numbers[LOSS], numbers[LEAF]
     node[SAVING] = numbers[SUPPORT]
     if has_prices(data.price):
-        most, weight = np.int64(0), np.int64(0)
+        most, weight, summed = np.int64(0), node[WEIGHT], numbers[SUMMED]
         for k in range(classes):
-            most, weight = max(most, np.int64(levels.totals[d, k])), weight + np.int64(levels.totals[d, k])
-        rest = np.int64(levels.totals[d, classes]) if numbers[PLANES] > classes else np.int64(0)
+            most = max(most, np.int64(levels.totals[d, k]))
+        rest = np.int64(levels.totals[d, summed]) if numbers[PLANES] > summed else np.int64(0)
         node[MASS] = numbers[OWN] * weight + rest
         tests = min(q * (weight - most) // p, node[DEPTH] - 1, data.dearest.shape[0] - 1)
         node[PATH] = data.dearest[max(tests, 0)]

@@ -7,7 +7,7 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse_lanes import Rows, class_weights, keep_rows, pack_word, unpack_word
 from arboretum_gosdt.sparse_node import (
-    CLASSES, N_FEATURES, PART, PLANES, POSITIONS, SAVING, STRIDE, WEIGHT, WORD_BITS, cells, weigh, words_of,
+    CLASSES, N_FEATURES, PART, PLANES, POSITIONS, SAVING, STRIDE, SUMMED, WEIGHT, WORD_BITS, cells, weigh, words_of,
 )  # fmt: skip
 
 BITS = 63
@@ -94,7 +94,7 @@ def enter_child(data, levels, scratch, d, i, side):
         of_i = np.int64(levels.counts[d, k * stride + i])
         total = of_i if side == 1 else np.int64(levels.totals[d, k]) - of_i
         levels.totals[d + 1, k] = total
-        weight += total if k < numbers[CLASSES] else 0
+        weight += total if k < numbers[CLASSES] else -total if k < numbers[SUMMED] else 0
     child[WEIGHT] = weight
     cells(data, levels, scratch, d, i, side)
     valid, alive, kept = scratch.cells[4 * stride : 5 * stride], levels.alive[d], 0

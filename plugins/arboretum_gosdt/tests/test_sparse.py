@@ -121,7 +121,7 @@ def test_five_thousand_tables():
 def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
     monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", 1e-6)
-    slices = [check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2) for seed in (*range(300), *TELLING)]
+    slices = [check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2) for seed in (*range(400), *TELLING)]
     assert sum(many > 2 for many in slices) > 20, "of most tables the search is over before anything is told"
 
 
