@@ -21,8 +21,6 @@ STEPS = 1 << 21
 """Steps of vectors between two looks at the clock: some 10 milliseconds."""
 LISTS = 1 << 20
 """Numbers that the lists of bounds of a level may take; sets beyond leave none."""
-DEAR = 640
-"""Steps of vectors, times classes, from which on a pass costs more than a search for other bounds."""
 RANK_BYTES = 1 << 29
 """For ranks of one column in the order of another, where no budget is given."""
 
@@ -31,17 +29,15 @@ class IntervalSearch:
     """Least loss of trees of at most ``depth`` levels whose tests are "rank <= cut" in any column.
 
     ranks : int32[rows, columns], dense or not, >= 0.   weights : int64[rows, classes], >= 0: what a label saves in a row.
-    half, part : how much more than needed is proven of a side, as shares of 1 / 32 of the open interval's weight and of the least
-    loss known, the smaller of both: its neighbours are then often closed with it.
 
     lower, upper : no tree loses less; ``tree()`` loses that.   subproblems : sets of rows that were looked into.
     measured : passes over all columns.   bytes_used : held now.
     """
 
-    def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int, *, half: int = 4, part: int = 4) -> None:
+    def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int) -> None:
         self.ranks = np.ascontiguousarray(ranks, np.int32)
         self.weights = np.ascontiguousarray(weights, np.int64)
-        self.depth, self.slack = depth, (half, part)
+        self.depth = depth
         rows, columns = self.ranks.shape
         highest = self.ranks.max(0, initial=0)
         used = np.flatnonzero(highest > self.ranks.min(0, initial=0)) if rows else np.zeros(0, np.int64)
@@ -153,7 +149,7 @@ class IntervalSearch:
         starts = np.array([0, *accumulate(counts)])
         all_ranks, most = sum(counts), max(counts)
         heap = 1 << max(1, self.depth - 1)
-        node_rows = [most + 2 if top or self.depth == 2 else all_ranks + 2 * columns for top in range(levels)]
+        node_rows = [most + 2 if top else all_ranks + 2 * columns for top in range(levels)]
         item = word.itemsize
         fixed = tables * (columns * (rows + 1) * 4 + rows * 12 + places * (8 + 2 * item) + all_ranks * 4) + places * (4 + item)
         fixed += sum(node_rows) * 112 + 64 * all_ranks
@@ -163,29 +159,31 @@ class IntervalSearch:
             return False
         slots = max(1, slots)
         lists = LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
-        cross = self.depth > 3 or places // lanes * classes >= DEAR
-        self.plan = layouts.Plan(columns, classes, lanes, blocks, vectors, int(two), self.depth, slots, int(cross))
+        self.plan = layouts.Plan(columns, classes, lanes, blocks, vectors, int(two), self.depth, slots)
         ends = vectors * -(-rows // blocks)
-        wide, narrow = places * item, places * sign.itemsize
-        self.tables = layouts.Tables(
+        total = np.dtype(np.int16) if sign.itemsize == 1 else np.dtype(np.int32) if two else sign
+        self.tables = tables_ = layouts.Tables(
             starts, np.zeros((tables, 2), np.int64), np.empty((tables, columns * (rows + 1)), np.int32), np.empty((tables, rows), np.int64),
             np.empty((tables, rows), np.int32), np.empty((tables, places), np.int32), np.empty((tables, ends), np.uint64),
-            np.empty((tables, all_ranks), np.int32), np.empty((tables * slots, wide), np.int8), np.empty((tables, columns), np.int64),
-            np.empty((tables, slots + 1), np.int64), np.empty((tables + 1, narrow), np.int8), np.empty((tables + 1, places), np.int32),
-            np.empty((1 if two else tables, 64 if two else wide), np.int8), np.zeros(4 * lanes, np.int32),
+            np.empty((tables, all_ranks), np.int32), np.empty((tables * slots, places), word), np.empty((tables, columns), np.int64),
+            np.empty((tables, slots + 1), np.int64), np.empty((tables + 1, places), sign), np.empty((tables + 1, places), np.int32),
+            np.empty((1 if two else tables, 1 if two else places), word), np.zeros(2 * lanes, np.int32),
+            np.zeros((2 + 4 * classes) * lanes, total),
         )  # fmt: skip
         total_nodes = sum(node_rows)
         self.state = parts.State(
             np.zeros((levels, parts.FRAME_FIELDS), np.int64), np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
-            np.empty((total_nodes, 4), np.int64), np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32), np.empty((4 * most + 4, 4), np.int64),
-            np.full((levels, heap, 2), -1, np.int64), np.full((levels, 2, heap, 2), -1, np.int64), np.zeros(9, np.int64),
-            np.zeros(6, np.int64), np.zeros((2 + 4 * classes) * lanes, np.int32), np.empty(2 * rows + 2, np.int32),
+            np.empty((total_nodes, 4), np.int64), np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32), np.empty((2 * most + 2, 4), np.int64),
+            np.full((levels, heap, 2), -1, np.int64), np.full((levels, 2, heap, 2), -1, np.int64), np.zeros(7, np.int64),
+            np.zeros(6, np.int64), np.empty(rows, np.int32),
         )  # fmt: skip
         self.state.frames[:, parts.FIRST_NODE] = [0, *accumulate(node_rows[:-1])]
-        self.state.numbers[[parts.HALF, parts.PART]] = self.slack
-        self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
-        layouts.fill_first(self.plan, self.tables, ranks, self.weights, self.state.order)
         self.state.numbers[[parts.TOP, parts.VALUE]] = parts.UNBORN, self.leaf + 1
+        self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
+        unit, tables_.label[0] = np.nonzero(self.weights)  # a row for every class in which a row of the problem weighs something
+        tables_.weight[0] = each
+        tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks[unit].T
+        layouts.lay_out(self.plan, tables_, 0, rows, self.state.order)
         return True
 
 

@@ -18,13 +18,13 @@ from arboretum_gosdt.intervals_parts import (
 
 
 @jit(inner=True, borrow=True)
-def add_node(state, top, cut, mass, left, right):
-    """A new node of the frame's column; it follows none yet."""
+def add_node(state, top, column, cut, mass, left, right):
+    """A new node; it follows none yet."""
     frame = state.frames[top]
     at = frame[FIRST_NODE] + frame[NODES]
     frame[NODES] += 1
     node = state.nodes[at]
-    node[AT], node[MASS], node[LOW_LEFT], node[LOW_RIGHT], node[AFTER], node[OF] = cut, mass, left, right, -1, frame[COLUMN]
+    node[AT], node[MASS], node[LOW_LEFT], node[LOW_RIGHT], node[AFTER], node[OF] = cut, mass, left, right, -1, column
     node[LEFT_SUB] = node[RIGHT_SUB] = -1
     node[LEFT_SUPER] = node[RIGHT_SUPER] = frame[WHOLE]
     return at
@@ -50,7 +50,7 @@ def put_interval(state, top, a, b, cut):
 
 
 @jit(inner=True, borrow=True)
-def start_column(plan, tables, state, top, cross):
+def start_column(plan, tables, state, top):
     """Nodes of the frame's column as far as bounds are known, and its intervals.
 
     Of the bounds that others leave only those stay that close more than their neighbours do; a cut that is not closed by its
@@ -59,19 +59,17 @@ def start_column(plan, tables, state, top, cross):
     frame, seeds = state.frames[top], state.seeds
     column = frame[COLUMN]
     size = tables.starts[column + 1] - tables.starts[column]
-    n = collect_seeds(plan, tables, state, top, column, cross)
-    if cross:
-        frame[NODES] = frame[OPEN] = 0
-    a = add_node(state, top, NOTHING, np.int64(0), np.int64(0), frame[OWN])
+    n = collect_seeds(plan, tables, state, top, column)
+    a = add_node(state, top, column, NOTHING, np.int64(0), np.int64(0), frame[OWN])
     held, hint = NOTHING, NOTHING
     for k in range(n + 1):
         if k == n:
-            q = add_node(state, top, size - 1, frame[WEIGHT], frame[OWN], np.int64(0))
+            q = add_node(state, top, column, size - 1, frame[WEIGHT], frame[OWN], np.int64(0))
         elif seeds[k, 2] + seeds[k, 3] < frame[UPPER]:
             hint = seeds[k, 0]
             continue
         else:
-            q = add_node(state, top, seeds[k, 0], seeds[k, 1], seeds[k, 2], seeds[k, 3])
+            q = add_node(state, top, column, seeds[k, 0], seeds[k, 1], seeds[k, 2], seeds[k, 3])
         if held >= 0 and (hint >= 0 or bound_between(state.nodes[a], state.nodes[q]) < frame[UPPER]):
             state.nodes[a, AFTER] = held
             put_interval(state, top, a, held, NOTHING)
@@ -94,7 +92,7 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     most, least = a[MASS] + near - upper, b[MASS] - (far - upper)  # cuts of weight <= most and of >= least are closed
     counts, starts = tables.counts[data_of(plan, top)], tables.last[table_of(plan, top)][tables.starts[column] :]
     low = first_above(counts, starts, first, last + 1, most)
-    high = last_below(counts, starts, low, last, least)
+    high = first_above(counts, starts, low, last + 1, least - 1) - 1
     if low > first:
         frame[LOWER] = min(frame[LOWER], near - (weight_to(plan, tables, top, column, low - 1) - a[MASS]))
     if high < last:
@@ -121,14 +119,7 @@ def mass_at(counts, starts, cut):
 
 @jit(inner=True, borrow=True)
 def first_above(counts, starts, low, high, mass):
-    """The first cut from low to high - 1 up to which the rows weigh more than that, or high; quick where it is near low."""
-    step = np.int64(1)
-    while low < high:
-        probe = min(low + step, high) - 1
-        if mass_at(counts, starts, probe) > mass:
-            high = probe
-            break
-        low, step = probe + 1, 2 * step
+    """The first cut from low to high - 1 up to which the rows weigh more than that, or high."""
     while low < high:
         middle = (low + high) >> 1
         if mass_at(counts, starts, middle) > mass:
@@ -136,22 +127,3 @@ def first_above(counts, starts, low, high, mass):
         else:
             low = middle + 1
     return low
-
-
-@jit(inner=True, borrow=True)
-def last_below(counts, starts, low, high, mass):
-    """The last cut from low to high up to which the rows weigh less than that, or low - 1; quick where it is near high."""
-    step = np.int64(1)
-    while low <= high:
-        probe = max(high + 1 - step, low)
-        if mass_at(counts, starts, probe) < mass:
-            low = probe + 1
-            break
-        high, step = probe - 1, 2 * step
-    while low <= high:
-        middle = (low + high) >> 1
-        if mass_at(counts, starts, middle) < mass:
-            low = middle + 1
-        else:
-            high = middle - 1
-    return high

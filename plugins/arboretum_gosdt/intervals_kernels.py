@@ -9,10 +9,10 @@ from arboretum.kernels.solving.slices import FINISHED, PAUSED
 from arboretum_gosdt.intervals_cuts import add_node, choose_cut, put_interval, start_column
 from arboretum_gosdt.intervals_lists import list_column, start_list
 from arboretum_gosdt.intervals_parts import (
-    A, AFTER, B, BUDGET, COLUMN, CUT, ENTER, FILL, FIRST_NODE, FLOOR, GIVEN, HALF, JUDGE, KEPT, LEFT, LEFT_LIST, LEFT_SUB, LEFT_SUPER,
-    LIST, LOWER, LOW_LEFT, LOW_RIGHT, MASS, MASSED, NEXT, NODES, NOTHING, OF, OPEN, OWN, PART, PHASE, PICK, RIGHT, RIGHT_LIST,
-    RIGHT_SUB, RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UNBORN, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, all_of, descend,
-    losses, weight_to,
+    A, AFTER, B, BUDGET, COLUMN, CUT, ENTER, FILL, FIRST_NODE, FLOOR, GIVEN, JUDGE, KEPT, LEFT, LEFT_LIST, LEFT_SUB, LEFT_SUPER, LIST,
+    LOWER, LOW_LEFT, LOW_RIGHT, MASS, MASSED, NEXT, NODES, NOTHING, OF, OPEN, OWN, PHASE, PICK, RIGHT, RIGHT_LIST, RIGHT_SUB,
+    RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UNBORN, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, all_of, descend, losses,
+    weight_to,
 )  # fmt: skip
 
 
@@ -30,10 +30,7 @@ def work(plan, tables, state, limit):
         frame = state.frames[top]
         phase = frame[PHASE]
         if phase == PICK:
-            if plan.depth - top == 2:
-                measure_cuts(plan, tables, state, top, limit)
-            else:
-                pick(plan, tables, state, top)
+            pick(plan, tables, state, top, limit)
         elif phase == JUDGE:
             judge(plan, tables, state, top)
         elif phase == NEXT:
@@ -89,38 +86,42 @@ def leave(state, top):
 
 @jit(inner=True, borrow=True)
 def next_column(plan, tables, state, top):
-    """Go on to the next column; the first frame of depth 3 and more has the intervals of all columns open at once."""
+    """Go on to the next column; the first frame has the intervals of all columns open at once."""
     frame = state.frames[top]
-    at_once = top == 0 and plan.depth > 2
     if frame[COLUMN] >= 0 and top > 0:
         list_column(plan, state, top, frame[COLUMN])
     frame[COLUMN] += 1
     if frame[COLUMN] == plan.columns:
-        if at_once:
+        if top == 0:
             frame[PHASE] = PICK
         else:
             leave(state, top)
         return
-    if not at_once:
+    if top > 0:
         frame[NODES] = frame[OPEN] = 0
         frame[FILL] = frame[KEPT]
         frame[PHASE] = PICK
-    start_column(plan, tables, state, top, False)
-    first = state.frames[0]
-    if plan.cross and top == 1 and frame[OPEN] > 0 and first[PHASE] == JUDGE and frame[COLUMN] != state.nodes[first[A], OF]:
-        start_column(plan, tables, state, top, True)
+    start_column(plan, tables, state, top)
 
 
 @jit(inner=True, borrow=True)
-def measure_cuts(plan, tables, state, top, limit):
-    """Depth 2: work off the intervals of the column."""
-    frame = state.frames[top]
+def pick(plan, tables, state, top, limit):
+    """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is measured at once, above it is judged."""
+    frame, numbers = state.frames[top], state.numbers
     while frame[OPEN] > 0:
-        if state.numbers[WORK] >= limit:
+        if numbers[WORK] >= limit:
             return
+        base = frame[FIRST_NODE]
+        chosen = last = base + frame[OPEN] - 1
+        if top == 0:
+            for k in range(base, last):
+                if state.open[k, 2] < state.open[chosen, 2]:
+                    chosen = np.int64(k)
+            numbers[FLOOR] = min(state.open[chosen, 2], frame[LOWER])
+        i, j, low, hint = state.open[chosen, 0], state.open[chosen, 1], state.open[chosen, 2], state.open[chosen, 3]
         frame[OPEN] -= 1
-        entry = state.open[frame[FIRST_NODE] + frame[OPEN]]
-        i, j, low, hint = entry[0], entry[1], entry[2], entry[3]
+        for k in range(4):
+            state.open[chosen, k] = state.open[last, k]
         if low >= frame[UPPER]:
             frame[LOWER] = min(frame[LOWER], low)
             continue
@@ -128,64 +129,22 @@ def measure_cuts(plan, tables, state, top, limit):
         cut = choose_cut(plan, tables, state, top, a, b, hint)
         if cut < 0:
             continue
-        mass = weight_to(plan, tables, top, frame[COLUMN], cut)
-        losses(plan, tables, state, top, frame[COLUMN], cut, mass)
-        left, right = state.out[0], state.out[1]
-        new = add_node(state, top, cut, mass, left, right)
-        a[AFTER], state.nodes[new, AFTER] = new, j
-        if left + right < frame[UPPER]:
-            frame[UPPER] = left + right
-            state.best[top, 0, 0], state.best[top, 0, 1] = frame[COLUMN], cut
-        frame[LOWER] = min(frame[LOWER], left + right)
-        put_interval(state, top, i, new, NOTHING)
-        put_interval(state, top, new, j, NOTHING)
+        mass = weight_to(plan, tables, top, a[OF], cut)
+        frame[A], frame[B], frame[CUT], frame[SIDE], frame[MASSED] = i, j, cut, 0, mass
+        frame[LEFT_LIST] = frame[RIGHT_LIST] = -1
+        if plan.depth - top > 2:
+            frame[LEFT] = max(a[LOW_LEFT], b[LOW_LEFT] - (b[MASS] - mass))
+            frame[RIGHT] = max(b[LOW_RIGHT], a[LOW_RIGHT] - (mass - a[MASS]))
+            # so much more than needed is to be proven of a side that neighbours are often closed with it
+            frame[SLACK] = min(frame[SLACK], frame[UPPER]) >> 3
+            frame[PHASE] = JUDGE
+            return
+        losses(plan, tables, state, top, a[OF], cut, mass)
+        frame[LEFT], frame[RIGHT] = state.out[0], state.out[1]
+        divide(state, top)
     frame[PHASE] = NEXT
-
-
-@jit(inner=True, borrow=True)
-def pick(plan, tables, state, top):
-    """Depth 3 and more: the interval to work on, of the first frame that with the least bound, and its cut."""
-    frame = state.frames[top]
-    if frame[OPEN] == 0:
-        frame[PHASE] = NEXT
-        if top == 0:
-            leave(state, top)
-        return
-    base = frame[FIRST_NODE]
-    chosen = last = base + frame[OPEN] - 1
     if top == 0:
-        for k in range(base, last):
-            if state.open[k, 2] < state.open[chosen, 2]:
-                chosen = np.int64(k)
-        state.numbers[FLOOR] = min(state.open[chosen, 2], frame[LOWER])
-    entry = state.open[chosen]
-    i, j, low, hint = entry[0], entry[1], entry[2], entry[3]
-    if low >= frame[UPPER]:
-        frame[LOWER] = min(frame[LOWER], low)
-        drop_interval(state, top, chosen)
-        return
-    a, b = state.nodes[i], state.nodes[j]
-    cut = choose_cut(plan, tables, state, top, a, b, hint)
-    drop_interval(state, top, chosen)
-    if cut < 0:
-        return
-    mass = weight_to(plan, tables, top, a[OF], cut)
-    frame[A], frame[B], frame[CUT], frame[SIDE], frame[PHASE] = i, j, cut, 0, JUDGE
-    frame[LEFT] = max(a[LOW_LEFT], b[LOW_LEFT] - (b[MASS] - mass))
-    frame[RIGHT] = max(b[LOW_RIGHT], a[LOW_RIGHT] - (mass - a[MASS]))
-    frame[LEFT_LIST] = frame[RIGHT_LIST] = -1
-    frame[MASSED] = mass
-    frame[SLACK] = min((frame[SLACK] * state.numbers[HALF]) >> 5, (frame[UPPER] * state.numbers[PART]) >> 5)
-
-
-@jit(inner=True, borrow=True)
-def drop_interval(state, top, at):
-    """Take an open interval out; the last one takes its place."""
-    frame = state.frames[top]
-    frame[OPEN] -= 1
-    last = frame[FIRST_NODE] + frame[OPEN]
-    for k in range(4):
-        state.open[at, k] = state.open[last, k]
+        leave(state, top)
 
 
 @jit(inner=True, borrow=True)
@@ -198,43 +157,49 @@ def copy_heap(heap, to):
 @jit(inner=True, borrow=True)
 def judge(plan, tables, state, top):
     """Solve the sides of the cut, the heavier first, as long as their bounds do not close it."""
-    frame, numbers = state.frames[top], state.numbers
-    i, j, cut = frame[A], frame[B], frame[CUT]
-    a, b = state.nodes[i], state.nodes[j]
-    mass = frame[MASSED]
-    left_first = 2 * mass >= frame[WEIGHT]
+    frame, numbers, i, j = state.frames[top], state.numbers, state.frames[top, A], state.frames[top, B]
+    light_left = np.int64(2 * frame[MASSED] < frame[WEIGHT])
     if frame[SIDE] > 0:
-        was_left = left_first == (frame[SIDE] == 1)
-        if was_left:
-            frame[LEFT], frame[LEFT_LIST] = max(frame[LEFT], numbers[VALUE]), numbers[GIVEN]
-            copy_heap(state.best[top + 1], state.sides[top, 0])
-        else:
-            frame[RIGHT], frame[RIGHT_LIST] = max(frame[RIGHT], numbers[VALUE]), numbers[GIVEN]
-            copy_heap(state.best[top + 1], state.sides[top, 1])
+        side = light_left if frame[SIDE] == 1 else 1 - light_left
+        frame[LEFT + side], frame[LEFT_LIST + side] = max(frame[LEFT + side], numbers[VALUE]), numbers[GIVEN]
+        copy_heap(state.best[top + 1], state.sides[top, side])
     if frame[SIDE] < 2 and frame[LEFT] + frame[RIGHT] < frame[UPPER]:
-        go_left = left_first == (frame[SIDE] == 0)
+        side = light_left if frame[SIDE] == 0 else 1 - light_left
         frame[SIDE] += 1
-        other = frame[RIGHT] if go_left else frame[LEFT]
-        descend(plan, tables, state, top, a[OF], cut, np.int64(go_left), frame[UPPER] - other + frame[SLACK])
+        budget = frame[UPPER] - frame[RIGHT - side] + frame[SLACK]
+        descend(plan, tables, state, top, state.nodes[i, OF], frame[CUT], 1 - side, budget)
         child = state.frames[top + 1]
-        child[SUB], child[SUPER] = (a[LEFT_SUB], b[LEFT_SUPER]) if go_left else (b[RIGHT_SUB], a[RIGHT_SUPER])
+        child[SUB], child[SUPER] = lists_of_side(state, i, j, side)
         start_list(plan, state, top + 1)
         return
     frame[PHASE] = PICK
-    new = add_node(state, top, cut, mass, frame[LEFT], frame[RIGHT])
+    divide(state, top)
+
+
+@jit(inline=True, borrow=True)
+def lists_of_side(state, i, j, side):
+    """Lists of a subset and of a superset of the rows on a side of a cut between two nodes."""
+    if side:
+        return state.nodes[j, RIGHT_SUB], state.nodes[i, RIGHT_SUPER]
+    return state.nodes[i, LEFT_SUB], state.nodes[j, LEFT_SUPER]
+
+
+@jit(inline=True, borrow=True)
+def divide(state, top):
+    """The cut that was judged or measured becomes a node between two new intervals."""
+    frame, i, j = state.frames[top], state.frames[top, A], state.frames[top, B]
+    column, found = state.nodes[i, OF], frame[LEFT] + frame[RIGHT]
+    new = add_node(state, top, column, frame[CUT], frame[MASSED], frame[LEFT], frame[RIGHT])
     node = state.nodes[new]
-    node[OF] = a[OF]
-    a[AFTER], node[AFTER] = new, j
-    node[LEFT_SUB], node[LEFT_SUPER], node[RIGHT_SUB], node[RIGHT_SUPER] = a[LEFT_SUB], b[LEFT_SUPER], b[RIGHT_SUB], a[RIGHT_SUPER]
-    if frame[LEFT_LIST] >= 0:
-        node[LEFT_SUB] = node[LEFT_SUPER] = frame[LEFT_LIST]
-    if frame[RIGHT_LIST] >= 0:
-        node[RIGHT_SUB] = node[RIGHT_SUPER] = frame[RIGHT_LIST]
-    found = frame[LEFT] + frame[RIGHT]
+    state.nodes[i, AFTER], node[AFTER] = new, j
+    for side in range(2):
+        given = frame[LEFT_LIST + side]
+        lists = (given, given) if given >= 0 else lists_of_side(state, i, j, side)
+        node[LEFT_SUB + 2 * side], node[LEFT_SUPER + 2 * side] = lists
     frame[LOWER] = min(frame[LOWER], found)
     if found < frame[UPPER]:
         frame[UPPER] = found
-        join(state, top, a[OF], cut)
+        join(state, top, column, frame[CUT])
     put_interval(state, top, i, new, NOTHING)
     put_interval(state, top, new, j, NOTHING)
 

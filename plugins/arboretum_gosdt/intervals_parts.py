@@ -29,9 +29,9 @@ NODE_FIELDS = 10
 UNBORN = -2
 """As the uppermost frame: nothing is begun.  -1: everything is done."""
 
-TOP, VALUE, GIVEN, WORK, MEASURED, SETS, FLOOR, HALF, PART = range(9)
+TOP, VALUE, GIVEN, WORK, MEASURED, SETS, FLOOR = range(7)
 """Numbers of a search: the uppermost frame; what a frame returned; its list; work done; passes; sets of rows; lower bound of
-the first frame while it works; slack of children as shares of 1 / 32: of the open weight, of the upper bound."""
+the first frame while it works."""
 
 NOTHING = np.int64(-1)
 
@@ -42,7 +42,7 @@ class State(NamedTuple):
     frames : int64[levels, FRAME_FIELDS].   nodes : int64[…, NODE_FIELDS].   open : int64[…, 4]: nodes around, bound, a cut to
     try first or -1.   lists : int32[levels, …]: bounds of the sets that a frame has solved below, see :mod:`.intervals_lists`.
     seeds : int64[…, 4]: rank, weight, bounds.   best, sides : int64[levels, …, 2]: column and cut of the best tree's upper levels
-    in heap order, of the children last solved.   numbers : int64[9].   out : int64[6].   sums : int32[2 + 4 · classes vectors], the first of zeros.   order : int32[2 · rows].
+    in heap order, of the children last solved.   numbers : int64[7].   out : int64[6].   order : int32[rows].
     """
 
     frames: np.ndarray
@@ -54,7 +54,6 @@ class State(NamedTuple):
     sides: np.ndarray
     numbers: np.ndarray
     out: np.ndarray
-    sums: np.ndarray
     order: np.ndarray
 
 
@@ -96,47 +95,15 @@ def losses(plan, tables, state, top, column, cut, mass):
     rest = state.frames[top, WEIGHT] - mass
     state.numbers[MEASURED] += 1
     state.numbers[WORK] += plan.vectors * steps * plan.classes
-    signs, ranks, room = tables.signs[data], tables.ranks[at], tables.room[2 * plan.lanes :]
+    signs, ranks = tables.signs[data], tables.ranks[at]
     if plan.two:
-        if plan.lanes == 64:
-            measure_two(signs, ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, room.view(np.int16), out)
-        elif plan.lanes == 32:
-            measure_two(signs.view(np.int16), ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, room, out)
-        else:
-            measure_two(signs.view(np.int32), ranks.view(np.int32), ends, cut, plan.vectors, steps, plan.blocks, room, out)
+        measure_two(signs, ranks, ends, cut, plan.vectors, steps, plan.blocks, tables.sums, out)
         left = max(2 * out[0] - out[2], out[2] - 2 * out[1])
         right = max(2 * out[3] - out[5], out[5] - 2 * out[4])
         out[0], out[1] = (mass - left) >> 1, (rest - right) >> 1
-        return
-    labels = tables.labels[table]
-    if plan.lanes == 32:
-        measure_many(
-            signs.view(np.int16), labels.view(np.int16), ranks.view(np.int16), ends, cut, plan.vectors, steps, plan.blocks, plan.classes,
-            state.sums.view(np.int16), out,
-        )  # fmt: skip
     else:
-        measure_many(
-            signs.view(np.int32), labels.view(np.int32), ranks.view(np.int32), ends, cut, plan.vectors, steps, plan.blocks, plan.classes,
-            state.sums, out,
-        )  # fmt: skip
-    out[0], out[1] = mass - out[0], rest - out[1]
-
-
-@jit(inner=True, borrow=True)
-def keep(plan, tables, table, at, cut, left, data):
-    """Fill ``signs`` and ``counts`` number ``data`` with the rows of a table on one side of a cut in column of ranks ``at``."""
-    steps, signs, ranks = tables.shape[table, 1], tables.signs[table], tables.ranks[at]
-    kept, counts, room = tables.signs[data], tables.counts[data], tables.room
-    if plan.lanes == 64:
-        keep_side(signs, ranks.view(np.int16), cut, left, plan.vectors, steps, plan.blocks, room, kept, counts)
-    elif plan.lanes == 32:
-        keep_side(
-            signs.view(np.int16), ranks.view(np.int16), cut, left, plan.vectors, steps, plan.blocks, room, kept.view(np.int16), counts
-        )  # fmt: skip
-    else:
-        keep_side(
-            signs.view(np.int32), ranks.view(np.int32), cut, left, plan.vectors, steps, plan.blocks, room, kept.view(np.int32), counts
-        )  # fmt: skip
+        measure_many(signs, tables.labels[table], ranks, ends, cut, plan.vectors, steps, plan.blocks, plan.classes, tables.sums, out)
+        out[0], out[1] = mass - out[0], rest - out[1]
 
 
 @jit(inner=True, borrow=True)
@@ -152,8 +119,9 @@ def descend(plan, tables, state, top, column, cut, left, budget):
         cut, side = all_of(plan), np.int64(1)
     else:
         at = ranks_at(plan, tables, source, column)
-    keep(plan, tables, source, at, cut, side, data)
-    state.numbers[WORK] += plan.vectors * tables.shape[source, 1]
+    steps, signs, kept = tables.shape[source, 1], tables.signs[source], tables.signs[data]
+    keep_side(signs, tables.ranks[at], cut, side, plan.vectors, steps, plan.blocks, tables.room, kept, tables.counts[data])
+    state.numbers[WORK] += plan.vectors * steps
     start_frame(plan, tables, state, child, budget)
 
 

@@ -41,7 +41,7 @@ def tiny_table(seed):
         weights = np.zeros((rows, classes), np.int64)
         weights[np.arange(rows), generator.integers(0, classes, rows)] = generator.integers(1, 4, rows)
     scale = int(generator.choice([1, 1, 1, 60, 5000]))
-    return ranks, weights * scale, generator
+    return ranks, weights * scale
 
 
 def nothing(lower, upper):
@@ -49,10 +49,9 @@ def nothing(lower, upper):
 
 
 def check(seed, depths=(0, 1, 2, 3, 4)):
-    ranks, weights, generator = tiny_table(seed)
+    ranks, weights = tiny_table(seed)
     for depth in depths:
-        half, part = generator.integers(0, 64, 2).tolist()
-        search = IntervalSearch(ranks, weights, depth, half=half, part=part)
+        search = IntervalSearch(ranks, weights, depth)
         assert search.run(None, None, nothing) == ""
         assert search.lower == search.upper == least_loss(ranks, weights, depth) == loss_of(ranks, weights, search.tree()), (seed, depth)
         assert height(search.tree()) <= depth
@@ -83,20 +82,18 @@ def middle_table(seed, rows=120, columns=5, classes=2, values=40):
     return ranks, weights
 
 
-def value_of(ranks, weights, depth, memory=None, **slack):
-    search = IntervalSearch(ranks, weights, depth, **slack)
+def value_of(ranks, weights, depth, memory=None):
+    search = IntervalSearch(ranks, weights, depth)
     assert search.run(None, memory, nothing) == ""
     assert search.lower == search.upper == loss_of(ranks, weights, search.tree())
     return search.upper
 
 
 @pytest.mark.parametrize(("seed", "classes"), [(0, 2), (1, 2), (2, 3), (3, 5)])
-def test_the_value_is_the_same_whatever_is_held_and_proven_beyond(seed, classes, monkeypatch):
+def test_the_value_is_the_same_whatever_is_held(seed, classes, monkeypatch):
     ranks, weights = middle_table(seed, classes=classes)
     for depth in (2, 3, 4) if classes == 2 else (2, 3):
         found = value_of(ranks, weights, depth)
-        assert value_of(ranks, weights, depth, half=0, part=0) == found
-        assert value_of(ranks, weights, depth, half=32, part=32) == found
         assert value_of(ranks, 40000 * weights, depth) == 40000 * found  # 32 bits
         assert value_of(np.repeat(ranks, 2, 1)[:, ::-1], weights, depth) == found
         assert value_of(ranks.max() - ranks, weights, depth) == found
@@ -127,6 +124,15 @@ def test_a_search_stops_and_goes_on(monkeypatch):
     assert len(told) > 20
     assert (np.diff(uppers) <= 0).all()
     assert (lowers <= whole).all()
+
+
+def test_a_search_of_depth_2_that_is_stopped_has_a_bound(monkeypatch):
+    ranks, weights = middle_table(7, rows=400, values=100)
+    monkeypatch.setattr(intervals, "STEPS", 1)
+    search, lowers = IntervalSearch(ranks, weights, 2), []
+    assert search.run(None, None, lambda lower, _: lowers.append(lower)) == ""
+    assert lowers == sorted(lowers)
+    assert 0 < lowers[3 * len(lowers) // 4] <= search.upper
 
 
 def test_memory_is_told_and_kept():
