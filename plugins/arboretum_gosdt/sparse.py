@@ -103,6 +103,8 @@ class SparseSearch:
         kind = np.uint16 if self.word == 16 else np.uint32
         word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
         sizes = np.zeros((planes.shape[1], BITS), np.int64)
+        shared, totals = np.maximum(np.gcd.reduce(planes), 1), planes.sum(axis=0)
+        planes = planes // shared
         count_groups(planes, sizes)
         group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
         sizes, parts = sizes[group_class, shifts], bits.shape[1]
@@ -117,7 +119,7 @@ class SparseSearch:
         positions = (n_words + 1) * word_bits
         numbers = np.array([classes, n_planes, word_bits, q, p, support, positions, lanes, own, use, summed], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
-        self._data = Data(of_class, shifts, saving, price, dearest, numbers)
+        self._data = Data(of_class, shared[group_class] << shifts, saving, price, dearest, numbers)
         self._levels = room_of_levels(kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
         self._log = np.empty((0, 3), np.uint64)
         self._memo = Arrays({
@@ -141,7 +143,7 @@ class SparseSearch:
         self._random, self._virtual = random_words(int(sizes.sum())), np.empty(int(sizes.sum()), np.int64)
         level_0 = levels.starts[0], levels.rows[0], levels.sums[0], levels.full[0]
         lay_rows(bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual)
-        levels.totals[0] = planes.sum(axis=0)
+        levels.totals[0] = totals
         levels.node[0] = 0
         levels.node[0, N_FEATURES], levels.node[0, STRIDE] = n_features if len(price) else stride, stride
         levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self.asked.depth

@@ -117,7 +117,7 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     """
     q, p, stride = data.numbers[LOSS], data.numbers[LEAF], levels.node[d, STRIDE]
     planes, priced, cheapest, size = data.numbers[PLANES], has_prices(data.price), levels.node[d, CHEAPEST], np.int64(0)
-    words, n_words, ready = levels.words[d], levels.starts[d, data.shifts.shape[0]], False
+    words, n_words, ready = levels.words[d], levels.starts[d, data.factors.shape[0]], False
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
     least_saved = levels.upper[d, side * stride + i] - 2 * p
     if priced:

@@ -86,7 +86,7 @@ def learn(data, levels, d, i, side, lower, upper):
 @jit(inner=True, borrow=True)
 def name_children(data, levels, memo, d, i):
     """Fingerprints of both children of feature i; the memo is asked for them soon."""
-    stride, n_words = levels.node[d, STRIDE], levels.starts[d, data.shifts.shape[0]]
+    stride, n_words = levels.node[d, STRIDE], levels.starts[d, data.factors.shape[0]]
     depth, mask = below(levels.node[d, DEPTH]), np.uint64(memo.slots.shape[0] - 1)
     one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
     two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, data.numbers[POSITIONS] :])
@@ -236,7 +236,7 @@ def choose(data, levels, scratch, memo, d, limit, i):
 @jit(borrow=True)
 def search(data, levels, scratch, memo, state, work):
     """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or PAUSED."""
-    groups, use = data.shifts.shape[0], data.numbers[BOUNDS]
+    groups, use = data.factors.shape[0], data.numbers[BOUNDS]
     if state[BEGUN] == 0:
         state[BEGUN] = 1
         begin(data, levels, scratch)

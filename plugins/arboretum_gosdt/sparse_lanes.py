@@ -1,8 +1,8 @@
 """Counting over the words of a node, features as lanes (:mod:`.lanes`).
 
 A node's rows stand in *words*: ``words[w · stride + f]`` holds feature f of 16 (or 32) rows, all of one *group*: one class k and
-one power of two b, where a row of weight 5 is a row of the groups (k, 0) and (k, 2).  Groups are in the order of classes, those
-of class k are ``of_class[k] … of_class[k + 1] − 1``, group g has the words ``starts[g] … starts[g + 1] − 1``.  Lanes behind
+one power of two b, where a row of weight 5 is a row of the groups (k, 0) and (k, 2); if all weights of the class are multiples of g,
+a row of weight 5 g is.  A row counts g · 2ᵇ, the *factor* of its group.  Groups are in the order of classes, those of class k are ``of_class[k] … of_class[k + 1] − 1``, group g has the words ``starts[g] … starts[g + 1] − 1``.  Lanes behind
 the last feature are 0.  All counts are weights, and fit into a lane but for one: the largest number means "no such tree".
 Behind the last class there may be more *planes*, which are counted as classes are: the loss that no label saves (of more than two
 classes), and where tests have prices the mass that the weights do not cover.
@@ -24,7 +24,7 @@ class Words(NamedTuple):
     words: Any
     starts: Any
     of_class: Any
-    shifts: Any
+    factors: Any
     classes: Any
     summed: Any
     planes: Any
@@ -101,7 +101,7 @@ def weight_of(v: Lanes, node: Words, k: Any, word: Callable[[Any], Any]) -> Any:
     with v.loop(v.element(node.of_class, k), v.element(node.of_class, b.add(k, v.index(1))), [v.all(0)]) as group:
         low, high = v.element(node.starts, group.i), v.element(node.starts, b.add(group.i, v.index(1)))
         count = ones_of(v, low, high, word)
-        group.next = [b.add(group.now[0], b.shl(count, v.spread(v.element(node.shifts, group.i))))]
+        group.next = [b.add(group.now[0], b.mul(count, v.spread(v.element(node.factors, group.i))))]
     return group.after[0]
 
 

@@ -27,13 +27,13 @@ PART = 32
 class Data(NamedTuple):
     """The table, and what is asked.
 
-    of_class : int64[planes + 1], shifts : int64[groups], see :mod:`.sparse_lanes`.   saving : [1], what a leaf must save, in the
+    of_class : int64[planes + 1], factors : int64[groups], see :mod:`.sparse_lanes`.   saving : [1], what a leaf must save, in the
     type of a lane.   price : int64, of every feature, ascending; none where tests cost nothing.   dearest : int64, [k] the sum of
     the k highest prices.   numbers : int64, see the names below.
     """
 
     of_class: np.ndarray
-    shifts: np.ndarray
+    factors: np.ndarray
     saving: np.ndarray
     price: np.ndarray
     dearest: np.ndarray
@@ -125,7 +125,7 @@ there for all features, not only from i's vector on."""
 @jit(inner=True, borrow=True)
 def words_of(data, levels, d):
     """The words of level d with their groups."""
-    numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.shifts)
+    numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.factors)
     return Words(levels.words[d], *groups, numbers[CLASSES], numbers[SUMMED], numbers[PLANES], levels.node[d, STRIDE])
 
 

@@ -56,7 +56,7 @@ def begin(data, levels, scratch):
     weigh(data, levels, scratch, 0)
     node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0
     positions, stride, support = data.numbers[POSITIONS], node[STRIDE], node[SAVING]
-    for r in range(levels.starts[0, data.shifts.shape[0]] * data.numbers[WORD_BITS]):
+    for r in range(levels.starts[0, data.factors.shape[0]] * data.numbers[WORD_BITS]):
         levels.node_key[0, 0] += levels.sums[0, r]
         levels.node_key[0, 1] += levels.sums[0, positions + r]
     pack_node(data, levels, 0)
@@ -80,7 +80,7 @@ def enter_child(data, levels, scratch, d, i, side):
     bits = numbers[WORD_BITS]
     at, words = np.int64(0), words_of(data, levels, d)
     old_rows, new_rows = Rows(levels.rows[d], levels.sums[d]), Rows(levels.rows[d + 1], levels.sums[d + 1])
-    for g in range(data.shifts.shape[0]):
+    for g in range(data.factors.shape[0]):
         first = at // bits
         levels.starts[d + 1, g] = first
         end = keep_rows(words, i, 1 - side, levels.full[d], g, stride // PART, numbers[POSITIONS], old_rows, at, new_rows)
@@ -88,7 +88,7 @@ def enter_child(data, levels, scratch, d, i, side):
             left = end - at
             levels.full[d + 1, at // bits] = (1 << left) - 1 if left < bits else -1
             at += bits
-    levels.starts[d + 1, data.shifts.shape[0]] = at // bits
+    levels.starts[d + 1, data.factors.shape[0]] = at // bits
     child, weight = levels.node[d + 1], np.int64(0)
     for k in range(numbers[PLANES]):
         of_i = np.int64(levels.counts[d, k * stride + i])
@@ -125,7 +125,7 @@ def place_features(data, levels, scratch, d, above, valid, kept):
             lane[c], features[c], alive[c] = f, levels.features[above, f], 1
             c += 1
     positions, bits, words = data.numbers[POSITIONS], data.numbers[WORD_BITS], levels.words[d]
-    for w in range(levels.starts[d, data.shifts.shape[0]]):
+    for w in range(levels.starts[d, data.factors.shape[0]]):
         pack_word(scratch.row, 0, wide // PART, positions, levels.rows[d], w * bits)
         for f in range(kept):
             words[f] = scratch.row[lane[f]]
@@ -138,6 +138,6 @@ def place_features(data, levels, scratch, d, above, valid, kept):
 def pack_node(data, levels, d):
     """Words of the features of level d for its rows, and what each class weighs with them."""
     stride, bits = levels.node[d, STRIDE], data.numbers[WORD_BITS]
-    for w in range(levels.starts[d, data.shifts.shape[0]]):
+    for w in range(levels.starts[d, data.factors.shape[0]]):
         pack_word(levels.words[d], w * stride, stride // PART, data.numbers[POSITIONS], levels.rows[d], w * bits)
     class_weights(words_of(data, levels, d), levels.counts[d])
