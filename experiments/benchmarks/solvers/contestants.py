@@ -27,10 +27,10 @@ SECOND = 1.0
 """When the best value known is noted."""
 
 
-def problem_of(x, y, lam, depth):
-    """The house's problem: 0/1 columns as coded two-way tests, others raw."""
+def problem_of(x, y, lam, depth, leaves=None, least=1, weight=None, prices=None, objective="Accuracy", **fields):
+    """The house's problem: 0/1 columns as coded two-way tests, others raw.   fields : of the objective, besides λ."""
     from arboretum.api import Column, ColumnKind, Encoded, Family, Feature, Limits, Parts, Prices, Problem, RawFeature, Table, Target, Task, Values
-    from arboretum_gosdt.objectives import Accuracy
+    from arboretum_gosdt import objectives
 
     class Asks(Feature):
         def rule(self, index):
@@ -40,7 +40,7 @@ def problem_of(x, y, lam, depth):
         name = "standard"
 
         def limits(self):
-            return Limits(max_depth=depth)
+            return Limits(max_depth=depth, max_leaves=leaves, min_leaf=least)
 
         def leaf_rule(self):
             from arboretum.api import LeafRule
@@ -60,10 +60,10 @@ def problem_of(x, y, lam, depth):
     n, nothing = len(y), np.zeros((len(y), 0))
     objects = Encoded(
         table, features, x if binary else nothing.astype(np.uint8), raw, nothing if binary else x, label=y.astype(np.int32), y=None,
-        weight=np.ones(n), count=np.ones(n, np.int64), object_of_row=np.arange(n),
+        weight=np.ones(n) if weight is None else weight, count=np.ones(n, np.int64), object_of_row=np.arange(n),
     )  # fmt: skip
-    prices = Prices(np.ones(len(features)), np.ones(len(raw)))
-    return Problem(objects, prices, Parts(method=None, objective=Accuracy(lam), stopping=(Depth(),)))
+    prices = Prices(np.ones(len(features)) if prices is None else prices, np.ones(len(raw)))
+    return Problem(objects, prices, Parts(method=None, objective=getattr(objectives, objective)(lam, **fields), stopping=(Depth(),)))
 
 
 class Curve:
@@ -90,7 +90,7 @@ def ours():
     def begin(x, y, job):
         from arboretum.kernels.jit import compile_clock
 
-        problem, solver, held = problem_of(x, y, job["lam"], job["depth"]), cls(), {}
+        problem, solver, held = problem_of(x, y, job["lam"], job["depth"], **job.get("changes", {})), cls(), {}
 
         def context(seconds):
             return Context(deadline=time.monotonic() + seconds, memory_bytes=job["bytes"], proven=held.setdefault("curve", Curve()))
