@@ -144,10 +144,9 @@ class SparseSearch:
         level_0 = levels.starts[0], levels.rows[0], levels.sums[0], levels.full[0]
         lay_rows(bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual)
         levels.totals[0] = totals
-        levels.node[0] = 0
+        levels.node[0], levels.node_key[0] = 0, 0
         levels.node[0, N_FEATURES], levels.node[0, STRIDE] = n_features if len(price) else stride, stride
         levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self.asked.depth
-        levels.node_key[0] = 0
         self._state = np.zeros(N_STATE, np.int64)
         self.lower, self.upper = self._lost, self._lost + q * (total - int(weights.sum(axis=0).max())) + p
 
