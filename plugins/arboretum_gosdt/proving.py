@@ -43,9 +43,9 @@ def _written(path: str, attempt: Any, found: Solution, context: Context, resumab
 
     problem, units, asked, search = attempt.problem, attempt.units, attempt.asked, attempt.chosen.search
     tests, memo = range(problem.objects.n_tests), None
-    remembered = None if problem.objects.raw_features or not hasattr(search, "remembered") else search.remembered()
+    remembered = search.remembered() if hasattr(search, "remembered") else None
     if remembered is not None:
-        memo, tests = Memo(*remembered), features_of(attempt, remembered[0].shape[1])
+        memo, tests = Memo(*remembered), named(attempt, features_of(attempt, remembered[0].shape[1]))
     with ProofWriter(path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed) as log:
         extraction = Extraction(log, problem, memo, context.progress)
         value = int(extraction.rules.cost_of(found.tree))
@@ -65,9 +65,16 @@ def _written(path: str, attempt: Any, found: Solution, context: Context, resumab
 
 
 def features_of(attempt: Any, n: int) -> list[int]:
-    """The problem's test that each of n features of the search is."""
+    """The test, numbered as in ``attempt.tests``, that each of n features of the search is."""
     features = np.arange(n)
     return attempt.chosen.tests(np.column_stack([features, 0 * features, features, features]))[:, 0].tolist()
+
+
+def named(attempt: Any, tests: list[int]) -> list[int | list[int]]:
+    """Tests as a log names them: single thresholds of raw columns by column and cut."""
+    objects, column, index = attempt.problem.objects, attempt.tests.column, attempt.tests.index
+    n_fixed, coded = int(objects.test_offset[-1]), len(objects.features)
+    return [t if t < n_fixed else [n_fixed + int(column[t]) - coded, int(index[t])] for t in tests]
 
 
 def resume(path: str, attempt: Any, context: Context) -> None:
@@ -81,7 +88,7 @@ def resume(path: str, attempt: Any, context: Context) -> None:
     if not hasattr(search, "resume"):  # no test divides the objects
         return
     tests = features_of(attempt, search.asked.n_features)
-    if proof.header["tests"] != tests or proof.unit != units.loss_value / units.q:
+    if proof.header["tests"] != named(attempt, tests) or proof.unit != units.loss_value / units.q:
         raise CapabilityError(f"solver.resume: {path!r} is the proof of another problem; its tests or its costs are others")
     check_proof(proof, problem, context.progress)
     tree, number = tree_of_proof(proof.end["tree"], problem), {attempt.tests.rule(test): f for f, test in enumerate(tests)}

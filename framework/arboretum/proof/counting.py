@@ -448,17 +448,18 @@ def settle(ground, node, scratch, goal, thorough):
     """
     n, alone = node.numbers[COLUMNS], ground.numbers[LEAST] <= 1 and node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0
     while True:
-        still, best, at = np.int64(0), np.int64(-1), np.int64(-1)
+        still, best, at, whole = np.int64(0), np.int64(-1), np.int64(-1), np.int64(0)
         for c in range(n):
-            if alone and max(node.low[c], node.low[n + c]) >= goal:  # rule 5: the whole costs no less than a part
-                return np.int64(0)
-            is_open = joined_cost(node, c) < goal
+            whole = max(whole, node.low[c], node.low[n + c]) if alone else whole
+            is_open, known, new = joined_cost(node, c) < goal, node.state[c] & RECORDED != 0, node.state[c] & COUNTED == 0
             still += is_open
-            if node.state[c] & COUNTED == 0 and (thorough or is_open or node.state[c] & RECORDED != 0):
-                # records say most about other columns, and so do balanced ones
-                rank = node.rank[c] + (NEVER if node.state[c] & RECORDED != 0 else NEVER >> 1 if is_open else np.int64(0))
-                if rank > best:
-                    best, at = rank, np.int64(c)
+            # records say most about other columns, and so do balanced ones
+            rank = node.rank[c] + (NEVER if known else NEVER >> 1 if is_open else np.int64(0))
+            rank = rank if new & (thorough | is_open | known) else np.int64(-1)
+            if rank > best:
+                best, at = rank, np.int64(c)
+        if whole >= goal:  # rule 5: the whole costs no less than a part
+            return np.int64(0)
         if still == 0 or at < 0:
             return still
         count_column(ground, node, scratch, at)

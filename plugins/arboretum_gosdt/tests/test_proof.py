@@ -6,7 +6,9 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import CapabilityError, Context, Limits, ProofWriter, VerificationError, Parts, Problem, Table, Target, Task, Column, ColumnKind
+from arboretum.api import (
+    CapabilityError, Column, ColumnKind, Context, Limits, Parts, Problem, ProofWriter, RawFeature, Table, Target, Task, VerificationError,
+)  # fmt: skip
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
@@ -103,9 +105,27 @@ def hard(mu=0.0, seed=3):
     return problem_from(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(300) < 0.25)).astype(int), Accuracy(lam=0.006, mu=mu), priced=seed)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.0001])
-def test_a_search_goes_on_from_its_proof(mu, tmp_path):
-    problem = hard(mu)
+def hard_with_raw_columns(seed=5):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 6, (200, 3)) / 2.0
+    y = ((z[:, 0] > 1) ^ (z[:, 1] > z[:, 2]) ^ (rng.random(200) < 0.25)).astype(int)
+    columns = tuple(Column(f"z{g}", ColumnKind.continuous, values) for g, values in enumerate(z.T))
+    problem = problem_from(rng.integers(0, 2, (200, 2)), y, Accuracy(lam=0.008))
+    table = attrs.evolve(problem.objects.table, columns=(*problem.objects.table.columns, *columns))
+    features = tuple(RawFeature(column.name, 2 + g) for g, column in enumerate(columns))
+    objects = attrs.evolve(problem.objects, table=table, raw_features=features, raw=z)
+    return attrs.evolve(problem, objects=objects, prices=prices_of(objects))
+
+
+def test_thresholds_of_raw_columns_are_shown_by_what_the_search_remembers(tmp_path):
+    found, problem = proven(hard_with_raw_columns(), tmp_path / "log")
+    proof = read(tmp_path / "log")
+    assert [4, 0] in proof.header["tests"]
+    assert check(proof, problem).lower_bound == pytest.approx(found.value)
+
+
+@pytest.mark.parametrize("problem", [hard(), hard(mu=0.0001), hard_with_raw_columns()], ids=["", "prices", "raw"])
+def test_a_search_goes_on_from_its_proof(problem, tmp_path):
     whole, (attempt, part) = Gosdt().solve(problem, Context()), stopped(problem, 1)
     assert 0 < part.subproblems < whole.subproblems / 2 and part.lower_bound < part.value
     prove(str(tmp_path / "bound"), attempt, part, Context())
