@@ -72,8 +72,8 @@ class Additive:
         self.has, saved = np.ascontiguousarray(columns.has[kept]), costs.saved[kept]
         (n, n_columns), n_labels = self.has.shape, saved.shape[1]
         worth = max(1, int(np.gcd.reduce(saved, axis=None)))
-        counts = [np.bincount(columns.group, problem.objects.count).astype(np.int64)] if least > 1 else []
-        planes = [*(saved // worth).T, *counts, *([costs.mass] if priced else [])]
+        rows = np.bincount(columns.group, problem.objects.count).astype(np.int64)[kept] * (least > 1)
+        planes = [*(saved // worth).T, rows, costs.mass[kept]]
         groups = [(k, b) for k, plane in enumerate(planes) for b in range(int(plane.max(initial=0)).bit_length())]
         members = words_of(np.array([planes[k] >> b & 1 for k, b in groups], np.uint8).reshape(len(groups), n))
         of_groups = np.array(groups, np.int64).reshape(-1, 2).T.copy()
@@ -82,7 +82,7 @@ class Additive:
         price = np.full(n_columns + 1, counting.NEVER)
         np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
         dearest = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
-        numbers = np.array([costs.p, worth, n_labels, least if least > 1 else 0, n_labels if least > 1 else -1, len(planes) - 1 if priced else -1])
+        numbers = np.array([costs.p, worth, n_labels, least if least > 1 else 0])
         literal, first = np.concatenate([np.empty(0, np.int64), *self.literals]), np.cumsum([0, *map(len, self.literals)])
         self.ground = counting.Ground(
             words_of(self.has), packed, everything, members, *of_groups, mixer, literal, first, price, dearest, numbers
@@ -116,26 +116,14 @@ class Additive:
             room(sides), room(2 * columns), room(sides, np.uint8), room(columns, np.uint8), room(columns), room(7),
         )  # fmt: skip
 
-    def new_log(self, words: np.ndarray, start: np.ndarray) -> None:
-        """Take records in hand, none of which is known yet.   words, start : as in Proof."""
-        from arboretum.proof.counting import Log
+    def new_log(self, words: np.ndarray, start: np.ndarray, known: int = 0) -> None:
+        """Take records in hand, of which the first are known already.   words, start : as in Proof."""
+        from arboretum.proof.counting import Log, learn
 
         n = max(1, len(start) - 1)
-        slots = np.full(1 << (2 * n).bit_length(), -1)
-        self.log = Log(words, start, np.empty(n, np.uint64), slots, np.empty(n, np.int64))
-
-    def make_room(self, known: int, records: int, words: int) -> Any:
-        """Longer arrays for the records in hand, of which so many are known; returns them."""
-        from arboretum.proof.counting import Log, refill
-
-        def longer(array: np.ndarray, length: int) -> np.ndarray:
-            return np.concatenate([array, np.zeros(max(0, length - len(array)), array.dtype)])
-
-        old = self.log
-        slots = np.full(1 << (2 * records).bit_length(), -1)
-        self.log = Log(longer(old.words, words), longer(old.start, records + 1), longer(old.mark, records), slots, longer(old.before, records))
-        refill(self.log, known)
-        return self.log
+        mark = np.zeros(n, np.uint64) if not known else np.resize(self.log.mark, n)
+        self.log = Log(words, start, mark, np.full(1 << (2 * n).bit_length(), -1), np.empty(n, np.int64))
+        learn(self.log, 0, known)
 
     def refusals(self, proof: Proof, told: Callable[[int], None]) -> Iterator[tuple[int, str]]:
         """The records that do not follow from those before them, and why; the others are known from then on.
@@ -167,15 +155,13 @@ class Additive:
         test = int(np.searchsorted(self.columns.first, place, side="right")) - 1
         return f"trees that begin with test {test} of the table may cost {bound - costs[at]} less for all that is known"
 
-    def known_of(self, mask: np.ndarray, depth: int, leaves: int) -> int:
-        """The best bound that is known of a set, 0 without one."""
-        from arboretum.proof.counting import known_bound
-
-        return int(known_bound(self.ground, self.log, mask, depth, leaves, self.scratch.path))
-
     def root_bound(self, limits: tuple[int, int]) -> int:
         """The best that is known of all objects."""
-        return self.known_of(self.ground.everything, *self.within(*limits))
+        from arboretum.proof.counting import known_of
+
+        ground = self.ground
+        mark = (ground.everything * ground.mixer).sum(dtype=np.uint64)
+        return int(known_of(ground, self.log, ground.everything, mark, *self.within(*limits), self.scratch.path))
 
     def within(self, depth: int, leaves: int) -> tuple[int, int]:
         """Limits, with as many leaves as there are objects at most."""

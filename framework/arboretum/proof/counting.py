@@ -19,9 +19,9 @@ HEAD = 5
 """Words of a record before its literals."""
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
-PRICE, UNIT, LABELS, LEAST, ROWS, MASS = range(6)
-"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, rows that a leaf must have (0: any); planes that count rows, and
-mass (−1: none, leaves of any size, and tests without prices)."""
+PRICE, UNIT, LABELS, LEAST = range(4)
+"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, and rows that a leaf must have.  Planes of counts: what each label
+saves, then rows, then mass; nothing is counted where leaves may have any size, or tests cost nothing."""
 COLUMNS, DEPTH, LEAVES, LEAF, PATH, BESIDE, CHEAPEST = range(7)
 """Places in ``Node.numbers``: columns, limits of the set (leaves −1: any), its cost as a leaf; for a unit of mass, what a path below a side
 costs at most, one beside a leaf, and the cheapest of the columns."""
@@ -34,7 +34,7 @@ class Ground(NamedTuple):
     same as masks; the last holds no object.
 
     everything : uint64[·], mask.   members : uint64[groups, ·], masks of the objects with a power of two in the count of a plane.   plane, shift : int64[groups], the
-    plane (a label, after the last: rows, mass) and the power.   mixer : uint64[·], random.
+    plane and the power.   mixer : uint64[·], random.
     literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those of a test begin.
     price : int64[columns + 1], of a unit of mass.   dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
     """
@@ -66,8 +66,8 @@ class Log(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A set.   mask : uint64[·].   columns, paid : int64, and what it costs to ask them.   words : uint64, ``words[w · columns + c]``.   ends : int64[groups], first word
-    after each.   ones : int64, sums by plane and column; totals : int64[planes].   low, own : int64[levels, 2, columns], bounds of
+    """A set.   mask : uint64[·].   columns, paid : int64, and what it costs to ask them.   words : uint64, ``words[w · columns + c]``.
+    ends : int64[groups], first word after each.   ones : int64, sums by plane and column; totals : int64[planes].   low, own : int64[levels, 2, columns], bounds of
     sides, and those of them that are from counting or a record.   A level is a number of leaves from 1 on, or there is one.
     told : int64[2, columns], what somebody says of sides.   tried : uint8, as ``low``.   state : uint8.   rank : int64, weight of the
     smaller side.   numbers : see the names above.
@@ -153,27 +153,20 @@ def serves(have, want):
     return have < 0 or 0 <= want <= have
 
 
-@jit(inner=True, borrow=True)
+@jit(borrow=True)
 def known_of(ground, log, mask, mark, depth, leaves, room):
     """The best bound that the records have of a set under limits, 0 without one.   mark : of the set."""
     best, record = np.int64(0), log.slots[slot_of(log, mark)]
     while record >= 0:
         at = log.start[record]
-        if serves(log.words[at + 1], depth) and serves(log.words[at + 2], leaves):
-            bound = bound_of(log.words, at)
-            if bound > best and path_set(ground, log.words, at, room):
-                same = True
-                for w in range(mask.shape[0]):
-                    same &= room[w] == mask[w]
-                best = bound if same else best
+        bound = bound_of(log.words, at)
+        if bound > best and serves(log.words[at + 1], depth) and serves(log.words[at + 2], leaves) and path_set(ground, log.words, at, room):
+            same = True
+            for w in range(mask.shape[0]):
+                same &= room[w] == mask[w]
+            best = bound if same else best
         record = log.before[record]
     return best
-
-
-@jit(borrow=True)
-def known_bound(ground, log, mask, depth, leaves, room):
-    """The same, called from Python."""
-    return known_of(ground, log, mask, mark_of(ground, mask), depth, leaves, room)
 
 
 @jit(inner=True, borrow=True)
@@ -181,25 +174,12 @@ def bound_of(words, at):
     return np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF
 
 
-@jit(inner=True, borrow=True)
-def put(log, number):
-    """Enter a record under its fingerprint."""
-    at = slot_of(log, log.mark[number])
-    log.before[number], log.slots[at] = log.slots[at], number
-
-
 @jit(borrow=True)
-def refill(log, end):
-    """Enter the first records anew."""
-    for number in range(end):
-        put(log, number)
-
-
-@jit(inner=True, borrow=True)
-def learn(ground, log, mask, number):
-    """A record about the objects of a mask is known from now on."""
-    log.mark[number] = mark_of(ground, mask)
-    put(log, number)
+def learn(log, first, end):
+    """Records, whose fingerprints are there, are known from now on."""
+    for number in range(first, end):
+        at = slot_of(log, log.mark[number])
+        log.before[number], log.slots[at] = log.slots[at], number
 
 
 @jit(inner=True, borrow=True)
@@ -272,14 +252,13 @@ def enter(ground, log, node, scratch, depth, leaves):
         most, whole = max(most, node.totals[k]), whole + node.totals[k]
     node.numbers[LEAF], node.numbers[CHEAPEST] = (whole - most) * numbers[UNIT] + numbers[PRICE], NEVER
     paths_of(ground, node, depth)
-    rows, mass, beside = total_of(node, numbers[ROWS]), total_of(node, numbers[MASS]), node.numbers[BESIDE]
+    rows, mass, beside = node.totals[labels], node.totals[labels + 1], node.numbers[BESIDE]
     for f in range(columns if divided else 0):
         inside, outside, weight = np.int64(0), np.int64(0), np.int64(0)
         for k in range(labels):
             one = ones[k * columns + f]
             weight, inside, outside = weight + one, max(inside, one), max(outside, node.totals[k] - one)
-        rows_f = ones[numbers[ROWS] * columns + f] if numbers[ROWS] >= 0 else np.int64(0)
-        mass_f = ones[numbers[MASS] * columns + f] if numbers[MASS] >= 0 else np.int64(0)
+        rows_f, mass_f = ones[labels * columns + f], ones[(labels + 1) * columns + f]
         if busy_of(ground, beside, inside, rows_f, mass_f) and busy_of(ground, beside, outside, rows - rows_f, mass - mass_f):
             node.columns[n], node.rank[n], node.state[n] = f, min(weight, whole - weight), 0
             node.paid[n], node.numbers[CHEAPEST] = ground.price[f] * mass, min(node.numbers[CHEAPEST], ground.price[f])
@@ -295,16 +274,11 @@ def enter(ground, log, node, scratch, depth, leaves):
 
 
 @jit(inner=True, borrow=True)
-def total_of(node, plane):
-    return node.totals[plane] if plane >= 0 else np.int64(0)
-
-
-@jit(inner=True, borrow=True)
 def mass_of(ground, node, c, s):
     """Of a side of a column; 0 where tests cost nothing."""
-    plane = ground.numbers[MASS]
-    with_c = node.ones[plane * node.numbers[COLUMNS] + c] if plane >= 0 else np.int64(0)
-    return with_c if s == 1 else total_of(node, plane) - with_c
+    plane = ground.numbers[LABELS] + 1
+    with_c = node.ones[plane * node.numbers[COLUMNS] + c]
+    return with_c if s == 1 else node.totals[plane] - with_c
 
 
 @jit(inner=True, borrow=True)
@@ -387,27 +361,31 @@ def count_column(ground, node, scratch, c):
 
 
 @jit(inner=True, borrow=True)
+def cell_of(node, scratch, plane, c, s, t):
+    """What a plane counts in the cells of side s of a column and side t of the others: (ones, pairs, a, x, y), a + x · ones + y · pairs."""
+    n = node.numbers[COLUMNS]
+    total, of_c = node.totals[plane], node.ones[plane * n + c]
+    a, x, y = (0 if t == 1 else total - of_c if s == 0 else of_c), (0 if s == 1 else 1 if t == 1 else -1), 1 if s == t else -1
+    return node.ones[plane * n : (plane + 1) * n], scratch.both[plane * n : (plane + 1) * n], a, x, y
+
+
+@jit(inner=True, borrow=True)
 def count_cells(ground, node, scratch, c, s, t):
     """The cells of side s of a column, counted against all, and side t of the others."""
-    numbers, n, planes, labels = ground.numbers, node.numbers[COLUMNS], node.totals.shape[0], ground.numbers[LABELS]
-    p, unit, rows, path, beside, cell = numbers[PRICE], numbers[UNIT], numbers[ROWS], node.numbers[PATH], node.numbers[BESIDE], (2 * s + t) * n
+    numbers, n, labels, cell = ground.numbers, node.numbers[COLUMNS], ground.numbers[LABELS], (2 * s + t) * node.numbers[COLUMNS]
+    p, unit, least, path, beside = numbers[PRICE], numbers[UNIT], numbers[LEAST], node.numbers[PATH], node.numbers[BESIDE]
     most, loss, mass, busy = scratch.most[cell : cell + n], scratch.loss[cell : cell + n], scratch.mass[cell : cell + n], scratch.busy[cell : cell + n]
-    most[:], loss[:], mass[:], busy[:] = 0, 0, 0, 1
-    for k in range(planes):
-        total, ones, pairs, of_c = node.totals[k], node.ones[k * n : (k + 1) * n], scratch.both[k * n : (k + 1) * n], node.ones[k * n + c]
-        # of the plane: a + x · (objects with f) + y · (with both)
-        a, x, y = (0 if t == 1 else total - of_c if s == 0 else of_c), (0 if s == 1 else 1 if t == 1 else -1), 1 if s == t else -1
+    most[:], loss[:] = 0, 0
+    for k in range(labels):
+        ones, pairs, a, x, y = cell_of(node, scratch, k, c, s, t)
         for f in range(n):
             one = a + x * ones[f] + y * pairs[f]
-            if k < labels:
-                most[f] += one
-                loss[f] = max(loss[f], one)
-            elif k == rows:
-                busy[f] = one >= numbers[LEAST]
-            else:
-                mass[f] = one
+            most[f], loss[f] = most[f] + one, max(loss[f], one)
+    ones, pairs, a, x, y = cell_of(node, scratch, labels, c, s, t)
+    ones_m, pairs_m, a_m, x_m, y_m = cell_of(node, scratch, labels + 1, c, s, t)
     for f in range(n):
-        busy[f] &= loss[f] * unit + beside * mass[f] > p
+        mass[f] = a_m + x_m * ones_m[f] + y_m * pairs_m[f]
+        busy[f] = (loss[f] * unit + beside * mass[f] > p) & (a + x * ones[f] + y * pairs[f] >= least)
         most[f], loss[f] = unit * most[f] + path * mass[f], unit * (most[f] - loss[f])
 
 
@@ -480,11 +458,12 @@ def check_records(ground, log, node, scratch, first, end):
         if not path_set(ground, log.words, at, node.mask):
             return number, NO_PATH
         leaves = min(leaves, max(np.int64(1), np.int64(ground.bits.shape[0])))  # as many as there are objects are as good as any number
-        if known_of(ground, log, node.mask, mark_of(ground, node.mask), depth, leaves, scratch.path) < bound:
+        log.mark[number] = mark_of(ground, node.mask)
+        if known_of(ground, log, node.mask, log.mark[number], depth, leaves, scratch.path) < bound:
             enter(ground, log, node, scratch, depth, leaves)
             if node.numbers[LEAF] < bound:
                 return number, LEAF_COSTS
             if settle(ground, node, scratch, bound, True) > 0:
                 return number, OPEN
-        learn(ground, log, node.mask, number)
+        learn(log, number, number + 1)
     return end, FINE

@@ -122,9 +122,10 @@ class Extraction:
             room = rules.ground, rules.log, self._nodes, self._frames, rules.scratch
             ended = finding.walk(*room, self.memory, self.spelled, state, SETS)
             number = int(state[finding.RECORDS])
-            self.progress(0, None, f"writing the proof: {number:,} records")
+            self.progress(finding.share_done(self._nodes, self._frames, state[finding.AT]), 1.0, f"writing the proof: {number:,} records")
             if ended == finding.NEED_ROOM:
-                rules.make_room(number, 2 * number + 1000, 2 * int(rules.log.start[number]) + 10_000)
+                log, words = rules.log, 2 * int(rules.log.start[number]) + 10_000
+                rules.new_log(np.resize(log.words, words), np.resize(log.start, 2 * number + 1001), number)
                 if state[finding.AT] + 1 >= len(self._frames):
                     self._deepen()
 

@@ -18,11 +18,13 @@ from arboretum.proof.counting import (
 TIER = np.int64(1) << 56
 ALONE, TOLD, NEEDED = 1, 2, 4
 """Bits of ``Node.tried``: a side was counted alone; what is told of it was to be shown, or what is needed."""
-LITERAL, GOAL, TESTS_LEFT, LEAVES_LEFT, HOW, STEP, KNOWN, COLUMN, LEVEL, SIDE = range(10)
+LITERAL, GOAL, TESTS_LEFT, LEAVES_LEFT, HOW, STEP, KNOWN, COLUMN, LEVEL, SIDE, OPEN = range(11)
 """Places of a frame: literal by which its set was entered, bound that is wanted, limits, why, what was done (below), bound that was
-known; column, level and side of the set that is being proven for it."""
+known; column, level and side of the set that is being proven for it; columns that were open before the first of these."""
 NEW, ENTERED, ASKED = range(3)
-N_FRAME = 10
+N_FRAME = 11
+LOOKED_AT = 4
+"""Frames by which is judged how much is done."""
 AT, RECORDS, BASE = range(3)
 """Places of the state: frame at work, records written, frame at which the walk ends."""
 
@@ -143,7 +145,8 @@ def write(ground, log, frames, spelled, mask, d, number):
         place = at + HEAD + 2 * (level - 1)
         log.words[place], log.words[place + 1] = spelled[frames[level, LITERAL], 0], spelled[frames[level, LITERAL], 1]
     log.start[number + 1] = at + HEAD + 2 * d
-    learn(ground, log, mask, number)
+    log.mark[number] = mark_of(ground, mask)
+    learn(log, number, number + 1)
 
 
 @jit(borrow=True)
@@ -153,6 +156,19 @@ def tell(ground, log, nodes, frames, scratch, memory, d):
     enter(ground, log, node, scratch, frames[d, TESTS_LEFT], frames[d, LEAVES_LEFT])
     ask(ground, node, memory, max(frames[d, TESTS_LEFT] - 1, np.int64(-1)), NEVER)
     return node.numbers[COLUMNS]
+
+
+@jit(borrow=True)
+def share_done(nodes, frames, at):
+    """About how much of a walk is done: of the columns that were open in the first frames those that are no more."""
+    done, part_of = 0.0, 1.0
+    for d in range(min(at, LOOKED_AT)):
+        node, still = node_of(nodes, d), np.int64(0)
+        for c in range(node.numbers[COLUMNS]):
+            still += joined_cost(node, c) < frames[d, GOAL]
+        done += part_of * (1.0 - still / max(still, frames[d, OPEN]))
+        part_of /= max(still, frames[d, OPEN])
+    return done
 
 
 @jit(borrow=True)
@@ -183,10 +199,11 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 frame[GOAL], frame[STEP] = min(frame[GOAL], node.numbers[LEAF]), ENTERED
         if not closed:
             column, level, side, how, wanted = np.int64(-1), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-            if settle(ground, node, scratch, frame[GOAL], False) > 0:
+            still = settle(ground, node, scratch, frame[GOAL], False)
+            if still > 0:
                 if frame[HOW] != ALONE:
                     if frame[STEP] == ENTERED:
-                        frame[STEP] = ASKED
+                        frame[STEP], frame[OPEN] = ASKED, still
                         node.told[: 2 * node.numbers[COLUMNS]] = 0
                         if memory.bound.shape[0] > 0 and leaves < 0:
                             ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame[GOAL])
