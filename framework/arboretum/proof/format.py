@@ -1,39 +1,13 @@
 """The proof log: bounds of subproblems in the order in which each follows from those before it.
 
-File, little endian throughout::
+The form, byte by byte, and what its numbers mean: docs/reference/proof-log.md.  A record is int32 words as kernels fill them in: number
+of literals on the path from the root; tests that may still follow; leaves that the subtree may have (−1: no limit); two words of the
+bound, ``words[3] = np.int32(bound)`` and ``words[4] = np.int32(bound >> 32)``, or the bits of a float64 in the log of a complexity; then
+(test, outcome) for each literal.  It says: no tree on the training objects that reach this set, within the limits, costs less.  The
+set, not the path, is what counts: two paths to one set are the same subproblem.
 
-    arboretum.proof/1\\n
-    one line of JSON: the header\\n
-    records, back to back                            int32 words
-    −1                                               int32: the records end here
-    number of bytes of the end's JSON                int32
-    one object of JSON: the end
-    SHA-256 of all bytes before it                   32 bytes
-
-Record, 5 + 2n words of int32, as kernels fill them in::
-
-    0     n         literals on the path from the root, 0 for the root itself
-    1     depth     tests that may still follow on a path below this set; −1: no limit
-    2     leaves    leaves that the subtree may have; −1: no limit
-    3, 4  bound     int64, low word first; bits of a float64 in the log of a complexity
-    5 …   n literals of two words each: (test, outcome)
-
-A record says: no tree on the training objects that reach this set, within the limits of the record, costs less than ``bound``.
-The set, not the path, is what counts: two paths to one set are the same subproblem, and one with tighter limits has the
-bounds of the looser.  A kernel writes words 3 and 4 by ``words[3] = np.int32(bound)`` and ``words[4] = np.int32(bound >> 32)``.
-
-``test`` is a number of the solver's own; ``header["tests"][test]`` is the problem's test (those of the encoder, raw columns
-count on after them, as in :meth:`arboretum.api.Prices.of`).  ``outcome`` is that of the test as the encoder numbers outcomes; for
-a raw column 2·cut + s, where s = 1 is "value ≤ v", s = 0 the rest, and v is the ``cut``-th smallest (from 0) of the column's
-different values among **all** training objects.  ``header["tests"]`` may also hold [raw column, cut] for a single threshold, of which
-outcome 1 is "value > v", as outcomes of thresholds are numbered everywhere.
-
-Bounds of an additive objective are integers in units of ``header["unit"]``, an exact fraction of the objective's value: λ / p where
-p > 0.  They are of the cost q·loss + p·leaves, where the loss of a leaf S over objects u (all rows equal in all tests are one) is
-
-    Σ_u Σ_k w_u(k) − max_k Σ_u w_u(k),  w_u(k) = max_j c_u(j) − c_u(k),  c_u(k) being what u costs where its leaf says k,
-
-which leaves out what every tree pays.  Those of a complexity are values of ψ, not divided by the weight of all objects.
+``header["tests"]`` names the problem's test for each number that records use (those of the encoder, raw columns count on after them, as
+in :meth:`arboretum.api.Prices.of`), or [raw column, cut] for a single threshold.
 """
 
 from __future__ import annotations
