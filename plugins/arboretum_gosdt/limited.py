@@ -13,8 +13,6 @@ FIRST_SETS = 1 << 10
 FIRST_CELLS = 1 << 14
 SLICE = 12_000_000
 """Vectors · words between two looks at the clock: about 20 to 40 ms."""
-MOST_PROFILES = 1 << 22
-"""Numbers in the profiles of a level: the oldest of its solved sets are forgotten beyond that."""
 CELLS_SHARE = 0.5
 """Of the bytes left, for losses of depth 2; without a budget, CELLS_BYTES."""
 CELLS_BYTES = 1 << 30
@@ -26,17 +24,16 @@ class LimitedSearch:
     bits : uint32[rows, ⌈features / 32⌉], bit f % 32 of word f // 32 is outcome 1 of feature f.   weights : int64[rows, classes] ≥ 0,
     what a row's label saves; the loss of a leaf is the sum of all weights less that of its label.
 
-    Switches, which change the time and nothing else: similarity (bounds between literals of a set), profile (bounds from a solved
-    sibling's literals), cells (losses of depth 2 are remembered), greedy (a first tree, by the best first feature of depth 2), ring
-    (windows of pairs half way round, see limited_lanes; None: whichever is shorter), by_index (features in their order),
-    word (bits of a lane: 16, 32 or 64; None: the least that holds all weights).
+    Switches, which change the time and nothing else: similarity (bounds between literals of a set), cells (losses of depth 2 are
+    remembered), greedy (a first tree, by the best first feature of depth 2), ring (windows of pairs half way round, see limited_lanes;
+    None: whichever is shorter), word (bits of a lane: 16, 32 or 64; None: the least that holds all weights).
 
     lower, upper : proven bound, loss of ``tree()``.   subproblems : sets whose pairs have been counted.
     """
 
     def __init__(  # noqa: PLR0913 — switches
-        self, bits: np.ndarray, weights: np.ndarray, features: int, depth: int, *, similarity: bool = True, profile: bool = True,
-        cells: bool = True, greedy: bool = True, ring: bool | None = None, by_index: bool = False, word: int | None = None,
+        self, bits: np.ndarray, weights: np.ndarray, features: int, depth: int, *, similarity: bool = True, cells: bool = True,
+        greedy: bool = True, ring: bool | None = None, word: int | None = None,
     ) -> None:  # fmt: skip
         self.bits, self.features, self.depth = np.ascontiguousarray(bits, np.uint32), features, min(depth, features)
         from arboretum_gosdt.limited_arrays import count_bits
@@ -51,8 +48,8 @@ class LimitedSearch:
         if depth <= 1 or self.upper == 0:
             self._solve_small()
             return
-        self._switches = {"similarity": similarity, "profile": profile and depth > 3, "cells": cells and depth > 3 and total < (1 << 32) - 1}
-        self._ring, self._by_index, self._greedy = ring, by_index, greedy and depth > 3
+        self._switches = {"similarity": similarity, "cells": cells and depth > 3 and total < (1 << 32) - 1}
+        self._ring, self._greedy = ring, greedy and depth > 3
         self._start(total, sizes, word)
 
     def remembered(self) -> tuple[Any, ...] | None:
@@ -131,23 +128,19 @@ class LimitedSearch:
         self.word = word or next(bits for bits in (16, 32, 64) if total < 1 << (bits - two))
         self.layout = layout = layout_of(self.features, self.word, self._ring)
         self.table = table = self._table(two, sizes)
-        setting = np.zeros(9, np.int64)
+        setting = np.zeros(7, np.int64)
         setting[arrays.DEPTH], setting[arrays.CLASSES], setting[arrays.TWO] = self.depth, 1 if two else self.weights.shape[1], two
-        setting[arrays.SIMILARITY], setting[arrays.PROFILE] = self._switches["similarity"], self._switches["profile"]
-        setting[arrays.KEEP_CELLS], setting[arrays.WIDTH] = self._switches["cells"], self.word
-        setting[arrays.GROUPS], setting[arrays.BY_INDEX] = len(table.power), self._by_index
+        setting[arrays.SIMILARITY], setting[arrays.KEEP_CELLS] = self._switches["similarity"], self._switches["cells"]
+        setting[arrays.WIDTH], setting[arrays.GROUPS] = self.word, len(table.power)
         levels, scratch = arrays.new_levels(table, layout, setting, max(1, self.depth - 2)), arrays.new_scratch(table, layout, setting)
-        kept = max(1, min(2 * self.features, MOST_PROFILES // (2 * layout.stride))) if self._switches["profile"] else 0
-        inner = max(1, self.depth - 3)
-        profiles, owner = np.zeros((inner, kept, 2, layout.stride), np.int64), np.full((inner, kept), -1, np.int64)
         sets = FIRST_SETS if self.depth > 3 else 1
         self._arrays = Arrays({
             "slots": np.zeros((2 * sets, 2), np.uint64), "lower": np.zeros(sets, np.int64), "upper": np.zeros(sets, np.int64),
             "feature": np.zeros(sets, np.int32),
         })  # fmt: skip
         self._cells = np.zeros((FIRST_CELLS if self._switches["cells"] else arrays.WAYS, 2), np.uint64)
-        self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group) + profiles.nbytes
-        memory = arrays.Memory(*self._arrays.values(), self._cells, profiles, owner)
+        self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
+        memory = arrays.Memory(*self._arrays.values(), self._cells)
         state = np.zeros(5, np.int64)
         self._task = arrays.Task(table, layout, levels, scratch, memory, setting, state)
         n = len(table.group)
@@ -170,6 +163,7 @@ class LimitedSearch:
 
     def _table(self, two: bool, sizes: np.ndarray) -> Any:
         """Rows of one class and one weight 2ᵇ each, in groups; groups of two classes take turns."""
+        from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_gosdt import limited_arrays as arrays
 
         bits_of = sizes.tolist()
@@ -190,7 +184,7 @@ class LimitedSearch:
         power, kind = np.array(groups, np.int64).T.copy()
         table = arrays.Table(
             bits, np.full(at + 1, empty, np.int32), np.empty(at, np.int32), power, kind, np.array(first), np.array([0, len(groups) // 2]),
-            np.empty(2 * at, np.uint64),
+            random_words(at).reshape(-1),
         )  # fmt: skip
         self._rows = np.empty(at, np.int32)
         arrays.list_rows(self.weights, begin, chunks, table, self._rows)
@@ -225,19 +219,15 @@ class LimitedSearch:
 
     def _solve_small(self) -> None:
         """Depth 0 and 1, and what one leaf solves."""
-        rows = np.arange(len(self.weights))
         if self.depth > 0 and self.features and self.upper:
             self._opened = 1
-            self.upper = min(self.upper, self._best_split(rows)[1])
+            self.upper = min(self.upper, self._best_split(np.arange(len(self.weights)))[1])
         self.lower = self.upper
-
-    def _outcomes(self, rows: np.ndarray) -> np.ndarray:
-        """uint8[rows, features]."""
-        return np.unpackbits(self.bits[rows].view(np.uint8), axis=1, bitorder="little")[:, : self.features]
 
     def _best_split(self, rows: np.ndarray) -> tuple[int, int]:
         """(feature, loss) of the best tree of depth 1."""
-        inside = self._outcomes(rows).T.astype(np.int64) @ self.weights[rows]
+        outcomes = np.unpackbits(self.bits[rows].view(np.uint8), axis=1, bitorder="little")[:, : self.features]
+        inside = outcomes.T.astype(np.int64) @ self.weights[rows]
         whole = self.weights[rows].sum(axis=0)
         right = inside.max(axis=1) + (whole - inside).max(axis=1)
         best = int(right.argmax())
@@ -249,20 +239,20 @@ class LimitedSearch:
 
         nodes: list[list[int]] = []
 
-        def grow(rows: np.ndarray, depth: int, known: int = -1) -> int:
+        def grow(rows: np.ndarray, depth: int) -> int:
             whole = sums_of(self.weights, rows)
             number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
             nodes.append([-1, 0, -1, -1])
             if not (before and depth and self.features):
                 return before
-            feature, left, below = (known, 0, (-1, -1)) if known >= 0 else self._first_feature(rows, depth)
+            feature, left = self._first_feature(rows, depth)
             if feature < 0:
                 return before
             inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
             one = len(nodes)
-            loss = grow(rows[inside], left, below[0])
+            loss = grow(rows[inside], left)
             other = len(nodes)
-            loss += grow(rows[~inside], left, below[1])
+            loss += grow(rows[~inside], left)
             if loss < before:
                 nodes[number] = [feature, 0, one, other]
                 return loss
@@ -272,16 +262,15 @@ class LimitedSearch:
         grow(np.arange(len(self.weights)), self.depth)
         return np.array(nodes, np.int64)
 
-    def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int, Sequence[int]]:
-        """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of what is below it, and (−1: to be found)
-        the features of outcome 1 and 0."""
+    def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
+        """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of what is below it."""
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_gosdt import limited_arrays as arrays
         from arboretum_gosdt import limited_kernels as kernels
 
-        if depth == 1:
-            return self._best_split(rows)[0], 0, (-1, -1)
         task = self._task
+        if task is None:
+            return self._best_split(rows)[0], 0
         chosen = np.zeros(len(self.weights), bool)
         chosen[rows] = True
         mine = np.flatnonzero(chosen[self._rows]).astype(np.int32)
@@ -294,18 +283,21 @@ class LimitedSearch:
             elif node >= 0 and task.memory.upper[node] < arrays.HUGE:
                 feature = int(task.memory.feature[node])
             if feature != arrays.PAIR:
-                return feature, depth - 1, (-1, -1)
+                return feature, depth - 1
         small = task
         if task.state[arrays.LEVEL] >= 0:  # the search is to go on with its arrays
             self._small = small = self._small or task._replace(
                 levels=arrays.new_levels(task.table, task.layout, task.setting, 1), scratch=arrays.new_scratch(task.table, task.layout, task.setting)
             )
-        small.levels.rows[0, : len(mine)], small.levels.frame[0, arrays.ROWS] = mine, len(mine)
-        opened = task.state[arrays.OPENED]
-        kernels.search_limited(small, -1)
+        levels, opened = small.levels, task.state[arrays.OPENED]
+        levels.rows[0, : len(mine)], levels.frame[0, arrays.ROWS] = mine, len(mine)
+        kernels.search_limited(small, -1 if depth > 1 else -2)
         task.state[arrays.OPENED] = opened
-        best, *below = small.levels.frame[0, [arrays.CURRENT, arrays.SIDE, arrays.TRIED]].tolist()
-        return best, 1, below
+        if depth > 1:
+            return int(small.scratch.key[: self.features].argmax()), 1
+        inside = levels.margin[0].reshape(-1, task.layout.stride)[:, : self.features].astype(np.int64)
+        outside = levels.whole[0][:, None].astype(np.int64) - inside
+        return int((abs(inside).max(axis=0) + abs(outside).max(axis=0)).argmax()), 0
 
 
 def _at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:

@@ -22,7 +22,7 @@ LEVEL, NODES, CELLS, OPENED, MODE = range(5)
 """Places in ``state``: of the set on top, subsets in the memory, cells entered, sets opened and split, FULL or GREEDY."""
 FULL, GREEDY = 0, 1
 LEAF, PAIR = -1, -2
-DEPTH, CLASSES, TWO, SIMILARITY, PROFILE, KEEP_CELLS, WIDTH, GROUPS, BY_INDEX = range(9)
+DEPTH, CLASSES, TWO, SIMILARITY, KEEP_CELLS, WIDTH, GROUPS = range(7)
 """Places in ``setting``.   CLASSES : of the counts, 1 where two classes are signed.   WIDTH : bits of a word."""
 HUGE = np.int64(1) << np.int64(60)
 TURN = np.uint64(0x9E3779B97F4A7C15)
@@ -108,7 +108,7 @@ class Memory(NamedTuple):
     """What is known of sets.
 
     slots : uint64[2^k, 2].   lower, upper : int64[sets].   feature : int32[sets].   cells : uint64[WAYS · 2^k, 2]: a fingerprint of 96
-    bits, and the loss + 1.   profiles : int64[levels, kept, 2, stride].   owner : int64[levels, kept], literal 2 · feature + side, −1.
+    bits, and the loss + 1.
     """
 
     slots: np.ndarray
@@ -116,8 +116,6 @@ class Memory(NamedTuple):
     upper: np.ndarray
     feature: np.ndarray
     cells: np.ndarray
-    profiles: np.ndarray
-    owner: np.ndarray
 
 
 class Task(NamedTuple):
@@ -202,11 +200,6 @@ def list_rows(weights, next_, chunks, table, merged):
                     at = next_[k, b]
                     next_[k, b] = at + 1
                     merged[at], table.place[at] = u, u * chunks
-                    for word in range(2):
-                        x = np.uint64(2 * at + word + 1) * TURN  # the generator "splitmix64"
-                        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                        table.hashes[2 * at + word] = x ^ (x >> np.uint64(31))
                 rest >>= 1
                 b += 1
     at = 0

@@ -5,8 +5,7 @@ set lower and upper bounds of R(S ∧ ℓ, d − 1) are kept.  Where they come f
 
 - counts of pairs (:mod:`.limited_lanes`): R of depth 2 exactly, one feature at a time;
 - **memory**: sets of depth 3 and more by fingerprint, and of depth 2 (``cells``), which the same literals in another order reach;
-- **similarity**: R(S) ≥ R(T) − weight(T ∖ S), between literals of one set;
-- **profile**: the bounds of the literals of a solved sibling T = S ∧ ℓ′, less the weights of their rows outside S ∧ ℓ.
+- **similarity**: R(S) ≥ R(T) − weight(T ∖ S), between literals of one set.
 
 The next feature is the one whose two bounds have the least sum; a set is left when no sum is below its upper bound or below the
 *budget* that its parent gives it: what it must undercut to matter.  The kernel may be left and entered again at any step.
@@ -20,15 +19,13 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import LOWER, UPPER, find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.limited_arrays import (
-    AT, BEST, BUDGET, BY_INDEX, CELLS, CHILD, CHOOSE, CLASSES, CURRENT, DEPTH, FEATURE, GREEDY, GROUPS, HUGE,
-    KEEP_CELLS, LEAF, LEVEL, MODE, NODE, NODES, OPEN, OPENED, PAIR, PAIRS, PHASE, PROFILE, ROWS, SIDE, SIMILARITY,
-    SOLVED, SPENT, SPLIT, TRIED, TURN, TWO, WAYS, WEIGHT,
+    AT, BEST, BUDGET, CELLS, CHILD, CHOOSE, CURRENT, DEPTH, FEATURE, GREEDY, HUGE, KEEP_CELLS, LEAF, LEVEL, MODE, NODE, NODES, OPEN,
+    OPENED, PAIR, PAIRS, PHASE, ROWS, SIDE, SIMILARITY, SOLVED, SPLIT, TRIED, TURN, WAYS, WEIGHT,
 )  # fmt: skip
-from arboretum_gosdt.limited_lanes import Packed, Side
+from arboretum_gosdt.limited_lanes import Side
 from arboretum_gosdt.limited_packing_lanes import fill
 from arboretum_gosdt.limited_passes import (
-    list_entries, loss_of, margins, open_set, pack, pairs_of_set, pairs_of_split, right_of_leaf, right_of_pairs, row_of_pairs,
-    start_split,
+    loss_of, open_set, pairs_of_set, pairs_of_split, right_of_leaf, right_of_pairs, row_of_pairs, start_split,
 )  # fmt: skip
 
 
@@ -190,15 +187,13 @@ def choose(task, v):
         both = low1[h] + low0[h]
         if todo[h] and (both < least or (both == least and found >= 0 and key[h] > most)):
             least, most, found = both, key[h], h
-            if setting[BY_INDEX]:
-                return found
     return found
 
 
 @jit(inner=True, borrow=True)
 def leave(task, v):
     """The set of level v is done with: remember it, tell its parent."""
-    levels, memory, setting = task.levels, task.memory, task.setting
+    levels, memory = task.levels, task.memory
     frame, node = levels.frame[v], levels.frame[v, NODE]
     lower = frame[BEST]
     if not frame[SOLVED]:
@@ -210,16 +205,7 @@ def leave(task, v):
         memory.upper[node], memory.feature[node] = frame[BEST], frame[FEATURE]
     task.state[LEVEL] -= 1
     if v > 0:
-        parent = levels.frame[v - 1]
         learn(levels, memory, v - 1, node)
-        kept = memory.owner.shape[1]
-        if setting[PROFILE] and kept > 0 and not frame[SOLVED]:
-            slot = parent[SPENT] % kept
-            memory.owner[v - 1, slot] = 2 * parent[CURRENT] + parent[SIDE]
-            for literal in range(2):
-                for h in range(task.layout.features):
-                    memory.profiles[v - 1, slot, literal, h] = levels.low[v, literal, h]
-            parent[SPENT] += 1
 
 
 @jit(inline=True, borrow=True)
@@ -228,47 +214,6 @@ def learn(levels, memory, v, node):
     f, literal = levels.frame[v, CURRENT], levels.frame[v, SIDE]
     levels.low[v, literal, f] = max(levels.low[v, literal, f], memory.lower[node])
     levels.up[v, literal, f] = min(levels.up[v, literal, f], memory.upper[node])
-
-
-@jit(inner=True, borrow=True)
-def inherit(task, v, n):
-    """Bounds of the literals of the set on level v + 1, from the sibling that has the least weight outside it."""
-    levels, memory, scratch, layout, table, setting = task.levels, task.memory, task.scratch, task.layout, task.table, task.setting
-    frame, f, literal = levels.frame[v], levels.frame[v, CURRENT], levels.frame[v, SIDE]
-    shared, total = scratch.shared, levels.total[v]
-    row_of_pairs(levels.weight[v], np.int64(0), layout, f, shared, np.int64(0))
-    nearest, slot = HUGE, np.int64(-1)
-    for k in range(min(frame[SPENT], memory.owner.shape[1])):
-        h, side = memory.owner[v, k] >> 1, memory.owner[v, k] & 1
-        inside = total[h] - shared[h] if literal else shared[h]  # weight of h in the new set
-        if side:
-            inside = (frame[WEIGHT] - total[f] if literal else total[f]) - inside
-        outside = (frame[WEIGHT] - total[h] if side else total[h]) - inside
-        if outside < nearest:
-            nearest, slot = outside, k
-    if slot < 0:
-        return
-    h, side = memory.owner[v, slot] >> 1, memory.owner[v, slot] & 1
-    number = np.int64(0)
-    rows, below = levels.rows[v], levels.rows[v + 1]
-    for i in range(frame[ROWS]):
-        r = rows[i]
-        if has(table, r, h) != side and has(table, r, f) == literal:
-            below[n + number] = r
-            number += 1
-    words = list_entries(task, below, n, number, scratch.start, scratch.entries)
-    pack(scratch.words, scratch.twice, layout, table.bits, scratch.entries, words)
-    packed = Packed(scratch.words, scratch.twice, scratch.flip, scratch.start, table.first, setting[CLASSES], 0)
-    for g in range(layout.features):
-        shared[g] = 0
-    for k in range(2 if setting[TWO] else setting[CLASSES]):
-        low, high = (np.int64(k), setting[GROUPS]) if setting[TWO] else (table.first[k], table.first[k + 1])
-        margins(packed, layout, low, high, scratch.key, 0)
-        for g in range(layout.features):
-            shared[g] += np.int64(scratch.key[g])
-    for g in range(layout.features):
-        levels.low[v + 1, 0, g] = max(np.int64(0), memory.profiles[v, slot, 0, g] - shared[g])
-        levels.low[v + 1, 1, g] = max(np.int64(0), memory.profiles[v, slot, 1, g] - (nearest - shared[g]))
 
 
 @jit(inline=True, borrow=True)
@@ -280,7 +225,7 @@ def has(table, row, f):
 @jit(inner=True, borrow=True)
 def enter_child(task, v, node, budget, words):
     """Put the current literal of level v on the path."""
-    levels, table, memory = task.levels, task.table, task.memory
+    levels, table = task.levels, task.table
     frame, child = levels.frame[v], levels.frame[v + 1]
     f, wanted = frame[CURRENT], 1 - frame[SIDE]
     number, rows, into = np.int64(0), levels.rows[v], levels.rows[v + 1]
@@ -290,11 +235,9 @@ def enter_child(task, v, node, budget, words):
     for literal in range(2):
         fill(levels.low[v + 1, literal], 0, task.layout.stride, 0)
         fill(levels.up[v + 1, literal], 0, task.layout.stride, HUGE)
-    if task.setting[PROFILE] and memory.owner.shape[1] > 0:
-        inherit(task, v, number)
     levels.own[v + 1, 0], levels.own[v + 1, 1] = words
     child[ROWS], child[BUDGET], child[NODE], child[PHASE] = number, budget, node, OPEN
-    child[CURRENT], child[SOLVED], child[SPENT] = -1, 0, 0
+    child[CURRENT], child[SOLVED] = -1, 0
     task.state[LEVEL] = v + 1
 
 
@@ -331,50 +274,18 @@ def search_children(task, v):
     frame[PHASE] = CHOOSE
 
 
-@jit(inner=True, borrow=True)
-def second_split(task, v, g, outcome):
-    """The feature that divides the rows of level v with that outcome of feature g best.   Its pairs are counted."""
-    layout, levels, counts, stride = task.layout, task.levels, task.scratch.margins[0], task.layout.stride
-    most, best = np.int64(-1), np.int64(0)
-    for k in range(task.setting[CLASSES]):
-        row_of_pairs(levels.count[v], k * layout.features * stride, layout, g, counts, k * stride)
-    for h in range(layout.features):
-        inside, outside = np.int64(0), np.int64(0)  # two classes: by how much one outweighs the other; else the heaviest
-        for k in range(task.setting[CLASSES]):
-            both, whole = np.int64(counts[k * stride + h]), np.int64(levels.margin[v, k * stride + g])
-            if not outcome:
-                both, whole = np.int64(levels.margin[v, k * stride + h]) - both, np.int64(levels.whole[v, k]) - whole
-            inside, outside = max(inside, abs(both)), max(outside, abs(whole - both))
-        if inside + outside > most:
-            most, best = inside + outside, np.int64(h)
-    return best
-
-
-@jit(inner=True, borrow=True)
-def best_pair(task):
-    """The best tree of depth 2 on the rows of level 0: its first feature, and those of outcome 1 and 0, as CURRENT, SIDE and TRIED."""
-    levels, v = task.levels, np.int64(0)
-    frame, key = levels.frame[v], task.scratch.key
-    open_set(task, v)
-    while frame[AT] < task.layout.features:
-        pairs_of_set(task, v)
-    right_of_pairs(task, v, Side(levels.margin[v], levels.whole[v]), np.int64(0))
-    best = np.int64(0)
-    for h in range(task.layout.features):
-        if np.int64(key[h]) > np.int64(key[best]):
-            best = np.int64(h)
-    frame[CURRENT], frame[SIDE], frame[TRIED] = best, second_split(task, v, best, 1), second_split(task, v, best, 0)
-
-
 @jit
 def search_limited(task, limit):
     """Search until the first set is left (FINISHED), the memory is full (NEED_ROOM) or after about so much work (PAUSED).
 
-    limit : below 0: :func:`best_pair` instead, with arrays that no search uses any more; a kernel of its own would take as long to
-    compile as half of this one.
+    limit : below 0: count only the rows of level 0, with arrays that no search uses any more: at −2 their features, at −1 their pairs,
+    too, for ``scratch.key``.  A kernel of its own would take as long to compile as half of this one.
     """
     if limit < 0:
-        best_pair(task)
+        open_set(task, np.int64(0))
+        while limit == -1 and task.levels.frame[0, AT] < task.layout.features:
+            pairs_of_set(task, np.int64(0))
+        right_of_pairs(task, np.int64(0), Side(task.levels.margin[0], task.levels.whole[0]), np.int64(0))
         return FINISHED
     levels, setting, state, memory = task.levels, task.setting, task.state, task.memory
     work = np.int64(0)

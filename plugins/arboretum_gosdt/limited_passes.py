@@ -30,14 +30,14 @@ def right_of_leaf(setting, whole):
 
 
 @jit(inner=True, borrow=True)
-def list_entries(task, rows, first, number, start, entries):
-    """Places by word of so many rows from ``first`` on: every group begins a word, and what is left of its last one is filled up; returns the words."""
+def list_entries(task, rows, number, start, entries):
+    """Places by word of so many rows: every group begins a word, and what is left of its last one is filled up; returns the words."""
     table, width = task.table, task.setting[WIDTH]
     nobody = table.place[len(table.group)]
-    at, i, end = np.int64(0), first, first + number
+    at, i = np.int64(0), np.int64(0)
     for q in range(task.setting[GROUPS]):
         start[q] = at // width
-        while i < end and table.group[rows[i]] == q:
+        while i < number and table.group[rows[i]] == q:
             entries[at] = table.place[rows[i]]
             at += 1
             i += 1
@@ -73,7 +73,7 @@ def open_set(task, v):
     """Pack the rows of level v, count its features, sum fingerprints."""
     table, layout, levels, scratch, setting = task.table, task.layout, task.levels, task.scratch, task.setting
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
-    words = list_entries(task, levels.rows[v], np.int64(0), frame[ROWS], start, levels.entries[v])
+    words = list_entries(task, levels.rows[v], frame[ROWS], start, levels.entries[v])
     pack(levels.words[v], levels.twice[v], layout, table.bits, levels.entries[v], words)
     packed = Packed(levels.words[v], levels.twice[v], scratch.flip, start, table.first, setting[CLASSES], 0)
     margin, total, whole = levels.margin[v], levels.total[v], levels.whole[v]

@@ -145,7 +145,7 @@ def bounds_of(which: Which) -> tuple[str, ...]:
         from arboretum_gosdt.sparse import BOUNDS
 
         return tuple(BOUNDS)
-    return ("similarity", "profile", "cells", "greedy") if which is Which.limited else ()
+    return ("similarity", "cells", "greedy") if which is Which.limited else ()
 
 
 def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...], threads: int) -> Search:

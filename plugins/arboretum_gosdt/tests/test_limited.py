@@ -79,7 +79,7 @@ def check(seed: int, depth: int, **switches) -> None:
 def drawn(seed: int) -> dict:
     """Switches, each of them on or off."""
     rng = np.random.default_rng([seed, 78])
-    switches = {name: bool(rng.integers(0, 2)) for name in ("similarity", "profile", "cells", "greedy", "by_index")}
+    switches = {name: bool(rng.integers(0, 2)) for name in ("similarity", "cells", "greedy")}
     return switches | {"ring": (None, True, False)[rng.integers(0, 3)]}
 
 
@@ -116,11 +116,11 @@ def wide(seed: int, rows: int, features: int, classes: int, heaviest: int = 1):
 
 
 @pytest.mark.parametrize(("classes", "features"), [(2, 70), (3, 37), (2, 40)])
-def test_without_bounds_memory_and_order_the_loss_is_the_same(classes, features):
+def test_without_bounds_and_memory_the_loss_is_the_same(classes, features):
     outcomes, weights = wide(classes, 160, features, classes, 3)
-    plain = {"similarity": False, "profile": False, "cells": False, "greedy": False, "by_index": True}
+    plain = {"similarity": False, "cells": False, "greedy": False}
     found = []
-    for switches in ({}, {"ring": False}, {"ring": True}, plain, {"profile": False}, {"similarity": False}, {"cells": False}):
+    for switches in ({}, {"ring": False}, {"ring": True}, plain, {"similarity": False}, {"cells": False}):
         search = searched(outcomes, weights, 4 if features < 60 else 3, **switches)
         search.run()
         found.append(search.upper)
@@ -156,7 +156,6 @@ def test_what_an_array_holds_before_a_set_is_opened_changes_nothing():
         below[1:] = 1
     for scratch in (task.scratch.lanes, task.scratch.margins, task.scratch.key, task.scratch.shared, task.scratch.entries, task.scratch.flip):
         scratch[:] = 1
-    task.memory.profiles[:] = 1_000
     search.run()
     assert (search.lower, search.upper) == (expected, expected)
 
