@@ -90,7 +90,6 @@ def count_bins(features, chosen, rows, objects, bins):
     across, down = np.uintp(features.column_stride), np.uintp(features.row_stride)
     by_class = len(label) > 0
     bin_w, bin_c = bins.weights, bins.counts
-    two = unit and by_class and bin_c.shape[1] == 2
     for f in chosen:
         if features.family[f] == SORTED:
             continue
@@ -100,17 +99,6 @@ def count_bins(features, chosen, rows, objects, bins):
                 bin_c[b, k] = 0
             for k in range(bin_w.shape[1] if len(bin_w) > 0 else 0):
                 bin_w[b, k] = 0.0
-        if two and features.offset[f + 1] - features.offset[f] == 2:  # sums that stay in registers
-            code_1, class_1, both = np.int64(0), np.int64(0), np.int64(0)
-            for row in rows:
-                i = np.uintp(row)
-                code, own = np.int64(features.codes[base + i * down]), np.int64(label[i])
-                code_1 += code
-                class_1 += own
-                both += code & own
-            bin_c[first, 0], bin_c[first, 1] = len(rows) - code_1 - class_1 + both, class_1 - both
-            bin_c[first + 1, 0], bin_c[first + 1, 1] = code_1 - both, both
-            continue
         for row in rows:
             i = np.uintp(row)
             b = first + np.uintp(features.codes[base + i * down])

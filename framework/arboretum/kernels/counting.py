@@ -90,15 +90,8 @@ def totals(rows, label, y, weight, count, weights, counts):
 @jit
 def class_totals(rows, label, counts):
     """Count unit objects by class.   label : uint8/int32[n].   counts : int64[classes], added to."""
-    a, b = np.zeros(len(counts), np.int64), np.zeros(len(counts), np.int64)
-    half = len(rows) // 2
-    for j in range(half):  # two counters take turns: adding to one waits for the last addition to be stored
-        a[np.uintp(label[np.uintp(rows[2 * j])])] += 1
-        b[np.uintp(label[np.uintp(rows[2 * j + 1])])] += 1
-    if len(rows) % 2:
-        a[np.uintp(label[np.uintp(rows[len(rows) - 1])])] += 1
-    for k in range(len(counts)):
-        counts[k] += a[k] + b[k]
+    for row in rows:
+        counts[np.uintp(label[np.uintp(row)])] += 1
 
 
 @jit

@@ -330,8 +330,6 @@ def _field(axes: Any, grid: Grid, i: int, j: int, top: float) -> None:
         axes.text(j + 0.5, top + 0.73, grid.small[i][j], color=small, fontsize=7, ha="center", va="center")
 
 
-
-
 def shade(share: float) -> str:
     """The colour of a share between 0 and 1."""
     place = share * (len(STEPS) - 1)
