@@ -52,8 +52,7 @@ class StoreError(ArboretumError):
     """A run folder or a store cannot be read or written."""
 
 
-SHORTEST_PART = 3
-"""Letters of a name that is looked for within longer ones."""
+SHORTEST_PART = 3  # letters of a name that is looked for within longer ones
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
@@ -73,8 +72,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     return folded[min(holding, key=len)] if holding else None
 
 
-MOST_NAMES = 24
-"""Names that a message lists; of more it shows those that come nearest, and their number."""
+MOST_NAMES = 24  # names that a message lists; of more it shows those that come nearest, and their number
 
 
 def listed(name: str, candidates: Iterable[str]) -> str:

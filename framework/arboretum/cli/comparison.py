@@ -24,17 +24,13 @@ DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
 """Looked for in this order when nobody chose a goal and the runs have no validation rows, or no classes."""
 HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
-ANY_TABLE = ("file", "openml")
-"""Options of ``dataset`` that say where a table comes from, not which it is."""
+ANY_TABLE = ("file", "openml")  # options of ``dataset`` that say where a table comes from, not which it is
 ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
-KEPT = "kept_"
-"""How the metrics begin that tell what a tuner or a pruner kept."""
-SLACK = 1e-9
-"""Of sums in two orders, relative."""
+KEPT = "kept_"  # how the metrics begin that tell what a tuner or a pruner kept
+SLACK = 1e-9  # of sums in two orders, relative
 MOST_KEPT = 4
-MOST_DRAWN = 30
-"""Settings of a data set in the picture, the best first."""
+MOST_DRAWN = 30  # settings of a data set in the picture, the best first
 
 
 @attrs.frozen(eq=False)

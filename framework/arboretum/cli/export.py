@@ -30,8 +30,7 @@ Predict every row of a file: CSV (also .gz; "-" is standard input), Parquet or A
 are matched by name; columns that the tree does not read may be absent, others are ignored.  The file is read as that of
 the run was (separator, encoding, decimal, missing), unless options say otherwise.  Writes CSV: the prediction per row."""
 
-READER = "file"
-"""The data set component that reads files."""
+READER = "file"  # the data set component that reads files
 OPTIONS = ("separator", "encoding", "decimal", "missing")
 
 

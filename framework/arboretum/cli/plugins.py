@@ -26,12 +26,9 @@ What is installed: papers first (year, authors, what they bring, one command eac
 arboretum explain KIND.NAME tells more of one."""
 EXPLAIN = "One component: paper, meaning, parameters with type, default, unit and bounds, capabilities, owner."
 
-CLASSES, NUMBERS = "iris", "diabetes"
-"""Data sets of examples, for classes and for numbers."""
-NOTHING = ("", (), NONE)
-"""Default choices that leave a group empty."""
-NAMES_ONLY = 24
-"""Components of a kind above which only their names are listed: data sets come by the dozen."""
+CLASSES, NUMBERS = "iris", "diabetes"  # data sets of examples, for classes and for numbers
+NOTHING = ("", (), NONE)  # default choices that leave a group empty
+NAMES_ONLY = 24  # components of a kind above which only their names are listed: data sets come by the dozen
 HEAD = ("parameter", "type", "default", "bounds", "unit", "meaning")
 
 

@@ -14,15 +14,12 @@ from arboretum.measure.evaluate import better
 from arboretum.runs.sweeps import FAILED, SKIPPED, Note
 from arboretum.runs.worker_pool import every, seconds_left
 
-QUIET_SECONDS = 2.0
-"""A run that is done by then says nothing of its progress."""
-LINE_SECONDS = 5.0
-"""Between two lines where no terminal can rewrite one."""
+QUIET_SECONDS = 2.0  # a run that is done by then says nothing of its progress
+LINE_SECONDS = 5.0  # between two lines where no terminal can rewrite one
 LOOK_SECONDS = 0.25
 LEAST_SHARE, LEAST_JOBS, LONG_SECONDS = 0.05, 3, 30.0
 """What an estimate rests on: this share of the work, this number of jobs, or jobs that took that long together."""
-SHOWN_BEST = 3
-"""Data sets whose best run the line names."""
+SHOWN_BEST = 3  # data sets whose best run the line names
 
 
 class Line:

@@ -35,8 +35,7 @@ difference that lies where its reason predicts it) or OPEN (not shown).  Finishe
 where it was interrupted.  Exit status 1 when anything fails.  Without PAPER: what can be reproduced."""
 INTERRUPTED = 130
 
-MOST_CELLS = 15
-"""Cells that do not pass, on a page: what a page takes is limited, and the whole text lies beside it."""
+MOST_CELLS = 15  # cells that do not pass, on a page: what a page takes is limited, and the whole text lies beside it
 MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 

@@ -67,8 +67,7 @@ def help_text(registry: Registry) -> str:
     return "\n".join(lines)
 
 
-TREE_LEAVES = 40
-"""A tree with more leaves is not drawn after a run; ``arboretum show RUN`` does."""
+TREE_LEAVES = 40  # a tree with more leaves is not drawn after a run; ``arboretum show RUN`` does
 WAY_OUT = "a run has one configuration; options of your own lie in a folder: --config-dir FOLDER +GROUP=NAME"
 
 

@@ -129,8 +129,7 @@ if TYPE_CHECKING:
 
 SHOWN_FAILURES = 20
 DIED = "a worker process ended before its run was done (killed, or out of memory: fewer workers may help)"
-MULTIRUN = "multirun.yaml"
-"""What Hydra notes of a sweep in its folder."""
+MULTIRUN = "multirun.yaml"  # what Hydra notes of a sweep in its folder
 
 
 def sweep(app: Application, loader: Loader, base: Any) -> int:

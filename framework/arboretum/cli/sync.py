@@ -41,8 +41,7 @@ DEFAULT_FOLDERS = ("outputs", "multirun")
 CHIEF = ("test_error", "test_mse")
 """What the parent of a sweep over several data sets shows of the best setting of each, besides the goal."""
 TABLE, CHART = "comparison.csv", "comparison.svg"
-SHOWN_SETTINGS = 25
-"""Rows of the table on the parent's page; all are in the artifact."""
+SHOWN_SETTINGS = 25  # rows of the table on the parent's page; all are in the artifact
 
 
 @attrs.define

@@ -129,8 +129,7 @@ class Parser(argparse.ArgumentParser):
         raise ConfigError(f"{message}{hint} ({self.format_usage().strip()})".replace("\n", " "))
 
 
-FAILED_STATUS, TRACKER_FAILED = 1, 3
-"""Exit statuses; 0: done, 130 and 143: see :func:`status_of`."""
+FAILED_STATUS, TRACKER_FAILED = 1, 3  # exit statuses; 0: done, 130 and 143: see :func:`status_of`
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 

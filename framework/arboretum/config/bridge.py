@@ -28,10 +28,8 @@ from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import fields_of, plain
 from arboretum.plugin.registry import NONE, Entry, Registry
 
-PRIMARY = "arboretum"
-"""Name of the primary configuration."""
-REPEATED = "repeated_values"
-"""Name of the node that holds the values of a record that is repeated."""
+PRIMARY = "arboretum"  # name of the primary configuration
+REPEATED = "repeated_values"  # name of the node that holds the values of a record that is repeated
 VERSION_BASE = "1.3"
 
 _LOCK = threading.RLock()

@@ -33,10 +33,8 @@ from arboretum.plugin.registry import NONE, Registry
 _VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
 """An override that sets a value; the others choose options, or remove something, and may change what is composed."""
 
-KEPT = 10_000
-"""Checked jobs kept for the launcher (some KB each); what lies beyond is composed again."""
-SHAPES = 256
-"""Compositions kept (50 KB each)."""
+KEPT = 10_000  # checked jobs kept for the launcher (some KB each); what lies beyond is composed again
+SHAPES = 256  # compositions kept (50 KB each)
 
 
 @contextmanager

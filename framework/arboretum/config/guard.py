@@ -33,8 +33,7 @@ TARGETS = {
 """Key → the classes that its ``_target_`` may name; nobody else has a ``_target_``.  Whole names: what a prefix covers
 (``hydra.experimental.callbacks.logging.os.symlink``) is all that those modules import."""
 
-INSTANTIATED = (*TARGETS, "hydra.callbacks")
-"""What Hydra makes objects of."""
+INSTANTIATED = (*TARGETS, "hydra.callbacks")  # what Hydra makes objects of
 QUIET = frozenset({"version", "root", "disable_existing_loggers"})
 """Keys of Hydra's logging options that make no handler (``none``)."""
 COMMANDS = ("hydra.job.env_set", *(f"hydra.launcher.{name}" for name in ("setup", "python", "srun_args", "additional_parameters")))

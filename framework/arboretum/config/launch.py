@@ -38,12 +38,9 @@ else it could do (callbacks, log files, notes of its own) no configuration may a
 
 NAME = "arboretum_optuna"
 STUDY = "study.db"
-REPEATED = ("seed", "split.fold")
-"""Keys whose values are no settings: every trial runs them all."""
-KEPT_HOW = (*UNSAID, "goal")
-"""Keys that do not tell one search from another (a tracker's may hold a password)."""
-POPULATION = 20
-"""Trials of a generation of nsga2: Optuna's 50 would leave a search of a hundred trials at its second."""
+REPEATED = ("seed", "split.fold")  # keys whose values are no settings: every trial runs them all
+KEPT_HOW = (*UNSAID, "goal")  # keys that do not tell one search from another (a tracker's may hold a password)
+POPULATION = 20  # trials of a generation of nsga2: Optuna's 50 would leave a search of a hundred trials at its second
 
 
 def multirun(loader: Any, job: Any, config: DictConfig) -> None:

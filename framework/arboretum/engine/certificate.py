@@ -34,8 +34,7 @@ from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
 from arboretum.model.walk import EPS, summed
 
-OF_VALUES = 1e-9
-"""Relative: an objective adds up losses and prices in an order of its own."""
+OF_VALUES = 1e-9  # relative: an objective adds up losses and prices in an order of its own
 OPEN = (
     "certify: only a lower bound{} is proven within the budget, so the ratio is at most the one shown; raise budget.seconds or "
     "budget.memory_mb"

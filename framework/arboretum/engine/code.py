@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _SUFFIXES = {".py", ".yaml"}
-FRAMEWORK = "arboretum"
-"""Under which name the framework's code is listed."""
+FRAMEWORK = "arboretum"  # under which name the framework's code is listed
 
 
 def code_hash(paths: Iterable[str | Path]) -> str:

@@ -18,16 +18,13 @@ from arboretum.interfaces.complexity import Form
 from arboretum.interfaces.stopping import LeafRule
 
 INNER, LEAVES, PRICES, LENGTH, COST, DEPTH, DEAREST = range(7)
-ONE = np.eye(7)
-"""ONE[q] · quantities is quantity q."""
-SURE = 1e-9
-"""Relative: a bound that misses a whole number by less is not rounded up beyond it."""
+ONE = np.eye(7)  # ONE[q] · quantities is quantity q
+SURE = 1e-9  # relative: a bound that misses a whole number by less is not rounded up beyond it
 
 ROUNDS = 4
 """Whole numbers rise to the next, and the others follow: after each round what is known holds, and little is left to follow."""
 
-Relations = Mapping[tuple[int, int], tuple[float, float]]
-"""(r, q) → (s, t): r ≤ s q + t for every tree."""
+Relations = Mapping[tuple[int, int], tuple[float, float]]  # (r, q) → (s, t): r ≤ s q + t for every tree
 
 
 @attrs.frozen

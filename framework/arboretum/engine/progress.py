@@ -12,10 +12,8 @@ from arboretum.model.record import Solution
 
 Progress = Callable[[float, float | None, str], None]
 
-MOST = 1000
-"""Points kept of a curve; of more, every second one goes, but for the first and the last."""
-SLACK = 1e-9
-"""Relative: a bound and a value are sums of the same terms in other orders."""
+MOST = 1000  # points kept of a curve; of more, every second one goes, but for the first and the last
+SLACK = 1e-9  # relative: a bound and a value are sums of the same terms in other orders
 
 
 def about(progress: Progress, subject: str) -> Progress:

@@ -28,8 +28,7 @@ from arboretum.model.table import Table, Task
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
 """Configuration keys that do not change a finished result, and so are no part of its fingerprint."""
 
-_silent = Context().progress
-"""Of a run nobody watches."""
+_silent = Context().progress  # of a run nobody watches
 
 CERTIFICATE_MB = 4000
 """Megabytes that a certificate may take where ``budget.memory_mb`` says nothing: nobody who asks for a quick tree expects the

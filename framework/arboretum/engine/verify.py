@@ -32,8 +32,7 @@ from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
 from arboretum.model.walk import EPS, Arrivals
 
-ROWS_IN_PYTHON = 1000
-"""Rows that are walked one by one in plain Python; all rows are walked by NumPy."""
+ROWS_IN_PYTHON = 1000  # rows that are walked one by one in plain Python; all rows are walked by NumPy
 STEPS_IN_PYTHON = 200_000
 """Tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are fewer."""
 

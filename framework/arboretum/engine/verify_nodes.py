@@ -15,10 +15,8 @@ from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 from arboretum.model.walk import EPS, Arrivals
 
-NODES = 32
-"""Nodes at which a component is asked node by node; they are spread evenly over the tree."""
-OBJECTS = 1 << 21
-"""Objects of all these nodes together, at most; a node that does not fit any more is passed over."""
+NODES = 32  # nodes at which a component is asked node by node; they are spread evenly over the tree
+OBJECTS = 1 << 21  # objects of all these nodes together, at most; a node that does not fit any more is passed over
 SCORES = 1e-9
 """How far a score may lie from the one asked again, over the larger of itself and the node's impurity.  A criterion may divide
 by anything, so nothing smaller can be derived for all of them; 1e-9 of a sum over 10⁶ objects is a tenth of a percent of one."""

@@ -16,8 +16,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import NO_SIDE, NOTHING, ask_of, equal_from, slack
 from arboretum.kernels.vertex_bounds import Whole, new_block, score_edges
 
-CODING = 16
-"""Placing all objects of a column within their bins costs as much as sorting one in so many."""
+CODING = 16  # placing all objects of a column within their bins costs as much as sorting one in so many
 
 
 @jit

@@ -18,8 +18,7 @@ from arboretum.kernels.vertex_bounds import is_empty
 
 BINS = 256
 
-WHOLE = 8
-"""Shift that leaves a bin in one piece: positions within a bin have eight bits."""
+WHOLE = 8  # shift that leaves a bin in one piece: positions within a bin have eight bits
 
 
 class Raw(NamedTuple):

@@ -10,13 +10,11 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.sorting import sort_run, split_many, split_two, take_back
 
-DIGIT = 11
-"""Bits sorted by at a time: 2048 counters stay in the first-level cache."""
+DIGIT = 11  # bits sorted by at a time: 2048 counters stay in the first-level cache
 
 BUCKETS = 1 << DIGIT
 
-FEW = 256
-"""Values up to which a comparison sort is faster than counters for every digit."""
+FEW = 256  # values up to which a comparison sort is faster than counters for every digit
 
 
 @jit

@@ -20,8 +20,7 @@ from arboretum.kernels.tables import (
     BLOCK, NO_SIDE, NOTHING, Least, add_moments, ask_of, bar_of, enough_rows, heavy_enough, score_block,
 )  # fmt: skip
 
-MOST_IN_REGISTERS = 3
-"""Classes up to which the number of classes is a constant of the compiled loop."""
+MOST_IN_REGISTERS = 3  # classes up to which the number of classes is a constant of the compiled loop
 
 CLASSES, MOMENTS, WEIGHTED, OWN, PREFIX = 0, False, True, False, False
 """Constants of a compiled loop: the number of classes where it is known; the tables hold Σw, Σwy, Σwy²; weights or counts

@@ -10,8 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-ROOM = 16
-"""Entries that such a table may have."""
+ROOM = 16  # entries that such a table may have
 
 
 def _table(dtype: types.Type) -> Any:

@@ -21,11 +21,9 @@ from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RAN
 from arboretum.kernels.sorting import split_many, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
 
-FOUND_NAN = -1
-"""The criterion returned NaN or +inf somewhere, or its own column a value that is not finite."""
+FOUND_NAN = -1  # the criterion returned NaN or +inf somewhere, or its own column a value that is not finite
 
-NODE_WORK = 50
-"""What a node costs per feature besides its objects, in objects."""
+NODE_WORK = 50  # what a node costs per feature besides its objects, in objects
 
 LEVELS = 64
 """Lists of features that are not constant which a path may need, each shorter than the one above; without room for another, a node goes

@@ -11,14 +11,11 @@ from arboretum.kernels.function_pointers import call_batch, make_node
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode
 
-NOTHING = -1
-"""In place of a position: no test is admissible."""
+NOTHING = -1  # in place of a position: no test is admissible
 
-NO_SIDE = -1
-"""No row lacks a value, so that none needs to be sent anywhere."""
+NO_SIDE = -1  # no row lacks a value, so that none needs to be sent anywhere
 
-BLOCK = 128
-"""Tables scored per call of a criterion; 128 of 2 × 3 stay in the first-level cache."""
+BLOCK = 128  # tables scored per call of a criterion; 128 of 2 × 3 stay in the first-level cache
 
 
 class Objects(NamedTuple):

@@ -15,8 +15,7 @@ from arboretum.kernels.tables import BLOCK, enough_rows, heavy_enough, score_blo
 OCCUPIED, CUT_INSIDE, BARRED = 1, 2, 4
 """What is known of a bin: it has objects; it may be cut inside; the cut after it is not allowed."""
 
-MOST_CORNERS = 6
-"""Bins with more classes than this are not bounded by their corners (2⁶ of them), but searched."""
+MOST_CORNERS = 6  # bins with more classes than this are not bounded by their corners (2⁶ of them), but searched
 
 
 class Whole(NamedTuple):

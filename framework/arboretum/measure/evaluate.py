@@ -127,8 +127,7 @@ class ValidationScore:
         return _of_cuts(tree, self.table, self.measure)
 
 
-MOST_NAMED = 5
-"""Absent classes that a note names."""
+MOST_NAMED = 5  # absent classes that a note names
 
 
 def _of_cuts(tree: Tree, table: Table, measure: str, places: Places | None = None) -> Callable[[Sequence[int] | np.ndarray], float]:

@@ -12,8 +12,7 @@ from arboretum.errors import DataError
 from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
 
 ALPHA = 0.05
-LEAST = 2
-"""Methods and data sets below which nothing can be compared."""
+LEAST = 2  # methods and data sets below which nothing can be compared
 
 
 def ranks(scores: Scores) -> np.ndarray:

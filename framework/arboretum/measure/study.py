@@ -67,8 +67,7 @@ def power_law(x: np.ndarray, y: np.ndarray) -> PowerLaw:
     return PowerLaw(float(np.exp(fit[1])), float(fit[0]), float(np.sqrt(covariance[0, 0] * variance)))
 
 
-CHI_SQUARE_NEEDS = (10, 5)
-"""Data sets and methods above which Demšar trusts the χ² of Friedman's test."""
+CHI_SQUARE_NEEDS = (10, 5)  # data sets and methods above which Demšar trusts the χ² of Friedman's test
 
 
 def scores_of(records: Iterable[Record], metric: str, *, measure: str = "", name: Callable[[Record], str] | None = None) -> Scores:

@@ -14,14 +14,12 @@ from arboretum.engine.check import broken_contract, guess_kind
 from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed, unknown
 from arboretum.interfaces.component import EVERY_KIND, Capability, as_capabilities
 
-NONE = "none"
-"""The option that leaves an optional group empty."""
+NONE = "none"  # the option that leaves an optional group empty
 
 NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", "on", "off"})
 """Words that Hydra or YAML takes for something else than text, in any spelling."""
 
-ONE_FILE = "(file)"
-"""Distribution of a plugin that is a file given on the command line."""
+ONE_FILE = "(file)"  # distribution of a plugin that is a file given on the command line
 
 
 def plugin_files(given: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:

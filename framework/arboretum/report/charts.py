@@ -183,8 +183,7 @@ def _dots(chart: DotChart, sheet: Sheet) -> Block:
     return sheet.head(Block([axes]), chart)
 
 
-BAR, PANEL, WIDEST = 9.4, 86.0, 760.0
-"""Widths of a bar and of all panels in a row, and the height of a panel."""
+BAR, PANEL, WIDEST = 9.4, 86.0, 760.0  # widths of a bar and of all panels in a row, and the height of a panel
 
 
 def _bars(chart: BarChart, sheet: Sheet) -> Block:
@@ -275,10 +274,8 @@ def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
 STEPS = ("#f6f9fc", "#cfe0f1", "#7fb0d8", "#2f73ad", "#123f72")
 """From least to most; each step is darker also in grey."""
 UNKNOWN = "#ececec"
-LIGHT, DARK = 0.25, 0.68
-"""Shares of the scale below which grey, and above which white, can be read."""
-BREAK = 0.3
-"""Between parts of the rows, as a share of a row."""
+LIGHT, DARK = 0.25, 0.68  # shares of the scale below which grey, and above which white, can be read
+BREAK = 0.3  # between parts of the rows, as a share of a row
 
 
 def _heat_map(grid: Grid, sheet: Sheet) -> Block:

@@ -12,8 +12,7 @@ from arboretum.model.rules import NO_OUTCOME, TestRule, spell
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 
-MERGE_ABOVE = 4
-"""Nodes with more branches than this show sibling leaves of one prediction as one."""
+MERGE_ABOVE = 4  # nodes with more branches than this show sibling leaves of one prediction as one
 
 
 @attrs.frozen(eq=False)

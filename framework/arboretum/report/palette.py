@@ -10,8 +10,7 @@ from arboretum.model.tree import Tree
 
 CLASS_COLOURS = tuple("#3b7dd8 #e08a1e #2a9d6f #c8553d #8e6bbf #d9b514 #56b4c9 #c77ba6 #7d8f2e #8c5b3e".split())
 OTHER = "#9aa0a6"
-ANSI_CODES, ANSI_OTHER = (39, 208, 35, 167, 140, 178, 80, 175, 106, 137), 245
-"""Of the 256-colour palette of terminals."""
+ANSI_CODES, ANSI_OTHER = (39, 208, 35, 167, 140, 178, 80, 175, 106, 137), 245  # of the 256-colour palette of terminals
 LOW, HIGH = "#dbe9f6", "#14508c"
 
 

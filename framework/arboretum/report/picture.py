@@ -24,8 +24,7 @@ MARGIN = 24.0
 BOX_WIDTH = (84.0, 216.0)
 WIDEST_BOX = 300.0
 """Where what a test compares with takes half of the usual width: an interval between two long numbers."""
-COLUMN_ROOM = 64.0
-"""Of a column's name so much stays readable; the rest gives way to what it is compared with."""
+COLUMN_ROOM = 64.0  # of a column's name so much stays readable; the rest gives way to what it is compared with
 BOX_HEIGHT = 52.0
 MARK_WIDTH = 130.0
 PADDING = 9.0

@@ -20,8 +20,7 @@ LINE = "#b6bdc6"
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 does not allow, not even escaped."""
-POINTS_PER_PIXEL = 0.72
-"""At 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib."""
+POINTS_PER_PIXEL = 0.72  # at 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib
 
 
 def _number(value: float) -> str:

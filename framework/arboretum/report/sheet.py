@@ -17,11 +17,9 @@ from arboretum.model.charts import Axis
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.scene import FAINT, FORBIDDEN
 
-MARGIN, GAP = 20.0, 24.0
-"""Around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are."""
+MARGIN, GAP = 20.0, 24.0  # around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are
 TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
-STYLE = Path(__file__).with_name("house.mplstyle")
-"""Fonts, colours and axes, as matplotlib reads them."""
+STYLE = Path(__file__).with_name("house.mplstyle")  # fonts, colours and axes, as matplotlib reads them
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -9,8 +9,7 @@ from arboretum.model.judgement import csv_text
 from arboretum.model.record import Record
 from arboretum.report.text import cut, display_width, padded
 
-SHORTEST_HEADING = 5
-"""Columns of the terminal that the heading of numbers keeps."""
+SHORTEST_HEADING = 5  # columns of the terminal that the heading of numbers keeps
 
 
 def text_table(

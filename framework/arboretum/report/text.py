@@ -13,12 +13,9 @@ from arboretum.report.scene import shortened
 
 RESET = "\x1b[0m"
 DIM = "\x1b[2m"
-INDENTED = 40
-"""Levels that are indented, fewer where lines are short; a line below them names its level."""
-WORDS = 24
-"""Columns of a line that indentation leaves to words."""
-COUNTS_UP_TO = 6
-"""Trees with more classes than this name the three heaviest of a node instead of listing all counts."""
+INDENTED = 40  # levels that are indented, fewer where lines are short; a line below them names its level
+WORDS = 24  # columns of a line that indentation leaves to words
+COUNTS_UP_TO = 6  # trees with more classes than this name the three heaviest of a node instead of listing all counts
 
 
 def tree_text(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, width: int = 100, colour: bool = False) -> str:

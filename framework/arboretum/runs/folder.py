@@ -21,14 +21,10 @@ from arboretum.model.tree import Tree
 
 RECORD, TREE, PICTURE, TEXT = "record.json", "tree.json", "tree.svg", "tree.txt"
 ERROR = "error.txt"
-TRACKED = "tracked.json"
-"""Which tracker has the run, under which id; absent while no tracker has it."""
-RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"
-"""How the folder of a run, of a sweep is chosen."""
-LEAVES_IN_TEXT = 5_000
-"""What a text file shows of a tree, at most: nobody reads a hundred thousand lines."""
-PROBE_BYTES = 65_536
-"""What a disk must still take before a run starts; a record with its tree is seldom larger."""
+TRACKED = "tracked.json"  # which tracker has the run, under which id; absent while no tracker has it
+RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"  # how the folder of a run, of a sweep is chosen
+LEAVES_IN_TEXT = 5_000  # what a text file shows of a tree, at most: nobody reads a hundred thousand lines
+PROBE_BYTES = 65_536  # what a disk must still take before a run starts; a record with its tree is seldom larger
 
 
 def artifacts(record: Record) -> dict[str, str]:
@@ -225,8 +221,7 @@ def remove(path: Path) -> None:
         path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
-HOME = "ARBORETUM_RUNS"
-"""Environment variable: the folder of the index; default ``outputs`` where the command is run."""
+HOME = "ARBORETUM_RUNS"  # environment variable: the folder of the index; default ``outputs`` where the command is run
 
 
 class Index:

@@ -28,8 +28,7 @@ from arboretum.runs.folder import RECORD, SWEEP_DIR, make_ready, names_of, read_
 SWEEP = "sweep.json"
 RUNNING, ENDED, BROKEN, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
 """How a sweep stands, in the words of the tracker's contract."""
-DONE, SKIPPED, FAILED = "finished", "skipped", "failed"
-"""How a job of a sweep ended."""
+DONE, SKIPPED, FAILED = "finished", "skipped", "failed"  # how a job of a sweep ended
 UNSAID = ("tracker", "skip_finished", "plugins")
 
 

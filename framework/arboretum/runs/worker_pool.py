@@ -28,12 +28,9 @@ from arboretum.plugin.registry import Registry
 from arboretum.runs.folder import checksum, read_json, write_files
 
 SCHEMA = "arboretum.piece/1"
-OUT = "--out FOLDER"
-"""How a study's folder is chosen."""
-LOOK_SECONDS = 0.5
-"""Between two looks at how the work stands, and at whether the command still lives."""
-LEAST_SECONDS = 2.0
-"""Of work, before what is left is estimated from it."""
+OUT = "--out FOLDER"  # how a study's folder is chosen
+LOOK_SECONDS = 0.5  # between two looks at how the work stands, and at whether the command still lives
+LEAST_SECONDS = 2.0  # of work, before what is left is estimated from it
 DIED = (
     "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
     "say the same again, perhaps with fewer --workers"

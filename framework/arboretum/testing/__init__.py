@@ -16,8 +16,7 @@ from typing import Any
 
 from arboretum.interfaces.component import EVERY_KIND
 
-SUITES: dict[str, str] = {kind: f"{kind.capitalize()}Suite" for kind in EVERY_KIND}
-"""Kind → name of its suite."""
+SUITES: dict[str, str] = {kind: f"{kind.capitalize()}Suite" for kind in EVERY_KIND}  # kind → name of its suite
 MODULES: dict[str, str] = {
     **dict.fromkeys(("dataset", "split"), "data"),
     **dict.fromkeys(("stopping", "predicate", "missing", "cost"), "growth"),

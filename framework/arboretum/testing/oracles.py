@@ -21,8 +21,7 @@ from arboretum.kernels import KernelNode, adds_by_class, mark_of
 from arboretum.kernels.scoring import score_tables
 from arboretum.testing.tables import outcomes, prices_of, toy_impurity
 
-COVERED = 1e-12
-"""An f_i that misses 1 by no more counts as 1 (the contract of a coverage)."""
+COVERED = 1e-12  # an f_i that misses 1 by no more counts as 1 (the contract of a coverage)
 
 
 def is_kernel(criterion: Any) -> bool:

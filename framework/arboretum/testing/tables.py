@@ -16,8 +16,7 @@ from arboretum.api import (
 )  # fmt: skip
 from arboretum.kernels import impurity_kernel
 
-SEEDS = range(6)
-"""Of the small tables every suite looks at."""
+SEEDS = range(6)  # of the small tables every suite looks at
 
 
 @attrs.frozen

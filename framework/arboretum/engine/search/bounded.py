@@ -14,11 +14,9 @@ from arboretum.kernels import binning, bounded
 from arboretum.kernels.fine_bins import Raw, Rules
 from arboretum.model.encoded import Node
 
-SAMPLE = 8192
-"""Values per column that the edges of the bins are taken from."""
+SAMPLE = 8192  # values per column that the edges of the bins are taken from
 
-MOST_CLASSES = 6
-"""With more classes nearly every bin has too many corners, and sorting once is cheaper."""
+MOST_CLASSES = 6  # with more classes nearly every bin has too many corners, and sorting once is cheaper
 
 MANY_COLUMNS, FEW_ROWS = 4096, 1024
 """A column's bins take 20 kB, its sorted rows 12 bytes each; in tables of few columns that does not matter."""

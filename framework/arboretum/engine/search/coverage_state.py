@@ -32,8 +32,7 @@ SLACK = 1e-9
 BARELY = math.nextafter(1.0, 0.0)
 """Where not all are covered: one of 10⁵ objects that is still together with one other misses by less than the rounding of 1."""
 
-MOST_ROWS = 1 << 18
-"""Objects of outcomes that are looked at together, each as often as it occurs: 2 MB per array."""
+MOST_ROWS = 1 << 18  # objects of outcomes that are looked at together, each as often as it occurs: 2 MB per array
 
 FLOAT64 = np.dtype(np.float64)
 

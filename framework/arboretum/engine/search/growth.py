@@ -29,8 +29,7 @@ from arboretum.interfaces.method import Context, Problem
 from arboretum.kernels.counting import partition
 from arboretum.model.encoded import Node
 
-ROUNDED = 1e-9
-"""What sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of that."""
+ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of that
 
 
 @attrs.define(eq=False)

@@ -30,19 +30,16 @@ TOLERANCE = 1e-6
 """Relative to the larger of 1 and the values.  The two forms differ in the last bit of each logarithm or power, which a
 difference of nearly equal sums may magnify a million times; what lies behind an array differs by more."""
 
-MOST_ENTRIES = 4096
-"""Table entries looked at, but for the first table: a plain Python kernel needs some 0.2 µs for one."""
+MOST_ENTRIES = 4096  # table entries looked at, but for the first table: a plain Python kernel needs some 0.2 µs for one
 
 REPEATED = 40
 """Times that a kernel must be seen taking memory.  Where another thread does as it likes, one comparison in two goes wrong."""
 
 ONE_FORMULA = "the two forms must be one formula"
 
-PRICE = 1.5
-"""Of the tests looked at; a price of 1 would hide that it is forgotten."""
+PRICE = 1.5  # of the tests looked at; a price of 1 would hide that it is forgotten
 
-SHOWN_ROWS = 8
-"""Objects whose own columns a criterion is asked for."""
+SHOWN_ROWS = 8  # objects whose own columns a criterion is asked for
 
 OWN_WEIGHTS = (0.25, 1.0, 3.0)
 """Of the objects that a column kernel is tried on: 3, 12 and 35 % of the weight of their node."""

@@ -19,8 +19,7 @@ from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
 
-OUTCOMES_AT_ONCE = 1 << 22
-"""Outcomes of rows that are kept together: 16 MB."""
+OUTCOMES_AT_ONCE = 1 << 22  # outcomes of rows that are kept together: 16 MB
 
 
 class MadeEngine(TableEngine):

@@ -9,15 +9,12 @@ from arboretum.engine.search.plan import BINNED, MADE, SHARED, Plan
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
 
-OPEN_NODES = 16
-"""Nodes that wait with their histograms, unless these are so large that fewer are kept."""
+OPEN_NODES = 16  # nodes that wait with their histograms, unless these are so large that fewer are kept
 
-BINS = 256
-"""Bins of a raw column."""
+BINS = 256  # bins of a raw column
 
 
-TESTS = 1024
-"""Tests that a predicate is taken to make at a node."""
+TESTS = 1024  # tests that a predicate is taken to make at a node
 
 
 def check_memory(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool, memory_bytes: int | None) -> None:

@@ -16,8 +16,7 @@ from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule, tightest
 
-MOST_BINS = 1 << 16
-"""Bins of all features beyond which their tables are too many to be cleared at every node."""
+MOST_BINS = 1 << 16  # bins of all features beyond which their tables are too many to be cleared at every node
 
 CODED, BINNED, SORTED, MADE, SHARED = (
     "histograms of coded columns", "exact thresholds within bins of raw columns", "exact thresholds along sorted raw columns",

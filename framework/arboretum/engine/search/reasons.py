@@ -6,8 +6,7 @@ from typing import Any
 from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.kernels.kernel_decorators import mark_of
 
-KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")
-"""Kinds of component that decide it."""
+KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")  # kinds of component that decide it
 
 
 def reasons_of(kind: str, part: Any) -> Iterator[str]:

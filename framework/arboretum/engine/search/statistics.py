@@ -13,8 +13,7 @@ from arboretum.kernels.tables import Least, Objects
 from arboretum.model.encoded import Encoded
 from arboretum.model.table import Task, frozen_array
 
-NO_ROWS = np.zeros(0, np.int64)
-"""In place of rows per object where ``count`` holds them."""
+NO_ROWS = np.zeros(0, np.int64)  # in place of rows per object where ``count`` holds them
 
 
 @attrs.frozen(eq=False)

@@ -47,8 +47,7 @@ MOST_CODES = 32
 """Raw columns of at most so many values are counted, not sorted; moments are always summed along sorted columns, as the loop does it, since
 the last digits of a small variance depend on the order."""
 
-NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
-"""In place of the target that there is not."""
+NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)  # in place of the target that there is not
 
 
 def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -> Features:

@@ -14,8 +14,7 @@ from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels.jit import compile_clock
 from arboretum.model.encoded import Encoded, Node
 
-SAMPLE = 64
-"""Objects that the rehearsal grows a tree on."""
+SAMPLE = 64  # objects that the rehearsal grows a tree on
 
 
 @attrs.frozen

@@ -10,8 +10,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 
-SEED = 0x5AB7AB1E
-"""Of the random words: results must not depend on the run's seed."""
+SEED = 0x5AB7AB1E  # of the random words: results must not depend on the run's seed
 UPPER = np.uint64(0xFFFFFFFF00000000)
 LOWER = np.uint64(0x00000000FFFFFFFF)
 FREE = np.uint64(0)

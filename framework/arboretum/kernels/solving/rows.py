@@ -10,8 +10,7 @@ from arboretum.kernels.jit import jit
 MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
 INSIDE, OUTSIDE = np.int64(0), np.int64(1)
 """Outcomes of a two-way test.  A plain 0 has a type of its own, for which numba would compile a kernel anew."""
-NOBODY, MIXED = -1, -2
-"""Class of no rows, and of rows of several classes."""
+NOBODY, MIXED = -1, -2  # class of no rows, and of rows of several classes
 
 
 @jit(inline=True, borrow=True)

@@ -10,11 +10,9 @@ from arboretum.api import Encoded
 from arboretum.testing.suites.base import ComponentSuite, kind_of_table, skip_if
 from arboretum.testing.tables import SEEDS, ToyExcluded, outcomes, toy_objects, toy_table
 
-NEAR = 1e-9
-"""Absolute; values lie between 0 and 1 and come from a few dozen additions and one division."""
+NEAR = 1e-9  # absolute; values lie between 0 and 1 and come from a few dozen additions and one division
 
-N_TESTS = 5
-"""Tests of the small tables whose subsets are all looked at."""
+N_TESTS = 5  # tests of the small tables whose subsets are all looked at
 
 Family = dict[frozenset[int], np.ndarray]
 """Set of tests asked → float64[objects], f_i of each, NaN for one that is left out."""

@@ -62,8 +62,7 @@ class DatasetSuite(SeededSuite):
 
 
 PARTS = ("train", "valid", "test")
-SIZES = (40, 97)
-"""Rows of the small tables: one that most fractions divide, one that none does."""
+SIZES = (40, 97)  # rows of the small tables: one that most fractions divide, one that none does
 
 
 class SplitSuite(SeededSuite):

@@ -76,8 +76,7 @@ class MethodSuite(ComponentSuite):
                 verify_solution(solution, problem)
 
 
-SLACK = 1e-9
-"""Relative; a solver and the oracle add the same few weights in another order."""
+SLACK = 1e-9  # relative; a solver and the oracle add the same few weights in another order
 
 
 def tiny_table(seed: int) -> Table:
@@ -206,8 +205,7 @@ class ObjectiveSuite(ComponentSuite):
         assert len({component.value(tree, problem) for tree, problem in trees}) > 1
 
 
-ROUNDING = 1e-12
-"""Relative; a value is a sum of some dozens of products."""
+ROUNDING = 1e-12  # relative; a value is a sum of some dozens of products
 
 
 class ComplexitySuite(ComponentSuite):
