@@ -299,7 +299,7 @@ class GeneralSearch:
         feature = np.flatnonzero(there.all(axis=0) & (self._price <= limits.bill if rules.worst else True))
         if not len(feature):
             return None
-        sums, price = sums[:, :, feature], self._price[feature]
+        sums, price = np.ascontiguousarray(sums[:, :, feature]), self._price[feature]  # one order, for which kernels are loaded
         paid = np.zeros(len(feature), np.int64) if rules.worst else price * mass
         leaf = self.q * sums[:, :k].min(axis=1) + self.p
         divided = self._divided(sums)
