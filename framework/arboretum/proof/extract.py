@@ -122,7 +122,8 @@ class Extraction:
             room = rules.ground, rules.log, self._nodes, self._frames, rules.scratch
             ended = finding.walk(*room, self.memory, self.spelled, state, SETS)
             number = int(state[finding.RECORDS])
-            self.progress(finding.share_done(self._nodes, self._frames, state[finding.AT]), 1.0, f"writing the proof: {number:,} records")
+            done = 1.0 if ended == finding.FINISHED else finding.share_done(self._nodes, self._frames, state[finding.AT])
+            self.progress(done, 1.0, f"writing the proof: {number:,} records")
             if ended == finding.NEED_ROOM:
                 log, words = rules.log, 2 * int(rules.log.start[number]) + 10_000
                 rules.new_log(np.resize(log.words, words), np.resize(log.start, 2 * number + 1001), number)

@@ -160,15 +160,19 @@ def tell(ground, log, nodes, frames, scratch, memory, d):
 
 @jit(borrow=True)
 def share_done(nodes, frames, at):
-    """About how much of a walk is done: of the columns that were open in the first frames those that are no more."""
+    """About how much of the time of a walk is over, by the share of the columns that were open in the first frames and are no more.
+
+    The first take longest, as what is shown of them closes others: on five tables half of the time was over when 5 to 38 % were closed,
+    nine tenths at 26 to 60 %, so that the cube root says it best.
+    """
     done, part_of = 0.0, 1.0
     for d in range(min(at, LOOKED_AT)):
         node, still = node_of(nodes, d), np.int64(0)
         for c in range(node.numbers[COLUMNS]):
             still += joined_cost(node, c) < frames[d, GOAL]
-        done += part_of * (1.0 - still / max(still, frames[d, OPEN]))
-        part_of /= max(still, frames[d, OPEN])
-    return done
+        first = max(still, frames[d, OPEN], np.int64(1))
+        done, part_of = done + part_of * (1.0 - still / first), part_of / first
+    return done ** (1 / 3)
 
 
 @jit(borrow=True)
