@@ -36,7 +36,7 @@ def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Contex
         if key != "name" and proof.header["data"].get(key) != value:  # a file may have another name today
             raise VerificationError(f"the proof is of another table: {key} is {proof.header['data'].get(key)}, here it is {value}")
     rules = rules_of(proof, problem)
-    for number, reason in rules.refusals(proof, lambda n: progress(n, proof.n_records, f"checking record {n:,} of {proof.n_records:,}")):
+    for number, reason in rules.refusals(proof, lambda n: progress(n, proof.n_records, f"checking {proof.n_records:,} records")):
         record = proof.record(number)
         limits = "".join(f", {name} {n}" for name, n in (("depth", record.depth), ("leaves", record.leaves)) if n >= 0)
         path = " ".join(f"{tests[t] if 0 <= t < len(tests) else t}:{outcome}" for t, outcome in record.path.tolist()) or "root"

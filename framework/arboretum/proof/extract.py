@@ -123,7 +123,7 @@ class Extraction:
             ended = finding.walk(*room, self.memory, self.spelled, state, SETS)
             number = int(state[finding.RECORDS])
             done = 1.0 if ended == finding.FINISHED else finding.share_done(self._nodes, self._frames, state[finding.AT])
-            self.progress(done, 1.0, f"writing the proof: {number:,} records")
+            self.progress(done, 1.0, "writing the proof")
             if ended == finding.NEED_ROOM:
                 log, words = rules.log, 2 * int(rules.log.start[number]) + 10_000
                 rules.new_log(np.resize(log.words, words), np.resize(log.start, 2 * number + 1001), number)

@@ -126,15 +126,6 @@ def take(ground, node, scratch, column, level, side, how, bound):
 
 
 @jit(inner=True, borrow=True)
-def least_open(node):
-    """What trees cost at least that begin with any column."""
-    least = NEVER
-    for c in range(node.numbers[COLUMNS]):
-        least = min(least, joined_cost(node, c))
-    return least
-
-
-@jit(inner=True, borrow=True)
 def write(ground, log, frames, spelled, mask, d, number):
     """The record of a frame's set."""
     at = log.start[number]
@@ -213,7 +204,8 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                             ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame[GOAL])
                     column, level, side, how, wanted = choose(ground, node, frame[GOAL])
                 if column < 0:
-                    frame[GOAL] = min(frame[GOAL], least_open(node))
+                    for c in range(node.numbers[COLUMNS]):
+                        frame[GOAL] = min(frame[GOAL], joined_cost(node, c))
             if column >= 0:
                 frame[COLUMN], frame[LEVEL], frame[SIDE] = column, level, side
                 part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])

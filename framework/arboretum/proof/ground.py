@@ -39,6 +39,14 @@ def outcomes(objects: Encoded) -> np.ndarray:
     return np.array(found, np.int32).reshape(len(found), objects.n_objects)
 
 
+def one_price_each(problem: Problem) -> bool:
+    """Whether each test has one price, whatever was asked before."""
+    prices, objects = problem.prices, problem.objects
+    columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
+    columns += [feature.column for feature in objects.raw_features for _ in range(2)]
+    return prices.fixed and (not prices.once_per_column or len(columns) == len(set(columns)))
+
+
 def rule_key(rule: Any) -> str:
     """Equal for tests that ask the same."""
     return json.dumps(rule.to_json(), sort_keys=True)
@@ -166,10 +174,8 @@ class Costs:
 
 def _priced(problem: Problem, weights: list[Fraction], total: Fraction, unit: Fraction) -> tuple[np.ndarray, np.ndarray]:
     """Weights as int64 without common divisor, and what each test of the problem costs for 1 of them.   total : of all objects."""
-    prices, objective, objects = problem.prices, problem.parts.objective, problem.objects
-    columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
-    columns += [feature.column for feature in objects.raw_features for _ in range(2)]
-    if objective.price.value != "expected" or not prices.fixed or (prices.once_per_column and len(columns) > len(set(columns))):
+    prices, objective = problem.prices, problem.parts.objective
+    if objective.price.value != "expected" or not one_price_each(problem):
         raise CapabilityError("proofs know expected prices, one for each test whatever was asked before")
     below = math.lcm(*(weight.denominator for weight in weights))
     shared = Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)

@@ -19,7 +19,7 @@ from arboretum.interfaces.complexity import form_of
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
 from arboretum.proof.format import NO_PATH, Proof, Record
-from arboretum.proof.ground import outcomes, rule_key, tests_of_rules
+from arboretum.proof.ground import one_price_each, outcomes, rule_key, tests_of_rules
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -29,8 +29,7 @@ class Subtables:
 
     def __init__(self, problem: Problem, tests: Sequence[Any]) -> None:
         objects, prices = problem.objects, problem.prices
-        columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
-        if objects.raw_features or not prices.fixed or (prices.once_per_column and len(columns) > len(set(columns))):
+        if objects.raw_features or not one_price_each(problem):
             raise CapabilityError("proofs of a complexity know fixed tests with one price each, and no raw columns")
         self.problem, self.tests, self.complexity = problem, tests, problem.parts.complexity
         self.rule, self.form = problem.parts.leaf_rule(counting_objects=True), form_of(self.complexity)

@@ -35,14 +35,14 @@ def memo_of(problem, exact, depth, remembers):
     return Memo(kinds == 1, words, slots, bounds, TURN, UNLIMITED)
 
 
-def extracted(problem, path, remembers, goal=None):
+def extracted(problem, path, remembers, goal=None, progress=lambda *told: None):
     """Bound that was asked for and the one that was shown.   remembers : exact bound of a side → what the memo says of it."""
     unit, most = unit_of(problem), problem.parts.limits()
     exact, depth, leaves = Exact(problem, unit), *(-1 if value is None else value for value in (most.max_depth, most.max_leaves))
     memo = memo_of(problem, exact, depth, remembers) if not problem.objects.raw_features and most.min_leaf <= 1 else None
     wanted = int(exact.least(frozenset(range(problem.objects.n_objects)), depth, leaves)[0]) if goal is None else goal
     with ProofWriter(path, problem, tests=range(problem.objects.n_tests), unit=unit) as log:
-        extraction = Extraction(log, problem, memo, lambda *told: None)
+        extraction = Extraction(log, problem, memo, progress)
         shown = extraction.show(wanted, depth, leaves)
         extraction.write()
         log.close(shown, None, None)
@@ -75,3 +75,13 @@ def test_a_memo_makes_proofs_short(tmp_path):
     problem = problem_of(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(40) < 0.2)).astype(int), Accuracy(lam=0.01))
     extracted(problem, tmp_path / "log", lambda bound: bound)
     assert 1 < read(tmp_path / "log").n_records < 150
+
+
+def test_the_share_that_is_written_is_told_as_it_grows(tmp_path, monkeypatch):
+    monkeypatch.setattr("arboretum.proof.extract.SETS", 1)
+    rng, told = np.random.default_rng(4), []
+    problem = problem_of(rng.integers(0, 2, (60, 6)), rng.integers(0, 2, 60), Accuracy(lam=0.006))
+    extracted(problem, tmp_path / "log", lambda bound: 0, progress=lambda done, total, message: told.append((done, total)))
+    shares = [done for done, total in told if total == 1.0]
+    assert len(shares) == len(told) > 5
+    assert 0.0 <= min(shares) < 0.5 < max(shares[:-1]) <= shares[-1] == 1.0
