@@ -18,6 +18,7 @@ the last ("ring"): whichever takes fewer vectors.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -207,50 +208,6 @@ def doubled(lanes: Lanes, now: Sequence[Any], counts: Sequence[Any]) -> list[Any
     return [lanes.builder.add(lanes.builder.add(one, one), count) for one, count in zip(now, counts, strict=True)]
 
 
-def _folded(lanes: Lanes, name: str, vectors: Sequence[Any]) -> Any:
-    """Eight vectors to one, whose lane 0, n/8, 2n/8 … is the greatest of the first, second, third … vector."""
-    build, count = lanes.builder, lanes.count
-    i32, part = ir.IntType(32), lanes.count
-    vectors = list(vectors)
-    while len(vectors) > 1:
-        part //= 2
-        # each vector holds blocks of 2 · part lanes; the halves of the blocks of two neighbours are put side by side
-        joined = []
-        for u, v in zip(vectors[::2], vectors[1::2], strict=True):
-            halves = []
-            for half in (0, 1):
-                order = [w * count + b * 2 * part + half * part + k for w in (0, 1) for b in range(count // (2 * part)) for k in range(part)]
-                halves.append(build.shuffle_vector(u, v, ir.Constant(ir.VectorType(i32, count), order)))
-            joined.append(lanes.call(name, *halves))
-        vectors = joined
-    found = vectors[0]
-    while part > 1:
-        part //= 2
-        order = [k ^ part for k in range(count)]
-        turned = build.shuffle_vector(found, found, ir.Constant(ir.VectorType(i32, count), order))
-        found = lanes.call(name, found, turned)
-    return found
-
-
-def _put_single(lanes: Lanes, name: str, values: Sequence[Any], single: Any, stride: Any, g: Any) -> None:
-    """Reduce two vectors (for g and g + 1) of each literal and store the pairs side by side."""
-    build, count = lanes.builder, lanes.count
-    values = list(values) + [lanes.all(0)] * (8 - len(values))
-    found, eighth = _folded(lanes, name, values), count // 8
-    i32 = ir.IntType(32)
-    short = build.shuffle_vector(found, found, ir.Constant(ir.VectorType(i32, 8), _order_of_blocks(eighth)))
-    wide = ir.IntType(2 * lanes.word.width)
-    both = build.bitcast(short, ir.VectorType(wide, 4))
-    for k in range(4):
-        to = build.gep(single, [build.add(build.mul(lanes.index(k), stride), g)])
-        build.store(build.extract_element(both, ir.Constant(i32, k)), build.bitcast(to, wide.as_pointer())).align = lanes.word.width // 8
-
-
-def _order_of_blocks(eighth: int) -> list[int]:
-    """Lane of the k-th vector given to _folded: it puts whole vectors side by side, the last joined outermost."""
-    return [eighth * k for k in range(8)]
-
-
 def _raise(lanes: Lanes, name: str, pointer: Any, at: Any, values: Sequence[Any]) -> None:
     """memory = max(memory, values)."""
     found = lanes.load(pointer, at)
@@ -379,19 +336,18 @@ def _visit(lanes: Lanes, packed: Packed, layout: Layout, pairs: Pairs, sides: Se
             else:
                 cells = _class_cells(lanes, packed, pairs, sides, inner.i, g, places, layout)
                 inner.next = _counted_sides(lanes, cells, inner.now, pairs, rows)
-        values = []  # of the two g side by side, for each side and outcome
+        name = "smax" if signed else "umax"
         for number, side in enumerate(sides):
             mine = inner.after[number * TOGETHER * each :][: TOGETHER * each]
-            for outcome in (0, 1):
-                for t in range(TOGETHER):
-                    if not signed:
-                        values.append(mine[2 * t + outcome])
-                        continue
+            for outcome, t in itertools.product((0, 1), range(TOGETHER)):
+                value = mine[2 * t + outcome] if not signed else None
+                if signed:
                     most, least = mine[4 * t + 2 * outcome :][:2]
                     d = lanes.spread(lanes.element(side.margin, g[t]))
                     whole = build.sub(lanes.spread(lanes.element(side.whole, index(0))), d) if outcome else d
-                    values.append(_signed_value(lanes, most, least, whole))
-        _put_single(lanes, "smax" if signed else "umax", values, pairs.single, stride, outer.i)
+                    value = _signed_value(lanes, most, least, whole)
+                place = build.add(build.mul(index(2 * number + outcome), stride), g[t])
+                lanes.put(lanes.reduce(name, value), pairs.single, place)
 
 
 @lanes_kernel()
