@@ -59,7 +59,7 @@ class Table(NamedTuple):
 class Levels(NamedTuple):
     """The sets on the path that is searched, by level.
 
-    rows : int32, the set.   entries : int32, places of its rows by word.   words, twice, start : see Packed.   count, weight : see
+    rows : int32, the set.   entries : int32, places of its rows by word.   words, start : see Packed.   count, weight : see
     Pairs.   margin, whole : see Side.   total : int64, weights of features.   low, up : int64[·, 2, stride], bounds by literal (0:
     outcome 1).   key : int64, right rows with depth 2.   todo : bool.   sums : uint64[·, 2, lanes] of fingerprints by feature, own :
     uint64[·, 2] of the set.   frame : int64.
@@ -68,7 +68,6 @@ class Levels(NamedTuple):
     rows: np.ndarray
     entries: np.ndarray
     words: np.ndarray
-    twice: np.ndarray
     start: np.ndarray
     count: np.ndarray
     weight: np.ndarray
@@ -87,12 +86,11 @@ class Levels(NamedTuple):
 class Scratch(NamedTuple):
     """Memory of one pass.
 
-    words, twice, flip, start, entries : rows of the smaller side.   lanes, single : see Pairs.   margins, wholes : [2, ·], of both
+    words, flip, start, entries : rows of the smaller side.   lanes, single : see Pairs.   margins, wholes : [2, ·], of both
     sides.   key : counts [stride].   shared : int64[stride], weight of pairs with the current feature.
     """
 
     words: np.ndarray
-    twice: np.ndarray
     flip: np.ndarray
     start: np.ndarray
     entries: np.ndarray
@@ -136,27 +134,25 @@ def new_levels(table: Table, layout: Layout, setting: np.ndarray, levels: int) -
     stride, width, features = layout.stride, int(setting[WIDTH]), layout.features
     taken = [
         ((levels, len(table.group) + 1), I32), ((levels, words * width), I32), ((levels, words * stride), of),
-        ((levels, words * stride if width == 16 else 0), U32), ((levels, int(setting[GROUPS]) + 1), I64),
+        ((levels, int(setting[GROUPS]) + 1), I64),
         ((levels, classes * features * stride), counts), ((levels, features * stride), counts), ((levels, classes * stride), counts),
         ((levels, classes), counts), ((levels, stride), I64), ((levels, 2, stride), I64), ((levels, 2, stride), I64),
         ((levels, stride), I64), ((levels, stride), np.dtype(np.bool_)), ((levels, 64 * layout.chunks), U64), ((levels, 2), U64),
         ((levels, 14), I64),
     ]  # fmt: skip
-    made = Levels(*arena(taken))
-    return made if width == 16 else made._replace(twice=made.words)
+    return Levels(*arena(taken))
 
 
 def new_scratch(table: Table, layout: Layout, setting: np.ndarray) -> Scratch:
     """Arrays of one pass."""
     classes, words, of, counts = _sizes(table, layout, setting)
-    stride, width, twice = layout.stride, int(setting[WIDTH]), U32 if setting[WIDTH] == 16 else of
+    stride = layout.stride
     taken = [
-        ((words * stride,), of), ((words * stride if width == 16 else 0,), twice), ((2 * words + 2,), twice),
-        ((int(setting[GROUPS]) + 1,), I64), (((words + 1) * width,), I32), ((8 * stride,), counts), ((4 * stride,), counts),
+        ((words * stride,), of), ((2 * words + 2,), of), ((int(setting[GROUPS]) + 1,), I64), (((words + 1) * int(setting[WIDTH]),), I32),
+        ((8 * stride,), counts), ((4 * stride,), counts),
         ((2, classes * stride), counts), ((2, classes), counts), ((stride,), counts), ((stride,), I64),
     ]  # fmt: skip
-    made = Scratch(*arena(taken))
-    return made if width == 16 else made._replace(twice=made.words)
+    return Scratch(*arena(taken))
 
 
 def _sizes(table: Table, layout: Layout, setting: np.ndarray) -> tuple[int, int, np.dtype, np.dtype]:

@@ -56,16 +56,13 @@ class Layout(NamedTuple):
 class Packed(NamedTuple):
     """Rows as words.
 
-    words : uint[words, stride], flat.   twice : words of 16 bits once more, each as the lower and the upper half of 32 (spreading 32
-    bits over a vector is part of loading them, spreading 16 is not); else ``words``.   flip : the same of one word for each, one
-    at rows of class 0 (two classes).   start : int64[groups + 1],
-    first word of a group.   first : int64[classes + 1], first group of a class;
-    from one group of a class to the next the weight of a row is halved, to 1.
+    words : uint[words, stride], flat.   flip : for each word one that has its rows of class 0 (two classes).   start : int64[groups + 1],
+    first word of a group.   first : int64[classes + 1], first group of a class; from one group of a class to the next the weight of
+    a row is halved, to 1.
     classes : 1 where two classes are counted with signs.   less : weight of the rows of class 0, where words are mixed.
     """
 
     words: np.ndarray
-    twice: np.ndarray
     flip: np.ndarray
     start: np.ndarray
     first: np.ndarray
@@ -111,18 +108,6 @@ def ones(lanes: Lanes, vector: Any) -> Any:
     return lanes.call("ctpop", lanes.builder.bitcast(vector, BYTES))
 
 
-def _twice(lanes: Lanes, pointer: Any, at: Any) -> Any:
-    """A word of ``twice`` in every lane."""
-    value = lanes.element(pointer, at)
-    if value.type.width == lanes.word.width:
-        return lanes.spread(value)
-    wide, i32 = ir.VectorType(value.type, lanes.count // 2), ir.IntType(32)
-    nothing = ir.Constant(wide, ir.Undefined)
-    one = lanes.builder.insert_element(nothing, value, ir.Constant(i32, 0))
-    spread = lanes.builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(i32, lanes.count // 2), [0] * (lanes.count // 2)))
-    return lanes.builder.bitcast(spread, lanes.vector)
-
-
 def widened(lanes: Lanes, counts: Any) -> Any:
     """Sums of the bytes of each lane."""
     build, width, step = lanes.builder, lanes.word.width, 8
@@ -150,10 +135,10 @@ def _counted(lanes: Lanes, packed: Packed, stride: Any, group: Any, at: Any, fea
     def word(number: Any) -> list[Any]:
         row = build.mul(number, stride)
         x = lanes.load(packed.words, build.add(row, at))
-        both = [build.and_(x, _twice(lanes, packed.twice, build.add(row, g))) for g in features]
+        both = [build.and_(x, lanes.spread(lanes.element(packed.words, build.add(row, g)))) for g in features]
         if not signed:
             return both
-        flip = _twice(lanes, packed.flip, number)
+        flip = lanes.spread(lanes.element(packed.flip, number))
         return [build.xor(one, flip) for one in both]
 
     def plain(first: Any, last: Any, so_far: Sequence[Any]) -> Sequence[Any]:

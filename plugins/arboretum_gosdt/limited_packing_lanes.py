@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from arboretum_gosdt.lanes import Lanes, lanes_kernel
+from arboretum_gosdt.lanes import lanes_kernel
 from arboretum_gosdt.limited_lanes import ones, widened, doubled
 
 @lanes_kernel()
-def pack_rows(lanes, words, twice, layout, bits, rows, low, high):
+def pack_rows(lanes, words, layout, bits, rows, low, high):
     """Words ``low`` … ``high`` − 1 of as many rows each as a lane has bits.
 
     bits : int32, flat, outcomes of all features by row.   rows : int32[words · width], where in it a row begins; an empty row is
@@ -35,20 +33,9 @@ def pack_rows(lanes, words, twice, layout, bits, rows, low, high):
             at = build.add(row, build.mul(chunk.i, index(32)))
             for piece in range(pieces):
                 lanes.store(found[piece], words, build.add(at, index(piece * lanes.count)))
-            if width == 16:
-                _store_twice(lanes, found[0], twice, at)
         with lanes.loop(index(0), layout.ring, step=lanes.count) as ring:
             at = build.add(row, ring.i)
             lanes.store(lanes.load(words, at), words, build.add(at, layout.features))
-
-
-def _store_twice(lanes: Lanes, vector: Any, twice: Any, at: Any) -> None:
-    build, half, i32 = lanes.builder, lanes.count // 2, ir.IntType(32)
-    for part in (0, 1):
-        order = ir.Constant(ir.VectorType(i32, lanes.count), [part * half + k // 2 for k in range(lanes.count)])
-        doubled = build.bitcast(build.shuffle_vector(vector, vector, order), ir.VectorType(i32, half))
-        to = build.gep(twice, [build.add(at, lanes.index(part * half))])
-        build.store(doubled, build.bitcast(to, doubled.type.as_pointer())).align = 4
 
 
 @lanes_kernel(types.int64)

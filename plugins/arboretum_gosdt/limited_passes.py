@@ -49,9 +49,9 @@ def list_entries(task, rows, number, start, entries):
 
 
 @jit(inner=True, borrow=True)
-def pack(words, twice, layout, bits, entries, number):
-    """So many words; a kernel of its own, as it is long and used thrice."""
-    pack_rows(words, twice, layout, bits, entries, 0, number)
+def pack(words, layout, bits, entries, number):
+    """So many words; a kernel of its own, as it is long and used twice."""
+    pack_rows(words, layout, bits, entries, 0, number)
 
 
 @jit(inner=True, borrow=True)
@@ -74,8 +74,8 @@ def open_set(task, v):
     table, layout, levels, scratch, setting = task.table, task.layout, task.levels, task.scratch, task.setting
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
     words = list_entries(task, levels.rows[v], frame[ROWS], start, levels.entries[v])
-    pack(levels.words[v], levels.twice[v], layout, table.bits, levels.entries[v], words)
-    packed = Packed(levels.words[v], levels.twice[v], scratch.flip, start, table.first, setting[CLASSES], 0)
+    pack(levels.words[v], layout, table.bits, levels.entries[v], words)
+    packed = Packed(levels.words[v], scratch.flip, start, table.first, setting[CLASSES], 0)
     margin, total, whole = levels.margin[v], levels.total[v], levels.whole[v]
     weight = np.int64(0)
     for k in range(setting[CLASSES]):
@@ -127,9 +127,7 @@ def pairs_of_set(task, v):
     """A stretch of the pass over all pairs of the set of level v; returns the work."""
     layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
     end, work = next_pairs(layout, frame[WORDS], frame[AT])
-    packed = Packed(
-        levels.words[v], levels.twice[v], scratch.flip, levels.start[v], task.table.first, task.setting[CLASSES], 0
-    )  # fmt: skip
+    packed = Packed(levels.words[v], scratch.flip, levels.start[v], task.table.first, task.setting[CLASSES], 0)
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
     count_pairs(packed, layout, pairs, Side(levels.margin[v], levels.whole[v]), frame[AT], end)
     frame[AT] = end
@@ -178,7 +176,7 @@ def collect_side(task, v, f, outcome):
                 less += none << table.power[q]
                 for w in range(none // width):
                     scratch.flip[begin // width + w] = whole_word
-                scratch.flip[begin // width + none // width] = flipped(width, none % width)
+                scratch.flip[begin // width + none // width] = (np.int64(1) << none % width) - 1
                 for w in range(none // width + 1, none // width + 2 + (start[q + 2] - start[q + 1])):
                     scratch.flip[begin // width + w] = 0
         while at % width:
@@ -189,13 +187,6 @@ def collect_side(task, v, f, outcome):
     return at // width, less
 
 
-@jit(inline=True, borrow=True)
-def flipped(width, rows):
-    """The first rows of a word; of 16 bits twice."""
-    ones = (np.int64(1) << rows) - 1
-    return ones | (ones << 16) if width == 16 else ones
-
-
 @jit(inner=True, borrow=True)
 def start_split(task, v, f):
     """Prepare the pass over both sides of feature f of the set of level v."""
@@ -203,7 +194,7 @@ def start_split(task, v, f):
     frame, stride = levels.frame[v], layout.stride
     smaller = np.int64(2 * levels.total[v, f] <= frame[WEIGHT])
     words, less = collect_side(task, v, f, smaller)
-    pack(scratch.words, scratch.twice, layout, table.bits, scratch.entries, words)
+    pack(scratch.words, layout, table.bits, scratch.entries, words)
     mine, other = scratch.margins[0], scratch.margins[1]
     for k in range(setting[CLASSES]):
         row, base = k * stride, k * layout.features * stride
@@ -226,7 +217,7 @@ def pairs_of_split(task, v):
     layout, levels, scratch, frame, setting = task.layout, task.levels, task.scratch, task.levels.frame[v], task.setting
     end, work = next_pairs(layout, frame[SPENT], frame[AT])
     first = task.table.mixed if setting[TWO] else task.table.first
-    packed = Packed(scratch.words, scratch.twice, scratch.flip, scratch.start, first, setting[CLASSES], frame[TRIED])
+    packed = Packed(scratch.words, scratch.flip, scratch.start, first, setting[CLASSES], frame[TRIED])
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
     sides = Side(scratch.margins[0], scratch.wholes[0]), Side(scratch.margins[1], scratch.wholes[1])
     split_pairs(packed, layout, pairs, sides[0], sides[1], frame[AT], end)
