@@ -60,11 +60,9 @@ class Setting:
         return mean_and_error([record.metrics[metric] for record in self.records if metric in record.metrics])
 
     def has(self, metric: str) -> bool:
-        """Whether any of its runs has a metric."""
         return any(metric in record.metrics for record in self.records)
 
     def metrics(self) -> dict[str, float]:
-        """The means of what all its runs have."""
         shared = [name for name in self.records[0].metrics if all(name in record.metrics for record in self.records)]
         return {name: self.mean(name)[0] for name in shared}
 
@@ -96,7 +94,6 @@ class Comparison:
 
     @property
     def best(self) -> list[Setting]:
-        """The best setting of each data set."""
         return [setting for setting in self.settings if setting.place == BEST]
 
     @property

@@ -83,7 +83,6 @@ def predict_main(argv: list[str]) -> int:
 
 
 def _parted(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
-    """The overrides of the verb itself, and the others."""
     return [text for text in overrides if text.startswith(prefix)], [text for text in overrides if not text.startswith(prefix)]
 
 

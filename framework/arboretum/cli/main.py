@@ -63,7 +63,6 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def usage() -> str:
-    """The text of ``arboretum --help``."""
     verbs = columns([(f"  {name}", meaning) for name, (_, meaning) in VERBS.items()])
     return f"""\
 Arboretum: a laboratory for decision-tree construction

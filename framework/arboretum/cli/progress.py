@@ -94,7 +94,6 @@ class RunProgress:
         self.look()
 
     def look(self) -> None:
-        """Show the last message when it is time."""
         compiles = "compil" in self._message
         if self._message and (compiles or self._clock() - self._start >= QUIET_SECONDS):
             self._line.show(self._message + self._rest, now=compiles)
@@ -155,7 +154,6 @@ class Watch:
         self._pace, self._start, self._warned = Pace(), clock(), False
 
     def look(self) -> None:
-        """Show how it stands now."""
         notes, now, total = self._read(), self._clock(), self._total()
         if not notes:
             if total and now - self._start >= QUIET_SECONDS:

@@ -155,7 +155,6 @@ def find(registry: Registry, name: str) -> Entry:
 
 
 def _add_fields(parser: Parser, entry: Entry) -> None:
-    """The reproduction's own fields as options."""
     group = parser.add_argument_group(f"options of {entry.name}")
     for field in attrs.fields(entry.cls):
         words = f"{field.metadata.get('doc', '')} (default {_shown(default_of(field))})".replace("%", "%%")

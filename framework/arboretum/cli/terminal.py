@@ -34,7 +34,6 @@ def fit(text: str) -> str:
 
 
 def warn(text: str) -> None:
-    """Print a one-line warning."""
     tell(f"arboretum: warning: {' '.join(text.split())}")
 
 

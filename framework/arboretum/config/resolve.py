@@ -129,7 +129,6 @@ def _values(config: DictConfig, keys: Iterable[Any]) -> dict[str, Any]:
 
 
 def components_of(parts: Parts) -> Iterator[Any]:
-    """Every component of a run."""
     for kind in KINDS:
         value = getattr(parts, kind)
         yield from value if isinstance(value, tuple) else () if value is None else (value,)

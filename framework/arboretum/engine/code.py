@@ -29,7 +29,6 @@ def code_hash(paths: Iterable[str | Path]) -> str:
 
 
 def framework_folder() -> Path:
-    """The folder of the framework's package."""
     return Path(__file__).resolve().parents[1]
 
 

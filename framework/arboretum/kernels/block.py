@@ -48,7 +48,6 @@ def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 
 
 @jit(inner=True, borrow=True)
 def score(n, arity, block, ask):
-    """Score the first n tables."""
     width, count_width, own = block.shaped_w.shape[2], block.shaped_c.shape[2], block.shaped_e.shape[2]
     if arity == block.shaped_w.shape[1]:
         call_batch(ask.batch, block.shaped_w[:n], block.shaped_c[:n], block.price[:n], block.shaped_e[:n], ask.node, block.scores[:n])

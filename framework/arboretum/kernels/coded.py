@@ -129,7 +129,6 @@ def count_column(features, rows, objects, column_address, node, bins):
 
 @jit(inline=True, borrow=True)
 def rows_of(counts, b):
-    """Rows in a bin."""
     n = counts[b, 0]
     for k in range(1, counts.shape[1]):
         n += counts[b, k]
@@ -138,7 +137,6 @@ def rows_of(counts, b):
 
 @jit(inline=True, borrow=True)
 def weight_of(weights, counts, b):
-    """Weight in a bin."""
     if len(weights) == 0:
         return np.float64(rows_of(counts, b))
     return mass_of(weights, b, counts.shape[1] != weights.shape[1])

@@ -38,7 +38,6 @@ def sources(file: Path) -> frozenset[Path]:
 
 @lru_cache(maxsize=None)
 def stamp_of(file: str) -> tuple[tuple[str, int, int], ...]:
-    """Modification times and sizes of the sources of a file."""
     return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(sources(Path(file))))
 
 

@@ -68,7 +68,6 @@ def ask_of(scorer):
 
 @jit(inline=True)
 def score_block(n, weights, counts, price, extra, ask, scores):
-    """Score the first n tables of a block."""
     call_batch(ask.batch, weights[:n], counts[:n], price[:n], extra[:n], ask.node, scores[:n])
 
 
@@ -110,11 +109,9 @@ def mass_of(table, v, moments):
 
 @jit(inline=True)
 def heavy_enough(table, moments, least):
-    """Whether both rows of a table weigh enough."""
     return least.weight <= 0.0 or (mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight)
 
 
 @jit(inline=True)
 def enough_rows(left, total, least):
-    """Whether both sides have enough rows."""
     return left >= least.rows and total - left >= least.rows

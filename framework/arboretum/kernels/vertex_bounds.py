@@ -40,7 +40,6 @@ class Block(NamedTuple):
 
 @jit(inner=True)
 def new_block(classes):
-    """Room for BLOCK tables of two outcomes."""
     return Block(
         np.empty((BLOCK, 2, classes)), np.empty((BLOCK, 2, classes), np.int64), np.empty((BLOCK, 2, 0)), np.empty(BLOCK),
         np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK),

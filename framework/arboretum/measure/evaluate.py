@@ -119,7 +119,6 @@ class ValidationScore:
         return ValidationScore(table, "roc_auc", (missing,) if absent else ())
 
     def of(self, tree: Tree) -> float:
-        """The tree's score."""
         return self.of_cuts(tree)(())
 
     def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:

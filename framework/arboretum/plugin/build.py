@@ -53,7 +53,6 @@ def followers(cls: type) -> dict[str, str]:
 
 
 def default_of(field: Any) -> Any:
-    """A field's default."""
     return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
 
 

@@ -56,7 +56,6 @@ class Entry:
 
     @property
     def summary(self) -> str:
-        """First line of the class's docstring."""
         return (self.cls.__doc__ or "").strip().split("\n")[0]
 
 
@@ -111,7 +110,6 @@ class Registry:
             yield from (item for _, item in sorted(self._items[each].items()) if isinstance(item, of))
 
     def presets(self, kind: str | None = None) -> Iterator[Preset]:
-        """All presets (of one kind), by name."""
         return self.entries(kind, Preset)
 
     def names(self, kind: str) -> list[str]:

@@ -126,6 +126,5 @@ def cut(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int, right: bool) -> str:
-    """The text in ``width`` columns, at the right or at the left."""
     fill = " " * max(width - display_width(text), 0)
     return fill + text if right else text + fill

@@ -104,7 +104,6 @@ class Objects:
 
     @property
     def kernel_features(self) -> Features:
-        """As the kernels take them."""
         return with_values(self.layout, self.codes)
 
     @staticmethod

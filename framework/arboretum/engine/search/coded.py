@@ -59,7 +59,6 @@ class View:
         return found
 
     def room(self, arity: int, listed: int = 0) -> Memory:
-        """Memory for tables."""
         return block_for(arity, *(part.shape[1] for part in (self.bins.weights, self.bins.counts, self.bins.extra)), listed)
 
     def outside(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -252,6 +251,5 @@ def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
 
 
 def nan_score(scorer: CompiledCriterion, rule: TestRule) -> ContractError:
-    """The error for a criterion that returned NaN."""
     name = component_name(scorer.criterion)
     return ContractError(f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to refuse a test")

@@ -257,7 +257,6 @@ class Growth:
         ]
 
     def close(self, item: Open) -> None:
-        """The node stays a leaf."""
         if item.cell.memo:
             for engine in self.engines:
                 engine.close(item.cell)

@@ -44,7 +44,6 @@ def gap_of(dtype: np.dtype) -> np.floating:
 
 
 def entry_type(bits: int) -> type:
-    """The type of entries of so many bits."""
     return np.uint32 if bits <= 32 else np.uint64
 
 

@@ -67,7 +67,6 @@ class Statistics:
 
     @property
     def objects(self) -> Objects:
-        """What kernels add up."""
         return Objects(self.short_label, self.y, self.weight, self.count, self.unit)
 
     @property

@@ -272,7 +272,6 @@ def members_of(stats: Statistics, rows: np.ndarray) -> kernels.Members:
 
 
 def nodes_for(room: int, width: int, count_width: int, by_rows: bool) -> kernels.Nodes:
-    """Memory for that many nodes."""
     integers, floats = np.empty((6, room), np.int32), np.empty((3, room))
     return kernels.Nodes(
         *integers, *floats, np.empty((room, width)), np.empty((room, count_width), np.int64), np.empty(room if by_rows else 0, np.int64),
