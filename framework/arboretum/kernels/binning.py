@@ -12,7 +12,6 @@ LAST_BIN = 254
 
 
 CELLS = 2048  # cells of equal width laid over a column's edges: the cell of a value says at which edge to start
-
 CROWDED = 8  # with more edges than this in one cell, binary search is faster
 
 

@@ -22,7 +22,6 @@ from arboretum.kernels.sorting import split_many, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
 
 FOUND_NAN = -1  # the criterion returned NaN or +inf somewhere, or its own column a value that is not finite
-
 NODE_WORK = 50  # what a node costs per feature besides its objects, in objects
 
 LEVELS = 64

@@ -12,9 +12,7 @@ from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode
 
 NOTHING = -1  # in place of a position: no test is admissible
-
 NO_SIDE = -1  # no row lacks a value, so that none needs to be sent anywhere
-
 BLOCK = 128  # tables scored per call of a criterion; 128 of 2 × 3 stay in the first-level cache
 
 

@@ -15,7 +15,6 @@ from arboretum.kernels.fine_bins import Raw, Rules
 from arboretum.model.encoded import Node
 
 SAMPLE = 8192  # values per column that the edges of the bins are taken from
-
 MOST_CLASSES = 6  # with more classes nearly every bin has too many corners, and sorting once is cheaper
 
 MANY_COLUMNS, FEW_ROWS = 4096, 1024

@@ -23,7 +23,6 @@ from arboretum.model.table import frozen_array
 FAMILY = {Family.multiway: kernels.MULTIWAY, Family.thresholds: kernels.THRESHOLDS, Family.equals: kernels.EQUALS}
 
 WIDE = 4096  # a feature with more bins is counted over the codes that occur at the node, not over all its bins
-
 BLOCK_ENTRIES = 1 << 21  # table entries per block for NumPy criteria: 16 MB of weights
 
 NO_SCORER = Scorer(0, np.zeros(4), np.zeros(0), 0, Ties(0.0, 0.0))

@@ -38,7 +38,6 @@ REPEATED = 40
 ONE_FORMULA = "the two forms must be one formula"
 
 PRICE = 1.5  # of the tests looked at; a price of 1 would hide that it is forgotten
-
 SHOWN_ROWS = 8  # objects whose own columns a criterion is asked for
 
 OWN_WEIGHTS = (0.25, 1.0, 3.0)

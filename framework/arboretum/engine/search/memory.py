@@ -10,7 +10,6 @@ from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
 
 OPEN_NODES = 16  # nodes that wait with their histograms, unless these are so large that fewer are kept
-
 BINS = 256  # bins of a raw column
 
 

@@ -11,7 +11,6 @@ from arboretum.testing.suites.base import ComponentSuite, kind_of_table, skip_if
 from arboretum.testing.tables import SEEDS, ToyExcluded, outcomes, toy_objects, toy_table
 
 NEAR = 1e-9  # absolute; values lie between 0 and 1 and come from a few dozen additions and one division
-
 N_TESTS = 5  # tests of the small tables whose subsets are all looked at
 
 Family = dict[frozenset[int], np.ndarray]
