@@ -59,6 +59,5 @@ def problem_of(proof: Any, overrides: list[str], registry: Registry, progress: A
         raise DataError("the proof does not say of which data set it is (its run was not given one); check it from Python")
     said = ["tracker=none", *overrides]
     _, resolved = compose_and_resolve(said, registry, start=start_from(proof, said, registry))
-    request = engine.Request(resolved.parts, proof.header["seed"], config=resolved.config)
-    prepared = engine.prepare(request, progress)
-    return engine.pose(resolved.parts, prepared.table, proof.header["seed"], progress=progress).problem
+    table = engine.prepare(engine.Request(resolved.parts, proof.header["seed"]), progress).table
+    return engine.pose(resolved.parts, table, proof.header["seed"], progress=progress).problem

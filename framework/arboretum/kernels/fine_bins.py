@@ -14,7 +14,6 @@ from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
 from arboretum.kernels.jit import jit
 from arboretum.kernels.sorting import sort_run
 from arboretum.kernels.tables import BLOCK, NO_SIDE, Least, bar_of, enough_rows, heavy_enough, score_block
-from arboretum.kernels.vertex_bounds import is_empty
 
 BINS = 256
 
@@ -205,7 +204,7 @@ def search_entries(entries, raw, f, members, objects, whole, rules, ask, block, 
             if j + 1 < m and codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + gap:
                 # the next piece that has objects may be one that is not wanted
                 between, after = e + 1, entry_of(members[j + 1], f, codes, fine, first, shift)
-                while between < after and is_empty(c, between):
+                while between < after and c[between].sum() == 0:
                     between += 1
                 for s in range((2 if lost > 0 else 1) if between >= after else 0):
                     if enough_rows(rows + (lost if s == 0 else 0), total, least):

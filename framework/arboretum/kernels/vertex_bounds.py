@@ -85,7 +85,7 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
             rows += left_c[k]
     first = rows
     last = missing_bin - 1
-    while last >= 0 and is_empty(c, last):
+    while last >= 0 and c[last].sum() == 0:
         last -= 1
     n = 0
     ok = True
@@ -136,14 +136,6 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
         if state[b] & BARRED:
             scores[b] = -np.inf
     return ok
-
-
-@jit(inline=True)
-def is_empty(c, b):
-    for k in range(c.shape[1]):
-        if c[b, k] > 0:
-            return False
-    return True
 
 
 @jit(inner=True)

@@ -20,6 +20,7 @@ from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
+from arboretum.model.table import frozen_array
 
 TIE_TOLERANCE = 1e-12
 """Scores count as equal when they differ by at most this times the larger of |score| and the node's impurity.
@@ -220,12 +221,8 @@ def notes_of(problem: Problem) -> tuple[str, ...]:
 
 def read_only(tables: Tables) -> Tables:
     """The same tables behind arrays that refuse to be written: scoring must not change them."""
-    views = {}
-    for name in ("weights", "counts", "price", "extra", "test", "gain"):
-        if getattr(tables, name) is not None:
-            views[name] = getattr(tables, name).view()
-            views[name].flags.writeable = False
-    return attrs.evolve(tables, **views)
+    arrays = {name: getattr(tables, name) for name in ("weights", "counts", "price", "extra", "test", "gain")}
+    return attrs.evolve(tables, **{name: frozen_array(array) for name, array in arrays.items() if array is not None})
 
 
 def asked_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray) -> Any:
