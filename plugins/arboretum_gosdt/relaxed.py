@@ -15,8 +15,10 @@ import numpy as np
 
 from arboretum_gosdt.prepared import Merged
 
-MOST = 1 << 29
-"""Weights and masses stay below, so that they fit into lanes; all costs below its square."""
+BITS = 29
+"""Of all weights, or all masses, together, so that they fit into lanes; weights of more lose their last ones, and their bounds hold."""
+MOST = 1 << 58
+"""All costs stay below."""
 
 
 class Line(NamedTuple):
@@ -47,7 +49,8 @@ class Relaxed:
         self._merged, self._p, self._q = merged, p, q
         self._priced = bool(merged.price.any()) and not worst
         self._n_features, self._total = len(merged.tests), int(merged.weights.sum())
-        self.usable = self._n_features > 0 and max(self._total, int(merged.mass.sum())) < MOST
+        self._less, masses = (max(0, int(numbers.sum()).bit_length() - BITS) for numbers in (merged.weights, merged.mass))
+        self.usable = self._n_features > 0 and not (merged.price.any() and (self._less or masses))
         self._word: dict[type, int | None] = {}
         # every object pays at least for its best label, which the general search leaves out
         self._own = q * (merged.weights.sum(axis=1) - merged.weights.max(axis=1))
@@ -56,7 +59,7 @@ class Relaxed:
         """The fast search for expected prices, where those of the dearest path count: they are no lower."""
         merged, mass = self._merged, int(self._merged.mass.sum())
         most = mass * (self._q * self._total + self._p * len(merged.bits))
-        if self._p == 0 or not merged.weights.any() or most + mass * int(merged.price[-1]) * len(merged.bits) >= MOST**2:
+        if self._p == 0 or not merged.weights.any() or most + mass * int(merged.price[-1]) * len(merged.bits) >= MOST:
             return None
         from arboretum_gosdt.sparse import SparseSearch
 
@@ -74,20 +77,20 @@ class Relaxed:
         A leaf that costs nothing needs a limit of depth.
         """
         merged, p = self._merged, self._p + more
-        arrays, own = (merged.bits[rows], merged.weights[rows]), int(self._own[rows].sum())
-        if not arrays[1].any() or p * len(rows) >= MOST**2:
+        arrays, own, q = (merged.bits[rows], merged.weights[rows] >> self._less), int(self._own[rows].sum()), self._q << self._less
+        if not arrays[1].any() or p * len(rows) >= MOST:
             return None
         if p > 0:
             from arboretum_gosdt.sparse import SparseSearch
 
             priced = {"mass": merged.mass[rows], "price": merged.price} if self._priced else {}
-            return self._made(SparseSearch, *arrays, self._n_features, p, self._q, depth, **priced), lambda low: low - own
+            return self._made(SparseSearch, *arrays, self._n_features, p, q, depth, **priced), lambda low: low - own
         if depth is None:
             return None
         from arboretum_gosdt.limited import LimitedSearch
 
         deepest = min(depth, self._n_features, len(rows) - 1)
-        return self._made(LimitedSearch, *arrays, self._n_features, deepest), lambda low: self._q * low - own
+        return self._made(LimitedSearch, *arrays, self._n_features, deepest), lambda low: q * low - own
 
     def _made(self, kind: type, *numbers: Any, **priced: np.ndarray) -> Any:
         """The first search is of all objects: those of sets have lanes as wide, so that they wait for no compiler."""

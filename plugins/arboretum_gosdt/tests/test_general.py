@@ -85,8 +85,9 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
                 problem = tiny_problem(seed, objective, n_rows=24, n_columns=4)
                 rules = {"least": limits["least"]} if "least" in limits else {}
                 found = []
-                for wide, relaxed in ((400, False), (0, True), (400, True)):
+                for wide, relaxed, bits in ((400, False, 29), (0, True, 29), (400, True, 29), (400, True, 4)):
                     monkeypatch.setattr("arboretum_gosdt.general.WIDE", wide)
+                    monkeypatch.setattr("arboretum_gosdt.relaxed.BITS", bits)
                     merged, search = search_of(problem, limits.get("depth"), limits.get("leaves"), **rules)
                     search._relaxed.usable &= relaxed
                     assert search.run(None, None, lambda low, up: None) == ""
