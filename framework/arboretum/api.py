@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from arboretum.measure import ValidationScore, roc_auc, study
     from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
     from arboretum.proof.extract import Extraction, Memo
-    from arboretum.proof.format import ProofWriter, read as read_proof
+    from arboretum.proof.format import read as read_proof
+    from arboretum.proof.writing import ProofWriter
     from arboretum.report import charts, table
 
 _LATE = {
@@ -51,7 +52,7 @@ _LATE = {
     "Memo": "arboretum.proof.extract:Memo",
     "check_proof": "arboretum.proof.check:check",
     "tree_of_proof": "arboretum.proof.check:tree_of",
-    "ProofWriter": "arboretum.proof.format:ProofWriter",
+    "ProofWriter": "arboretum.proof.writing:ProofWriter",
     "read_proof": "arboretum.proof.format:read",
     "ValidationScore": "arboretum.measure:ValidationScore",
     "roc_auc": "arboretum.measure:roc_auc",

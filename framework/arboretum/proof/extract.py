@@ -16,7 +16,7 @@ import numpy as np
 
 from arboretum.interfaces.method import Problem
 from arboretum.proof.additive import Additive
-from arboretum.proof.format import ProofWriter
+from arboretum.proof.writing import ProofWriter
 
 SETS = 2_000
 """That are looked at between two words of progress."""
@@ -93,8 +93,7 @@ class Extraction:
             frames, nodes = self._frames, self._nodes
             if d:
                 literal = int(rules.literals[path[d - 1][0]][path[d - 1][1]])
-                mask, has = nodes.mask[d - 1], bits[literal >> 1]
-                nodes.mask[d] = mask & (has if literal & 1 else ~has)
+                nodes.mask[d] = nodes.mask[d - 1] & (bits[literal >> 1] if literal & 1 else ~bits[literal >> 1])
                 frames[d, finding.LITERAL], frames[d, finding.LEAVES_LEFT] = literal, -1
                 frames[d, finding.TESTS_LEFT] = max(-1, frames[d - 1, finding.TESTS_LEFT] - 1)
             n = finding.tell(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, d)

@@ -13,10 +13,9 @@ in :meth:`arboretum.api.Prices.of`), or [raw column, cut] for a single threshold
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,15 +23,9 @@ from typing import Any, NamedTuple
 import attrs
 import numpy as np
 
-from arboretum import __version__
 from arboretum.errors import StoreError
-from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Problem
 from arboretum.model.reading import parse, refuse_misfits
-from arboretum.model.shown import masked_values
-from arboretum.model.tree import Tree
-from arboretum.plugin.build import fields_of, plain
-from arboretum.plugin.registry import NONE
 
 MAGIC = b"arboretum.proof/1\n"
 HEAD = 5
@@ -53,94 +46,11 @@ class Record(NamedTuple):
     bound: Any
 
 
-class ProofWriter:
-    """Writes a log beside its place and puts it there when it is closed; left unclosed (``with``, an error) it leaves nothing.
-
-    ``append`` takes whole records as kernels fill them in, ``record`` a single one.
-    """
-
-    def __init__(self, path: str | os.PathLike, problem: Problem, *, tests: Sequence[Any], unit: Fraction, seed: int = 0) -> None:
-        """Raises StoreError where the file cannot be written.   tests : see the module.   unit : of bounds."""
-        self.path, self.problem, self.records = Path(path).expanduser(), problem, 0
-        self._part, self._digest = self.path.with_name(f".{self.path.name}.part"), hashlib.sha256()
-        shape = getattr(problem.parts.objective, "shape", "additive")
-        self.header = header = {
-            "version": __version__, "solver": problem.parts.solver.name, "shape": getattr(shape, "value", shape), "seed": seed,
-            "data": data_of(problem), "config": configuration(problem, seed), "unit": str(unit), "tests": [np.array(test, np.int64).tolist() for test in tests],
-        }  # fmt: skip
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._part.open("wb")
-        except OSError as error:
-            raise self._trouble(error) from error
-        self._write(MAGIC + json.dumps(header, ensure_ascii=False, default=str).encode() + b"\n")
-
-    def append(self, words: np.ndarray, records: int) -> None:
-        """Add int32 words, contiguous, that hold so many whole records."""
-        self._write(np.ascontiguousarray(words, "<i4").data)
-        self.records += records
-
-    def record(self, path: Sequence[tuple[int, int]], bound: float, depth: int = -1, leaves: int = -1) -> int:
-        """Add one record; returns its number.   bound : a float for a complexity, else an integer."""
-        bits = struct.pack("<d" if isinstance(bound, float) else "<q", bound)
-        words = [len(path), depth, leaves, *struct.unpack("<2i", bits), *(word for literal in path for word in literal)]
-        self.append(np.array(words, np.int32), 1)
-        return self.records - 1
-
-    def close(self, bound: float, value: float | None, tree: Tree | None) -> None:
-        """End the log.   bound, value : proven of the root, and that of the tree, in units of the log."""
-        drawn = None if tree is None else json.loads(tree.to_json())
-        end = json.dumps({"bound": bound, "value": value, "records": self.records, "tree": drawn}, ensure_ascii=False).encode()
-        self._write(struct.pack("<2i", -1, len(end)) + end)
-        self._write(self._digest.digest())
-        try:
-            self._file.close()
-            self._part.replace(self.path)
-        except OSError as error:
-            raise self._trouble(error) from error
-
-    def __enter__(self) -> ProofWriter:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        if not self._file.closed:
-            self._file.close()
-        self._part.unlink(missing_ok=True)
-
-    def _write(self, data: Any) -> None:
-        self._digest.update(data)
-        try:
-            self._file.write(data)
-        except OSError as error:
-            raise self._trouble(error) from error
-
-    def _trouble(self, error: OSError) -> StoreError:
-        return StoreError(f"the proof {str(self.path)!r} cannot be written ({error.strerror})")
-
-
 def data_of(problem: Problem) -> dict[str, Any]:
     """Name, checksum and sizes of the training objects."""
     objects = problem.objects
     sizes = {"n_objects": objects.n_objects, "n_tests": objects.n_tests, "n_classes": objects.n_classes}
     return {"name": objects.table.name, "sha256": objects.table.sha256(), **sizes}
-
-
-def configuration(problem: Problem, seed: int) -> dict[str, Any]:
-    """The components of a run as plain values, in the form of a record's ``config``: data and tests can be made again from it."""
-    config: dict[str, Any] = {"seed": seed}
-    choices: dict[str, Any] = {}
-    for kind in KINDS:
-        part = None if kind == "tracker" else getattr(problem.parts, kind)
-        if kind in MANY:
-            config[kind], choices[kind] = {one.name: _values(one) for one in part}, [one.name for one in part]
-        else:
-            choices[kind] = NONE if part is None else part.name
-            config |= {} if part is None else {kind: {"name": part.name, **_values(part)}}
-    return {**config, "choices": choices}
-
-
-def _values(part: Any) -> dict[str, Any]:
-    return {name: masked_values(plain(getattr(part, field.name))) for name, field in fields_of(type(part)).items()}
 
 
 @attrs.frozen(eq=False)

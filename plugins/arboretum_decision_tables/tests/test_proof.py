@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from arboretum.api import Context, LeafRule, VerificationError
 from arboretum.proof.check import check
-from arboretum.proof.format import ProofWriter, read
+from arboretum.proof.format import read
+from arboretum.proof.writing import ProofWriter
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables.complexities import COMPLEXITIES, Depth, Nodes, ZeroError
 from arboretum_decision_tables.solver import SubtableDP

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Column, ColumnKind, Encoded, LeafRule, Limits, Parts, Problem, RawFeature, Table, Target, Task
-from arboretum.proof.format import ProofWriter
+from arboretum.proof.writing import ProofWriter
 from arboretum.testing.oracles import build_tree
 from arboretum.testing.tables import prices_of, toy_objects
 

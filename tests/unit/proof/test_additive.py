@@ -9,7 +9,8 @@ from slow_prover import Exact, problem_of, prove, raw_problem_of, unit_of
 
 from arboretum.errors import VerificationError
 from arboretum.proof import check
-from arboretum.proof.format import ProofWriter, read
+from arboretum.proof.format import read
+from arboretum.proof.writing import ProofWriter
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
 
 LIMITS = [{}, {}, {"max_depth": 2}, {"max_depth": 3}, {"max_leaves": 3}, {"max_leaves": 4, "max_depth": 2}, {"min_leaf": 2}]

@@ -11,7 +11,8 @@ from arboretum.kernels.solving.fingerprints import enter, random_words
 from arboretum.proof.additive import Additive
 from arboretum.proof.check import check
 from arboretum.proof.extract import Extraction, Memo
-from arboretum.proof.format import ProofWriter, read
+from arboretum.proof.format import read
+from arboretum.proof.writing import ProofWriter
 from arboretum_gosdt.objectives import Accuracy
 
 

@@ -10,7 +10,8 @@ from tampering import BOUND, DIGEST, MAGIC, rewritten, word
 
 from arboretum.errors import CapabilityError, StoreError, VerificationError
 from arboretum.proof.check import check
-from arboretum.proof.format import ProofWriter, read
+from arboretum.proof.format import read
+from arboretum.proof.writing import ProofWriter
 from arboretum_gosdt.objectives import Accuracy, Balanced, Price
 
 RNG = np.random.default_rng(5)
