@@ -34,9 +34,7 @@ from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
 
 
-_LIMITS = {
-    "max_depth": "max_depth", "max_leaf_nodes": "max_leaves", "min_samples_leaf": "min_leaf", "min_weight_fraction_leaf": "min_mass",
-}  # fmt: skip
+_LIMITS = {"max_depth": "max_depth", "max_leaf_nodes": "max_leaves", "min_samples_leaf": "min_leaf", "min_weight_fraction_leaf": "min_mass"}
 """Parameters by scikit-learn's names → fields of ``stopping.standard``."""
 
 _KINDS = tuple(kind for kind in KINDS if kind not in (*UNUSED, "method"))

@@ -26,8 +26,7 @@ from arboretum.runs.folder import read_run, remove, write_files, write_run
 from arboretum.runs.sweeps import run_name
 from arboretum.runs.tracking import guarded, track, track_folder
 
-VAIN_SECONDS = 1.0
-"""A tracker that failed after a longer wait is left alone; one that fails at once costs nothing to ask again."""
+VAIN_SECONDS = 1.0  # a tracker that failed after a longer wait is left alone; one that fails at once costs nothing to ask again
 
 
 @attrs.frozen(eq=False)

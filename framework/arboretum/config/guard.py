@@ -39,8 +39,7 @@ QUIET = frozenset({"version", "root", "disable_existing_loggers"})
 COMMANDS = ("hydra.job.env_set", *(f"hydra.launcher.{name}" for name in ("setup", "python", "srun_args", "additional_parameters")))
 """What runs programs, or decides which (LD_PRELOAD): taken from the command line, not from a folder of choices."""
 
-VARIABLE = "ARBORETUM_SECRET"
-"""Under which name, with a number, an address is kept that no variable of the environment holds."""
+VARIABLE = "ARBORETUM_SECRET"  # under which name, with a number, an address is kept that no variable of the environment holds
 _INTERPOLATION = re.compile(r"\$\{[^{}]*\}")
 _LEFT_OUT = re.compile(rf"://.*(?::|//|=){MASK}")
 WAY_OUT = "'${oc.env:NAME}' takes it from the environment"

@@ -33,8 +33,7 @@ from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
 from arboretum.model.walk import EPS, Arrivals
 
 ROWS_IN_PYTHON = 1000  # rows that are walked one by one in plain Python; all rows are walked by NumPy
-STEPS_IN_PYTHON = 200_000
-"""Tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are fewer."""
+STEPS_IN_PYTHON = 200_000  # tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are fewer
 
 
 def verify(
@@ -273,8 +272,7 @@ def errors(tree: Tree, train: Table, places: walk.Places) -> dict[str, float]:
     return {"train_mse" if numbers else "train_error": float((weight * wrong).sum() / weight.sum())}
 
 
-NODES_UNBOUND = 8
-"""Nodes at which a coverage bound to its root is compared with the component itself, which may be slow."""
+NODES_UNBOUND = 8  # nodes at which a coverage bound to its root is compared with the component itself, which may be slow
 
 
 def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:

@@ -9,8 +9,7 @@ from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import NO_SIDE, Least, add_moments, ask_of, mass_of
 
-MULTIWAY, THRESHOLDS, EQUALS, SORTED = 0, 1, 2, 3
-"""Families of features; a sorted one is a raw column with a test at every cut."""
+MULTIWAY, THRESHOLDS, EQUALS, SORTED = 0, 1, 2, 3  # families of features; a sorted one is a raw column with a test at every cut
 
 
 class Features(NamedTuple):

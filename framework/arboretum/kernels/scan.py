@@ -16,9 +16,7 @@ from arboretum.kernels.function_pointers import compiled, call_prefix
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import baked
 from arboretum.kernels.stack_arrays import float_table, int_table
-from arboretum.kernels.tables import (
-    BLOCK, NO_SIDE, NOTHING, Least, add_moments, ask_of, bar_of, enough_rows, heavy_enough, score_block,
-)  # fmt: skip
+from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, Least, add_moments, ask_of, bar_of, enough_rows, heavy_enough, score_block
 
 MOST_IN_REGISTERS = 3  # classes up to which the number of classes is a constant of the compiled loop
 

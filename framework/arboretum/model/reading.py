@@ -62,8 +62,7 @@ def refuse_misfits(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None
             raise ValueError(f"{name} must be {spelled}; got {brief(values[name])}")
 
 
-SHOWN = 80
-"""Characters of a wrong value that a message shows."""
+SHOWN = 80  # characters of a wrong value that a message shows
 
 
 def brief(value: Any) -> str:

@@ -92,8 +92,7 @@ class Solution:
         return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}), curve=curve)
 
 
-TOLD = 12
-"""Tried values that a sentence names; the record holds all."""
+TOLD = 12  # tried values that a sentence names; the record holds all
 
 
 @attrs.frozen(eq=False)

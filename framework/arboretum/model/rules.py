@@ -21,8 +21,7 @@ from arboretum.model.dates import UNITS, spell_date
 from arboretum.model.reading import built
 from arboretum.model.table import MISSING_CODE, ColumnKind, Table, recoded
 
-NO_OUTCOME = -1
-"""The value is missing, or was never seen: the tree decides what to do with the row."""
+NO_OUTCOME = -1  # the value is missing, or was never seen: the tree decides what to do with the row
 
 
 def spell(value: float, unit: str = "") -> str:

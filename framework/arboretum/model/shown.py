@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-MASK = "…"
-"""Stands for a secret."""
+MASK = "…"  # stands for a secret
 
 _PASSWORD = re.compile(r"(https?://[^\s/?#@:]*):(?!\d+[/?#])\S+@|((?<!http)(?<!https)://[^\s/?#@:]*):\S+@", re.IGNORECASE)
 """``user:password@`` up to the last @, since drivers take passwords with / and @ in them; a server's port is none."""

@@ -17,8 +17,7 @@ import numpy as np
 from arboretum.errors import DataError, unknown
 
 MISSING_CODE = -1
-UNSEEN_CODE = -2
-"""A value that is not among the categories; only in tables to predict on."""
+UNSEEN_CODE = -2  # a value that is not among the categories; only in tables to predict on
 
 
 class ColumnKind(enum.Enum):

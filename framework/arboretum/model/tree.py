@@ -27,10 +27,8 @@ from arboretum.model.walk import Places
 
 LEAF = -1
 NO_CHILD = -1
-MISSING_STOPS = -1
-"""A row without an outcome is predicted by the node itself (rpart; also any value never seen in training)."""
-MISSING_SPLITS = -2
-"""A row without an outcome goes down every branch, in proportion to the branches' weights (C4.5)."""
+MISSING_STOPS = -1  # a row without an outcome is predicted by the node itself (rpart; also any value never seen in training)
+MISSING_SPLITS = -2  # a row without an outcome goes down every branch, in proportion to the branches' weights (C4.5)
 
 SCHEMA = "arboretum.tree/2"
 READS = ("arboretum.tree/1", SCHEMA)
@@ -451,8 +449,7 @@ class Tree:
 _VALUES = ("task", "columns", "classes", "rules", "surrogates")
 _ARRAYS = {field.name: field.metadata["dtype"] for field in attrs.fields(Tree) if field.metadata and field.default is attrs.NOTHING}
 """Array that every tree has → type of its numbers."""
-_OPEN = ("value", "impurity", "score")
-"""Arrays in which null stands for NaN, and "inf", "-inf" for an infinity."""
+_OPEN = ("value", "impurity", "score")  # arrays in which null stands for NaN, and "inf", "-inf" for an infinity
 
 
 def _read(name: str, values: Any, dtype: type) -> np.ndarray:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from arboretum.model.tree import Tree
 
 STOPS, SPLITS = -1, -2
-SPLIT_ROW = -1
-"""In the answer of :func:`rest`: the row is split over several leaves."""
+SPLIT_ROW = -1  # in the answer of :func:`rest`: the row is split over several leaves
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -93,8 +92,7 @@ def places(tree: Tree, table: Table) -> Places:
     return Places(whole, node[split], row[split], share[split])
 
 
-Some = tuple[np.ndarray, np.ndarray | None]
-"""(int64[k] rows, float64[k] shares of them), None for whole rows."""
+Some = tuple[np.ndarray, np.ndarray | None]  # (int64[k] rows, float64[k] shares of them), None for whole rows
 
 
 def _joined(came: list[Some]) -> Some:

@@ -22,19 +22,16 @@ from arboretum.report.text import percentage
 T = TypeVar("T")
 MARGIN = 24.0
 BOX_WIDTH = (84.0, 216.0)
-WIDEST_BOX = 300.0
-"""Where what a test compares with takes half of the usual width: an interval between two long numbers."""
+WIDEST_BOX = 300.0  # where what a test compares with takes half of the usual width: an interval between two long numbers
 COLUMN_ROOM = 64.0  # of a column's name so much stays readable; the rest gives way to what it is compared with
 BOX_HEIGHT = 52.0
 MARK_WIDTH = 130.0
 PADDING = 9.0
 LEVEL_GAP = 58.0
 SIBLING_GAP = 16.0
-SIDEWAYS_ABOVE = 12
-"""Pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not."""
+SIDEWAYS_ABOVE = 12  # pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not
 LEAF_BUDGET = 60
-DOT_COUNTS = 10
-"""Of so many classes all weights are written into a node of a DOT graph; of more, the heaviest one's share."""
+DOT_COUNTS = 10  # of so many classes all weights are written into a node of a DOT graph; of more, the heaviest one's share
 
 
 def tree_svg(tree: Tree, **options: Any) -> str:

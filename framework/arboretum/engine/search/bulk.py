@@ -28,9 +28,7 @@ from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
-MEASURES = (
-    "depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal", "expected_cost", "max_cost",
-)  # fmt: skip
+MEASURES = ("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal", "expected_cost", "max_cost")
 """Columns of :attr:`Forest.measures`; the names of the complexities."""
 
 

@@ -26,8 +26,7 @@ COVERED = 1e-12
 """An f_i that misses 1 by no more counts as 1.  f_i is a ratio of sums over at most some 10⁶ objects, which rounding moves
 by less; the next value below 1 is 1 − p_min or 1 − 1/φ(X), which is farther away up to 10⁶ objects."""
 
-SLACK = 1e-9
-"""By how much rounding may let an f_i fall, or start above 0: a ratio of sums over some 10⁶ objects is wrong by less."""
+SLACK = 1e-9  # by how much rounding may let an f_i fall, or start above 0: a ratio of sums over some 10⁶ objects is wrong by less
 
 BARELY = math.nextafter(1.0, 0.0)
 """Where not all are covered: one of 10⁵ objects that is still together with one other misses by less than the rounding of 1."""

@@ -39,9 +39,7 @@ ONE_FORMULA = "the two forms must be one formula"
 
 PRICE = 1.5  # of the tests looked at; a price of 1 would hide that it is forgotten
 SHOWN_ROWS = 8  # objects whose own columns a criterion is asked for
-
-OWN_WEIGHTS = (0.25, 1.0, 3.0)
-"""Of the objects that a column kernel is tried on: 3, 12 and 35 % of the weight of their node."""
+OWN_WEIGHTS = (0.25, 1.0, 3.0)  # of the objects that a column kernel is tried on: 3, 12 and 35 % of the weight of their node
 
 
 @attrs.frozen

@@ -28,8 +28,7 @@ from arboretum.kernels.coded import NO_CODES, NO_RUNS, SORTED, THRESHOLDS, Featu
 from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule
 
-MOST_ENTRIES = 1 << 22
-"""Values of a node from which on it is left to the loop: the kernel copies them, 8 to 24 bytes each."""
+MOST_ENTRIES = 1 << 22  # values of a node from which on it is left to the loop: the kernel copies them, 8 to 24 bytes each
 
 MOST_ENTRIES_IN_TIME = 1 << 17
 """The same when there is a deadline, which is not looked at inside the kernel: some 10 ms to sort them."""

@@ -115,8 +115,7 @@ def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:
     )
 
 
-LOOKS = 100
-"""At the clock, at most, once the time is over: a search that looks at all and stops needs a dozen on tables this small."""
+LOOKS = 100  # at the clock, at most, once the time is over: a search that looks at all and stops needs a dozen on tables this small
 
 
 @contextmanager

@@ -12,9 +12,7 @@ from arboretum.testing.tables import SEEDS, ToyExcluded, outcomes, toy_objects, 
 
 NEAR = 1e-9  # absolute; values lie between 0 and 1 and come from a few dozen additions and one division
 N_TESTS = 5  # tests of the small tables whose subsets are all looked at
-
-Family = dict[frozenset[int], np.ndarray]
-"""Set of tests asked → float64[objects], f_i of each, NaN for one that is left out."""
+Family = dict[frozenset[int], np.ndarray]  # set of tests asked → float64[objects], f_i of each, NaN for one that is left out
 
 
 def family_of(component: Any, objects: Encoded, tests: list[int]) -> Family:

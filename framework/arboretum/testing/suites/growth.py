@@ -12,9 +12,7 @@ from arboretum.api import (
 from arboretum.engine.check import check_prices
 from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.testing.oracles import node_of
-from arboretum.testing.suites.base import (
-    ComponentSuite, SeededSuite, grow_and_verify, kind_of_table, skip_if, verified, verify_solution,
-)  # fmt: skip
+from arboretum.testing.suites.base import ComponentSuite, SeededSuite, grow_and_verify, kind_of_table, skip_if, verified, verify_solution
 from arboretum.testing.tables import (
     SEEDS, ToyGini, ToyReduction, TreeParts, bare_objects, problem_of, row_of, toy_impurity, toy_objects, toy_table,
 )  # fmt: skip

@@ -12,9 +12,7 @@ from arboretum.api import (
     counterexample_to_monotony, form_of, value_of,
 )  # fmt: skip
 from arboretum.testing.oracles import best_tree, build_tree, slow_tree
-from arboretum.testing.suites.base import (
-    ComponentSuite, claims, kind_of_table, late, skip_if, tasks_of, verified, verify_solution,
-)  # fmt: skip
+from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, late, skip_if, tasks_of, verified, verify_solution
 from arboretum.testing.tables import SEEDS, ToyReduction, prices_of, problem_of, toy_impurity, toy_objects, toy_table
 
 
