@@ -7,6 +7,7 @@ The bins of all features lie one after the other: feature f has the bins ``offse
 import numpy as np
 
 from arboretum.kernels.jit import jit
+from arboretum.kernels.sorting import split
 from arboretum.kernels.tables import add_moments
 
 
@@ -95,38 +96,15 @@ def class_totals(rows, label, counts):
 
 
 @jit
-def partition(rows, outcome, start, spare):
+def partition(rows, goes, start, spare):
     """Sort the rows of a node stably by outcome, in place.
 
-    rows : int32[m].   outcome : int32[m] ≥ 0.   start : int64[arity + 1], receives the first position of each outcome and
-    the number of rows.   spare : int32[≥ m], scratch.
+    rows : int32[m].   goes : outcome ≥ 0 by object.   start : int64[arity + 1], receives the first position of each outcome and the
+    number of rows.   spare : int32[≥ m], scratch.
     """
-    arity = len(start) - 1
     start[:] = 0
-    if arity == 2:
-        ones = np.int64(0)
-        for j in range(len(rows)):
-            ones += np.int64(outcome[j])
-        start[1], start[2] = len(rows) - ones, len(rows)
-        left, right = np.uintp(0), np.uintp(0)
-        for j in range(len(rows)):  # left in place, right aside; without a branch, for it could not be predicted
-            row = rows[j]
-            goes = np.uintp(outcome[j])
-            spare[right] = row
-            rows[left] = row
-            right += goes
-            left += np.uintp(1) - goes
-        for j in range(right):
-            rows[left + np.uintp(j)] = spare[j]
-        return
     for j in range(len(rows)):
-        start[outcome[j] + 1] += 1
-    for k in range(arity):
+        start[np.int64(goes[np.uintp(rows[j])]) + 1] += 1
+    for k in range(len(start) - 1):
         start[k + 1] += start[k]
-    at = start.copy()
-    for j in range(len(rows)):
-        k = outcome[j]
-        spare[at[k]] = rows[j]
-        at[k] += 1
-    for j in range(len(rows)):
-        rows[j] = spare[j]
+    split(rows, np.int64(-1), goes, start, spare)

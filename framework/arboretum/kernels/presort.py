@@ -8,7 +8,7 @@ enough away for a threshold.  Where it is not set, the values themselves have to
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.sorting import sort_run, split_many, split_two, take_back
+from arboretum.kernels.sorting import sort_run, split
 
 DIGIT = 11  # bits sorted by at a time: 2048 counters stay in the first-level cache
 
@@ -109,20 +109,11 @@ def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
 
 
 @jit
-def partition_order(order, low, high, shift, rows, start, owner, spare):
+def partition_order(order, low, high, shift, goes, start, spare):
     """Divide the sorted runs of a node stably by outcome, in every column.
 
-    rows : int32[n], the permutation, divided already: outcome k has ``rows[low + start[k] : low + start[k + 1]]``.
-    start : int64[arity + 1].   owner : uint8/32[n], scratch by object.   spare : order's type[≥ high − low + 1], scratch.
+    goes : outcome by object.   start : int64[arity + 1], first positions from ``low``.   spare : order's type[≥ high − low + 1], scratch.
     """
-    arity = len(start) - 1
     mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
-    for k in range(arity):
-        for j in range(low + start[k], low + start[k + 1]):
-            owner[np.uintp(rows[j])] = k
     for f in range(len(order)):
-        run = order[f, low:high]
-        if arity == 2:
-            take_back(run, split_two(run, mask, owner, spare), spare)
-        else:
-            split_many(run, mask, owner, start, spare)
+        split(order[f, low:high], mask, goes, start, spare)

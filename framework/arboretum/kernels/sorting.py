@@ -48,3 +48,12 @@ def split_many(items, mask, goes, start, spare):
     start[0] = 0
     for j in range(len(items)):
         items[j] = spare[j]
+
+
+@jit(inline=True, borrow=True)
+def split(items, mask, goes, start, spare):
+    """Sort items stably by outcome, in place; arguments as for the two ways of doing it."""
+    if len(start) == 3:
+        take_back(items, split_two(items, mask, goes, spare), spare)
+    else:
+        split_many(items, mask, goes, start, spare)

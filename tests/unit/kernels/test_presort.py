@@ -67,7 +67,7 @@ def test_division_keeps_the_order_of_every_column_within_each_outcome(arity):
     rows = np.argsort(outcome, kind="stable").astype(np.int32)
     start = np.searchsorted(outcome[rows], np.arange(arity + 1))
     before = [rows_of(run, shift) for run in order]
-    partition_order(order, 0, 1000, shift, rows, start, np.empty(1000, np.uint8), np.empty(1001, order.dtype))
+    partition_order(order, 0, 1000, shift, outcome.astype(np.uint8), start, np.empty(1001, order.dtype))
     for run, old in zip(order, before, strict=True):
         expected = np.concatenate([old[outcome[old] == k] for k in range(arity)])
         np.testing.assert_array_equal(rows_of(run, shift), expected)

@@ -69,7 +69,7 @@ class Growth:
         scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
         check_parts(problem, scorer, statistics, allow_constant)
         limits = parts.limits()
-        space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant)
+        space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant, parts.predicate is not None)
         plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
         growth = cls(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
         space.coverage_state = CoverageState.of(parts.coverage, objects, growth.report)
@@ -237,7 +237,8 @@ class Growth:
         grown.rule = engine.rule(cell, candidate)
         grown.branch_price = branch_prices(cell, candidate, space.prices.at(cell.asked, cell.paid))
         start = np.empty(engine.arity(cell, candidate) + 1, np.int64)
-        partition(self.rows_of(cell), outcome, start, space.spare)
+        space.goes[self.rows_of(cell)] = outcome
+        partition(self.rows_of(cell), space.goes, start, space.spare)
         below = self._child_cells(cell, candidate, start, grown.branch_price)
         children = [None if c is None else self.look(c) for c in below]
         for each in self.engines:

@@ -105,8 +105,6 @@ class PresortedEngine(RawColumns):
         self._values = frozen_array(workspace.objects.raw.T)
         n, stats = self._values.shape[1], workspace.statistics
         self._flat = (self._values.reshape(-1), 1, n)  # by columns, which are read one at a time
-        arity = max((feature.n_bins for feature in workspace.objects.features), default=2)
-        self._owner = np.empty(n, np.uint8 if arity <= 256 else np.uint32)
         self._shift = int(n - 1).bit_length()
         bits = self._shift + 1 + max(0, stats.n_classes - 1).bit_length()
         self._order = np.empty(self._values.shape, entry_type(bits))
@@ -191,8 +189,7 @@ class PresortedEngine(RawColumns):
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if any(child.wanted for child in children):
-            space = self._space
-            presort.partition_order(self._order, cell.low, cell.high, self._shift, space.rows, start, self._owner, self._spare)
+            presort.partition_order(self._order, cell.low, cell.high, self._shift, self._space.goes, start, self._spare)
 
     def close(self, cell: Cell) -> None:
         """Nothing is kept per node."""

@@ -17,6 +17,7 @@ class Workspace:
     """The permutation of the objects, and what is added up over them.
 
     rows : int32[n], the permutation; a node is a segment of it.   spare : int32[n + 1], scratch.
+    goes : uint8/32[n], the outcome of each object of the node that is being divided.
     min_leaf, min_weight : rows and weight in every branch that receives any; the weight allows for rounding
         (:meth:`Limits.min_weight`), so that engines compare plainly, and is 0 without such a limit.
     extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0 without any.
@@ -32,6 +33,7 @@ class Workspace:
     allow_constant: bool
     rows: np.ndarray
     spare: np.ndarray
+    goes: np.ndarray
     extra: np.ndarray
     coverage_state: CoverageState | None = None
     extra_rows: np.ndarray = attrs.field(factory=lambda: np.zeros(0, np.int32))
@@ -41,11 +43,14 @@ class Workspace:
         return Least(self.min_leaf, self.min_weight)
 
     @staticmethod
-    def of(objects: Encoded, prices: Prices, statistics: Statistics, limits: Limits, allow_constant: bool) -> Workspace:
+    def of(objects: Encoded, prices: Prices, statistics: Statistics, limits: Limits, allow_constant: bool, made: bool) -> Workspace:
+        """Prepare them.   made : tests are made at the nodes, with any number of outcomes."""
         n = objects.n_objects
         least = max(1, limits.min_leaf), limits.min_weight(float(statistics.weight.sum()), n)
-        rows = np.arange(n, dtype=np.int32)
-        return Workspace(objects, prices, statistics, *least, allow_constant, rows, np.empty(n + 1, np.int32), np.zeros((n, 0)))
+        rows, spare = np.arange(n, dtype=np.int32), np.empty(n + 1, np.int32)
+        small = max((feature.n_bins for feature in objects.features), default=2) <= 256 and not made
+        goes = np.empty(n, np.uint8 if small else np.uint32)
+        return Workspace(objects, prices, statistics, *least, allow_constant, rows, spare, goes, np.zeros((n, 0)))
 
     def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Keep a node's own columns, by object."""
