@@ -26,29 +26,24 @@ class Coded(NamedTuple):
 class Planes(NamedTuple):
     """Room for the result of :func:`pack_tests`.
 
-    planes : uint32[ceil(tests / 32), rows], zeros.   kept : int64[tests].   words : uint64[rows] and signs : uint64[tests], anything.
-    slots : int64[2^k], −1, more than there are tests.
+    planes : uint32[ceil(tests / 32), rows], zeros.   kept : int64[tests].   words : uint64[rows], random.   outcome : uint32[rows] and
+    signs : uint64[tests], anything.   slots : int64[2^k], −1, more than there are tests.
     """
 
     planes: np.ndarray
     kept: np.ndarray
     words: np.ndarray
+    outcome: np.ndarray
     signs: np.ndarray
     slots: np.ndarray
 
 
-@jit(inline=True, borrow=True)
-def above(code, k, threshold):
-    """Outcome of a row, as uint32."""
-    return np.uint32(code > k) if threshold else np.uint32(code != k)
-
-
-@jit(inline=True, borrow=True)
-def same_column(coded, t, flip, plane, bit):
-    """Whether test t divides all rows as a kept one, or as its complement."""
-    codes, k, threshold = coded.codes[coded.column[t]], coded.index[t], coded.family[coded.column[t]] == THRESHOLDS
-    for r in range(codes.shape[0]):
-        if (above(codes[r], k, threshold) ^ flip) != (plane[r] >> bit) & np.uint32(1):
+@jit(inner=True, borrow=True)
+def same_test(outcome, plane, bit):
+    """Whether a test divides all rows as a kept one, or as its complement."""
+    flip = outcome[0] ^ ((plane[0] >> bit) & np.uint32(1))
+    for r in range(outcome.shape[0]):
+        if outcome[r] ^ flip != (plane[r] >> bit) & np.uint32(1):
             return False
     return True
 
@@ -59,50 +54,41 @@ def pack_tests(coded, room):
 
     Bit j % 32 of ``planes[j // 32, r]`` is the outcome of row r under the test ``kept[j]``.
     """
-    n, mask, found = coded.codes.shape[1], room.slots.shape[0] - 1, 0
-    everything = np.uint64(0)
-    for r in range(n):  # a random word per row: splitmix64 of its number
-        word = np.uint64(r + 1) * np.uint64(0x9E3779B97F4A7C15)
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        room.words[r] = word ^ (word >> np.uint64(31))
-        everything += room.words[r]
+    n, mask, found, outcome, everything = coded.codes.shape[1], room.slots.shape[0] - 1, 0, room.outcome, room.words.sum()
     for t in range(coded.column.shape[0]):
         codes, k, threshold = coded.codes[coded.column[t]], coded.index[t], coded.family[coded.column[t]] == THRESHOLDS
         ones, sign = np.int64(0), np.uint64(0)
-        if threshold:
-            for r in range(n):
-                ones += codes[r] > k
-                sign += room.words[r] & (np.uint64(0) - np.uint64(codes[r] > k))
-        else:
-            for r in range(n):
-                ones += codes[r] != k
-                sign += room.words[r] & (np.uint64(0) - np.uint64(codes[r] != k))
+        for r in range(n):
+            outcome[r] = codes[r] > k if threshold else codes[r] != k
+        for r in range(n):
+            ones += outcome[r]
+            sign += room.words[r] & (np.uint64(0) - np.uint64(outcome[r]))
         if ones == 0 or ones == n:
             continue
-        first = above(codes[0], k, threshold)
-        if first:  # a test and its complement have one sign
+        if outcome[0]:  # a test and its complement have one sign
             sign = everything - sign
-        at, new = np.int64(sign & np.uint64(mask)), True
+        at = np.int64(sign & np.uint64(mask))
         while room.slots[at] >= 0:
             j = room.slots[at]
-            if room.signs[j] == sign:
-                plane, bit = room.planes[j // 32], np.uint32(j % 32)
-                if same_column(coded, t, first ^ ((plane[0] >> bit) & np.uint32(1)), plane, bit):
-                    new = False
-                    break
+            if room.signs[j] == sign and same_test(outcome, room.planes[j // 32], np.uint32(j % 32)):
+                break
             at = (at + 1) & mask
-        if new:
+        if room.slots[at] < 0:
             room.slots[at], room.signs[found], room.kept[found] = found, sign, t
             plane, bit = room.planes[found // 32], np.uint32(found % 32)
-            if threshold:
-                for r in range(n):
-                    plane[r] |= np.uint32(codes[r] > k) << bit
-            else:
-                for r in range(n):
-                    plane[r] |= np.uint32(codes[r] != k) << bit
+            for r in range(n):
+                plane[r] |= outcome[r] << bit
             found += 1
     return found
+
+
+@jit(inner=True, borrow=True)
+def same_row(planes, a, b):
+    """Whether two rows have all bits in common."""
+    for w in range(planes.shape[0]):
+        if planes[w, a] != planes[w, b]:
+            return False
+    return True
 
 
 @jit
@@ -121,43 +107,13 @@ def merge_rows(planes, hashes, slots, group, first):
             hashes[r] ^= hashes[r] >> np.uint64(29)
     for r in range(n):
         at = np.int64(hashes[r] & np.uint64(mask))
-        while True:
-            g = slots[at]
-            if g < 0:
-                slots[at], group[r], first[found] = found, found, r
-                found += 1
-                break
-            other, same = first[g], hashes[first[g]] == hashes[r]
-            if same:
-                for w in range(width):
-                    same &= planes[w, other] == planes[w, r]
-            if same:
-                group[r] = g
-                break
+        while slots[at] >= 0 and not (hashes[first[slots[at]]] == hashes[r] and same_row(planes, first[slots[at]], r)):
             at = (at + 1) & mask
+        if slots[at] < 0:
+            slots[at], first[found] = found, r
+            found += 1
+        group[r] = slots[at]
     return found
-
-
-class Rows(NamedTuple):
-    """Of the problem's objects: int64[rows] losses, mass and training rows."""
-
-    loss: np.ndarray
-    mass: np.ndarray
-    count: np.ndarray
-
-
-@jit
-def sum_groups(group, label, each, class_loss, sums):
-    """Add up the losses of each class in each group, and (the rows of sums) mass, training rows and members.
-
-    class_loss : int64[groups, classes], sums : int64[3, groups], zeros.
-    """
-    for r in range(group.shape[0]):
-        g = group[r]
-        class_loss[g, label[r]] += each.loss[r]
-        sums[0, g] += each.mass[r]
-        sums[1, g] += each.count[r]
-        sums[2, g] += 1
 
 
 @jit
@@ -182,11 +138,3 @@ def save(class_loss, cost, weights, helps):
         helps[u] = saved > 0
         base += most - saved
     return base
-
-
-@jit
-def gather(planes, first, out):
-    """out[u] : the bits of the first row of group u; uint32[groups, words]."""
-    for u in range(out.shape[0]):
-        for w in range(planes.shape[0]):
-            out[u, w] = planes[w, first[u]]

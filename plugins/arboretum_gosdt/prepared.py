@@ -249,6 +249,7 @@ def merge(problem: Problem, tests: Tests, units: Units, memory_bytes: int | None
 
     Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
     """
+    from arboretum.kernels.solving.fingerprints import random_words
     from arboretum_gosdt import kernels_prepare as kernels
 
     objects, n, n_tests = problem.objects, len(units.loss), len(tests.column)
@@ -261,17 +262,16 @@ def merge(problem: Problem, tests: Tests, units: Units, memory_bytes: int | None
     if units.price_value:
         order = np.argsort(tests.price, kind="stable")
         column, index = column[order], index[order]
-    planes, kept = np.zeros((width, n), np.uint32), np.empty(n_tests, np.int64)
-    room = kernels.Planes(planes, kept, np.empty(n, np.uint64), np.empty(n_tests, np.uint64), np.full(_slots(n_tests), -1))
+    planes, kept, words = np.zeros((width, n), np.uint32), np.empty(n_tests, np.int64), random_words(n)[:, 0].copy()
+    room = kernels.Planes(planes, kept, words, np.empty(n, np.uint32), np.empty(n_tests, np.uint64), np.full(_slots(n_tests), -1))
     found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, column, index), room)
     planes, kept = planes[: -(-found // 32)], kept[:found] if order is None else order[kept[:found]]
-    first, saved = _grouped(problem, units, planes)
-    bits = np.empty((len(first), len(planes)), np.uint32)
-    kernels.gather(planes, first, bits)
+    first, weights, helps, sums, base = _grouped(problem, units, planes)
+    bits = np.ascontiguousarray(planes[:, first].T)
     price = np.zeros(found, np.int64)
     if units.price_value:
         price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
-    return Merged(units, bits, saved.weights, saved.base, kept, *saved.sums, price, saved.helps)
+    return Merged(units, bits, weights, base, kept, *sums, price, helps)
 
 
 @attrs.frozen(eq=False)
@@ -291,8 +291,8 @@ class Ranked:
 
 def merge_ranks(problem: Problem, tests: Tests, units: Units) -> Ranked:
     """Columns of ranks: one of thresholds as it is, each test of another family as one of two ranks."""
-    first, saved = _grouped(problem, units, tests.codes.astype(np.uint32))
-    rows, starts, columns = first[saved.helps], tests.first, []
+    first, weights, helps, _, base = _grouped(problem, units, tests.codes.astype(np.uint32))
+    rows, starts, columns = first[helps], tests.first, []
     for column in range(len(tests.codes)):
         tests_here = range(starts[column], starts[column + 1])
         if tests.family[column] == THRESHOLDS:
@@ -302,31 +302,24 @@ def merge_ranks(problem: Problem, tests: Tests, units: Units) -> Ranked:
     ranks = np.empty((len(columns), len(rows)), np.int32)
     for place, (_, values) in enumerate(columns):
         ranks[place] = values
-    return Ranked(ranks.T, saved.weights[saved.helps], saved.base, np.array([test for test, _ in columns], np.int64), len(first))
+    return Ranked(ranks.T, weights[helps], base, np.array([test for test, _ in columns], np.int64), len(first))
 
 
-@attrs.frozen(eq=False)
-class Saved:
-    """Per group of equal objects: weights and helps as in :class:`Merged`, sums : int64[3, groups] mass, rows, members; and the base."""
-
-    weights: np.ndarray
-    helps: np.ndarray
-    sums: np.ndarray
-    base: int
-
-
-def _grouped(problem: Problem, units: Units, planes: np.ndarray) -> tuple[np.ndarray, Saved]:
-    """The first object of each group of equal ones, and what the labels save there.   planes : uint32[words, objects]."""
+def _grouped(problem: Problem, units: Units, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
+    """Groups of equal objects: the first of each, weights and helps as in :class:`Merged`, int64[3, groups] mass, rows and members, and
+    the base.   planes : uint32[words, objects]."""
     from arboretum_gosdt import kernels_prepare as kernels
 
     objects, n = problem.objects, planes.shape[1]
     group, first = np.empty(n, np.int64), np.empty(n, np.int64)
     groups = kernels.merge_rows(planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first)
     class_loss, sums = np.zeros((groups, objects.n_classes), np.int64), np.zeros((3, groups), np.int64)
-    kernels.sum_groups(group, objects.label, kernels.Rows(units.loss, units.mass, objects.count), class_loss, sums)
+    np.add.at(class_loss, (group, objects.label), units.loss)
+    np.add.at(sums[0], group, units.mass)
+    sums[1], sums[2] = np.bincount(group, objects.count), np.bincount(group)
     weights, helps = np.empty_like(class_loss), np.empty(groups, np.bool_)
     base = kernels.save(class_loss, units.cost, weights, helps)
-    return first[:groups], Saved(weights, helps, sums, int(base))
+    return first[:groups], weights, helps, sums, int(base)
 
 
 def _slots(n: int) -> int:
