@@ -19,7 +19,7 @@ the last ("ring"): whichever takes fewer vectors.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +31,9 @@ from arboretum_gosdt.lanes import VECTOR_BYTES, Lanes, lanes_kernel
 BYTES = ir.VectorType(ir.IntType(8), VECTOR_BYTES)
 TOGETHER = 2
 """Features g of one pass: vectors of h are loaded once for both."""
-SEGMENT = 96
-"""Words between two emptyings of the counters of 8 bits; a multiple of 4, below 31 · 4."""
+SEGMENT = 31
+"""Words between two emptyings of the counters of 8 bits: up to 8 ones each."""
 EXTREMES = ("smax", "smin", "smax", "smin")
-ROUNDS = 12
-"""From how many words on a carry-save adder of four words is faster than a count per word."""
 
 
 class Layout(NamedTuple):
@@ -119,13 +117,6 @@ def widened(lanes: Lanes, counts: Any) -> Any:
     return found
 
 
-def _added(lanes: Lanes, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
-    """(sum, carry) of three bits."""
-    build = lanes.builder
-    half = build.xor(a, b)
-    return build.xor(half, c), build.or_(build.and_(half, c), build.and_(build.not_(half), a))  # three instructions with AVX-512
-
-
 def _counted(lanes: Lanes, packed: Packed, stride: Any, group: Any, at: Any, features: Sequence[Any], signed: bool) -> list[Any]:  # noqa: PLR0913
     """Rows of a group that have h, of the lanes from ``at``, and g, of ``features``; those of class 0 counted if they lack one."""
     build = lanes.builder
@@ -141,50 +132,12 @@ def _counted(lanes: Lanes, packed: Packed, stride: Any, group: Any, at: Any, fea
         flip = lanes.spread(lanes.element(packed.flip, number))
         return [build.xor(one, flip) for one in both]
 
-    def plain(first: Any, last: Any, so_far: Sequence[Any]) -> Sequence[Any]:
-        with lanes.loop(first, last, so_far) as loop:
-            loop.next = [build.add(now, ones(lanes, value)) for now, value in zip(loop.now, word(loop.i), strict=True)]
-        return loop.after
-
-    with build.if_else(build.icmp_signed(">=", build.sub(high, low), lanes.index(ROUNDS))) as (then, otherwise):
-        with then:
-            long, from_long = _long(lanes, low, high, word, plain), build.block
-        with otherwise:
-            short = [widened(lanes, counts) for counts in plain(low, high, [none] * len(features))]
-            from_short = build.block
-    found = [build.phi(lanes.vector) for _ in features]
-    for phi, a, b in zip(found, long, short, strict=True):
-        phi.add_incoming(a, from_long)
-        phi.add_incoming(b, from_short)
-    return found
-
-
-def _long(lanes: Lanes, low: Any, high: Any, word: Callable, plain: Callable) -> Sequence[Any]:
-    """Counts over many words: four are added bit by bit before ones are counted."""
-    build, zero, of = lanes.builder, lanes.all(0), TOGETHER
-    none = ir.Constant(BYTES, [0] * VECTOR_BYTES)
-    with lanes.loop(low, high, [zero] * of, step=SEGMENT) as segment:
+    with lanes.loop(low, high, [lanes.all(0)] * len(features), step=SEGMENT) as segment:
         last = build.add(segment.i, lanes.index(SEGMENT))
         last = build.select(build.icmp_signed("<", last, high), last, high)
-        middle = build.add(segment.i, build.and_(build.sub(last, segment.i), lanes.index(-4)))
-        with lanes.loop(segment.i, middle, [zero] * (2 * of) + [none] * of, step=4) as loop:
-            four = [word(build.add(loop.i, lanes.index(k))) for k in range(4)]
-            following: list[list[Any]] = [[], [], []]
-            for t in range(of):
-                s, first = _added(lanes, loop.now[t], four[0][t], four[1][t])
-                s, second = _added(lanes, s, four[2][t], four[3][t])
-                pair, carry = _added(lanes, loop.now[of + t], first, second)
-                for into, value in zip(following, (s, pair, build.add(loop.now[2 * of + t], ones(lanes, carry))), strict=True):
-                    into.append(value)
-            loop.next = sum(following, [])
-        small = []
-        for s, pair in zip(loop.after[:of], loop.after[of:], strict=False):
-            twos = ones(lanes, pair)
-            small.append(build.add(ones(lanes, s), build.add(twos, twos)))
-        small = plain(middle, last, small)
-        fours = [build.shl(widened(lanes, counts), lanes.all(2)) for counts in loop.after[2 * of :]]
-        sums = zip(segment.now, fours, small, strict=True)
-        segment.next = [build.add(build.add(now, big), widened(lanes, few)) for now, big, few in sums]
+        with lanes.loop(segment.i, last, [none] * len(features)) as loop:
+            loop.next = [build.add(now, ones(lanes, value)) for now, value in zip(loop.now, word(loop.i), strict=True)]
+        segment.next = [build.add(now, widened(lanes, few)) for now, few in zip(segment.now, loop.after, strict=True)]
     return segment.after
 
 
