@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -36,25 +36,14 @@ the first frame while it works."""
 NOTHING = np.int64(-1)
 
 
-class State(NamedTuple):
-    """What a search knows.
+State = namedtuple("State", "frames nodes open lists seeds best sides numbers out order")
+"""What a search knows.
 
-    frames : int64[levels, FRAME_FIELDS].   nodes : int64[…, NODE_FIELDS].   open : int64[…, 4]: nodes around, bound, a cut to
-    try first or -1.   lists : int32[levels, …]: bounds of the sets that a frame has solved below, see :mod:`.intervals_lists`.
-    seeds : int64[…, 4]: rank, weight, bounds.   best, sides : int64[levels, …, 2]: column and cut of the best tree's upper levels
-    in heap order, of the children last solved.   numbers : int64[7].   out : int64[6].   order : int32[rows].
-    """
-
-    frames: np.ndarray
-    nodes: np.ndarray
-    open: np.ndarray
-    lists: np.ndarray
-    seeds: np.ndarray
-    best: np.ndarray
-    sides: np.ndarray
-    numbers: np.ndarray
-    out: np.ndarray
-    order: np.ndarray
+frames : int64[levels, FRAME_FIELDS].   nodes : int64[…, NODE_FIELDS].   open : int64[…, 4]: nodes around, bound, a cut to
+try first or -1.   lists : int32[levels, …]: bounds of the sets that a frame has solved below, see :mod:`.intervals_lists`.
+seeds : int64[…, 4]: rank, weight, bounds.   best, sides : int64[levels, …, 2]: column and cut of the best tree's upper levels
+in heap order, of the children last solved.   numbers : int64[7].   out : int64[6].   order : int32[rows].
+"""
 
 
 @jit(inline=True, borrow=True)

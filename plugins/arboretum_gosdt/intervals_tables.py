@@ -7,59 +7,33 @@ allows, made when a cut of that column is first measured.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
 from arboretum.kernels.jit import jit
 
 
-class Plan(NamedTuple):
-    """What does not change in a search, as numbers.
+Plan = namedtuple("Plan", "columns classes lanes blocks vectors two depth slots")
+"""What does not change in a search, as numbers.
 
-    lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.
-    blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
-    """
-
-    columns: int
-    classes: int
-    lanes: int
-    blocks: int
-    vectors: int
-    two: int
-    depth: int
-    slots: int
+lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.
+blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
+"""
 
 
-class Tables(NamedTuple):
-    """Arrays [level, …] of the tables, with columns, rows and ranks counted as in the whole table.
+Tables = namedtuple("Tables", "starts shape rank weight label row ends last ranks slot owner signs counts labels room sums")
+"""Arrays [level, …] of the tables, with columns, rows and ranks counted as in the whole table.
 
-    starts : int64[columns + 1]: where the ranks of a column begin.   shape : int64[levels, 2]: rows, steps.
-    rank : int32[levels, columns · (rows + 1)] by row.   weight : int64[levels, rows].   label : int32[levels, rows].
-    row : int32[levels, places]: the row at a place; that after the last one where there is none.
-    ends : uint64[levels, vectors · steps].   last : int32[levels, ranks]: place of the last row up to a rank, or -1.
-    ranks : int16/32[levels · slots, places], as labels.   slot : int64[levels, columns], or -1.   owner : int64[levels, slots + 1], the next one at the end.
-    signs : int8/16/32[levels + 1, places], the last for a node of depth 2: what rows weigh.   counts : int32[levels + 1, places],
-    weights of the column up to a place.   labels : [levels, places], of more than two classes.
-    room : int32[2 · lanes], the first half zeros.   sums : int16/32, vectors, the first of zeros.
-    """
-
-    starts: np.ndarray
-    shape: np.ndarray
-    rank: np.ndarray
-    weight: np.ndarray
-    label: np.ndarray
-    row: np.ndarray
-    ends: np.ndarray
-    last: np.ndarray
-    ranks: np.ndarray
-    slot: np.ndarray
-    owner: np.ndarray
-    signs: np.ndarray
-    counts: np.ndarray
-    labels: np.ndarray
-    room: np.ndarray
-    sums: np.ndarray
+starts : int64[columns + 1]: where the ranks of a column begin.   shape : int64[levels, 2]: rows, steps.
+rank : int32[levels, columns · (rows + 1)] by row.   weight : int64[levels, rows].   label : int32[levels, rows].
+row : int32[levels, places]: the row at a place; that after the last one where there is none.
+ends : uint64[levels, vectors · steps].   last : int32[levels, ranks]: place of the last row up to a rank, or -1.
+ranks : int16/32[levels · slots, places], as labels.   slot : int64[levels, columns], or -1.   owner : int64[levels, slots + 1], the next one at the end.
+signs : int8/16/32[levels + 1, places], the last for a node of depth 2: what rows weigh.   counts : int32[levels + 1, places],
+weights of the column up to a place.   labels : [levels, places], of more than two classes.
+room : int32[2 · lanes], the first half zeros.   sums : int16/32, vectors, the first of zeros.
+"""
 
 
 @jit(borrow=True)

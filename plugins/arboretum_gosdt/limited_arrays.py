@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -38,68 +39,31 @@ LARGE = 1 << 21
 I32, I64, U32, U64 = (np.dtype(of) for of in (np.int32, np.int64, np.uint32, np.uint64))
 
 
-class Table(NamedTuple):
-    """Rows of one weight 2ᵇ and one class each, in the order of their groups.
+Table = namedtuple("Table", "bits place group power kind first mixed hashes")
+"""Rows of one weight 2ᵇ and one class each, in the order of their groups.
 
-    bits : int32, outcomes of the merged rows, and a row of zeros, flat.   place : int32[rows + 1], where a row's begin, last of the
-    zeros.   group : int32[rows].   power : int64[groups], b.   kind : int64[groups], class.   first : int64[classes + 1], groups of a
-    class.   mixed : the same of groups of both classes of two.   hashes : uint64[2 · rows].
-    """
-
-    bits: np.ndarray
-    place: np.ndarray
-    group: np.ndarray
-    power: np.ndarray
-    kind: np.ndarray
-    first: np.ndarray
-    mixed: np.ndarray
-    hashes: np.ndarray
+bits : int32, outcomes of the merged rows, and a row of zeros, flat.   place : int32[rows + 1], where a row's begin, last of the
+zeros.   group : int32[rows].   power : int64[groups], b.   kind : int64[groups], class.   first : int64[classes + 1], groups of a
+class.   mixed : the same of groups of both classes of two.   hashes : uint64[2 · rows].
+"""
 
 
-class Levels(NamedTuple):
-    """The sets on the path that is searched, by level.
+Levels = namedtuple("Levels", "rows entries words start count weight margin whole total low up key todo sums own frame")
+"""The sets on the path that is searched, by level.
 
-    rows : int32, the set.   entries : int32, places of its rows by word.   words, start : see Packed.   count, weight : see
-    Pairs.   margin, whole : see Side.   total : int64, weights of features.   low, up : int64[·, 2, stride], bounds by literal (0:
-    outcome 1).   key : int64, right rows with depth 2.   todo : bool.   sums : uint64[·, 2, lanes] of fingerprints by feature, own :
-    uint64[·, 2] of the set.   frame : int64.
-    """
-
-    rows: np.ndarray
-    entries: np.ndarray
-    words: np.ndarray
-    start: np.ndarray
-    count: np.ndarray
-    weight: np.ndarray
-    margin: np.ndarray
-    whole: np.ndarray
-    total: np.ndarray
-    low: np.ndarray
-    up: np.ndarray
-    key: np.ndarray
-    todo: np.ndarray
-    sums: np.ndarray
-    own: np.ndarray
-    frame: np.ndarray
+rows : int32, the set.   entries : int32, places of its rows by word.   words, start : see Packed.   count, weight : see
+Pairs.   margin, whole : see Side.   total : int64, weights of features.   low, up : int64[·, 2, stride], bounds by literal (0:
+outcome 1).   key : int64, right rows with depth 2.   todo : bool.   sums : uint64[·, 2, lanes] of fingerprints by feature, own :
+uint64[·, 2] of the set.   frame : int64.
+"""
 
 
-class Scratch(NamedTuple):
-    """Memory of one pass.
+Scratch = namedtuple("Scratch", "words flip start entries lanes single margins wholes key shared")
+"""Memory of one pass.
 
-    words, flip, start, entries : rows of the smaller side.   lanes, single : see Pairs.   margins, wholes : [2, ·], of both
-    sides.   key : counts [stride].   shared : int64[stride], weight of pairs with the current feature.
-    """
-
-    words: np.ndarray
-    flip: np.ndarray
-    start: np.ndarray
-    entries: np.ndarray
-    lanes: np.ndarray
-    single: np.ndarray
-    margins: np.ndarray
-    wholes: np.ndarray
-    key: np.ndarray
-    shared: np.ndarray
+words, flip, start, entries : rows of the smaller side.   lanes, single : see Pairs.   margins, wholes : [2, ·], of both
+sides.   key : counts [stride].   shared : int64[stride], weight of pairs with the current feature.
+"""
 
 
 class Memory(NamedTuple):
