@@ -46,7 +46,8 @@ class LimitedSearch:
         self._opened, self._task, self._small = 0, None, None
         depth = self.depth
         if depth <= 1 or self.upper == 0:
-            self._solve_small()
+            self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
+            self.lower = self.upper = self._grow([], np.arange(len(weights)), depth)
             return
         self._switches = {"similarity": similarity, "cells": cells and depth > 3 and total < (1 << 32) - 1}
         self._ring, self._greedy = ring, greedy and depth > 3
@@ -217,50 +218,41 @@ class LimitedSearch:
         task.state[arrays.CELLS] = kernels.move_cells(self._cells, cells)
         self._cells, self._task = cells, task._replace(memory=task.memory._replace(cells=cells))
 
-    def _solve_small(self) -> None:
-        """Depth 0 and 1, and what one leaf solves."""
-        if self.depth > 0 and self.features and self.upper:
-            self._opened = 1
-            self.upper = min(self.upper, self._best_split(np.arange(len(self.weights)))[1])
-        self.lower = self.upper
+    def _best_split(self, rows: np.ndarray) -> int:
+        """Feature of the best tree of depth 1; −1: a leaf is as good."""
+        from arboretum_gosdt.kernels_trees import best_cut
 
-    def _best_split(self, rows: np.ndarray) -> tuple[int, int]:
-        """(feature, loss) of the best tree of depth 1."""
-        outcomes = np.unpackbits(self.bits[rows].view(np.uint8), axis=1, bitorder="little")[:, : self.features]
-        inside = outcomes.T.astype(np.int64) @ self.weights[rows]
-        whole = self.weights[rows].sum(axis=0)
-        right = inside.max(axis=1) + (whole - inside).max(axis=1)
-        best = int(right.argmax())
-        return best, int(whole.sum() - right[best])
+        outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[:, : self.features]
+        return int(best_cut(outcomes.astype(np.int32), self.weights, rows)[0])
 
     def tree(self) -> np.ndarray:
         """The best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node of outcome 0), root first."""
+        nodes: list[list[int]] = []
+        self._grow(nodes, np.arange(len(self.weights)), self.depth)
+        return np.array(nodes, np.int64)
+
+    def _grow(self, nodes: list[list[int]], rows: np.ndarray, depth: int) -> int:
+        """Add the best tree known of that depth on these rows; returns its loss."""
         from arboretum_gosdt.kernels_trees import sums_of
 
-        nodes: list[list[int]] = []
-
-        def grow(rows: np.ndarray, depth: int) -> int:
-            whole = sums_of(self.weights, rows)
-            number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
-            nodes.append([-1, 0, -1, -1])
-            if not (before and depth and self.features):
-                return before
-            feature, left = self._first_feature(rows, depth)
-            if feature < 0:
-                return before
-            inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
-            one = len(nodes)
-            loss = grow(rows[inside], left)
-            other = len(nodes)
-            loss += grow(rows[~inside], left)
-            if loss < before:
-                nodes[number] = [feature, 0, one, other]
-                return loss
-            del nodes[number + 1 :]
+        whole = sums_of(self.weights, rows)
+        number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
+        nodes.append([-1, 0, -1, -1])
+        if not (before and depth and self.features):
             return before
-
-        grow(np.arange(len(self.weights)), self.depth)
-        return np.array(nodes, np.int64)
+        feature, left = self._first_feature(rows, depth)
+        if feature < 0:
+            return before
+        inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
+        one = len(nodes)
+        loss = self._grow(nodes, rows[inside], left)
+        other = len(nodes)
+        loss += self._grow(nodes, rows[~inside], left)
+        if loss < before:
+            nodes[number] = [feature, 0, one, other]
+            return loss
+        del nodes[number + 1 :]
+        return before
 
     def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
         """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of what is below it."""
@@ -270,7 +262,7 @@ class LimitedSearch:
 
         task = self._task
         if task is None:
-            return self._best_split(rows)[0], 0
+            return self._best_split(rows), 0
         chosen = np.zeros(len(self.weights), bool)
         chosen[rows] = True
         mine = np.flatnonzero(chosen[self._rows]).astype(np.int32)
