@@ -10,7 +10,6 @@ of cuts, too); the bounds that a set of rows leaves at the cuts of its own colum
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
@@ -60,11 +59,11 @@ class IntervalSearch:
             return ""
         if self.plain:
             self._finished = True
-            self._finish(loss_of(self.ranks, self.weights, self.tree()))
+            column, cut = self.tree()[0, :2]
+            left = self.ranks[:, column] <= cut if column >= 0 else np.zeros(len(self.ranks), bool)
+            self._finish(self.total - sum(int(self.weights[side].sum(0).max(initial=0)) for side in (left, ~left)))
             tell(self.lower, self.upper)
             return ""
-        if until is not None and time.monotonic() >= until:
-            return "seconds"
         if (self.plan is None and not self._allocate(memory_bytes)) or (memory_bytes is not None and self.bytes_used > memory_bytes):
             return "bytes"
         from arboretum_gosdt import intervals_kernels as kernels
@@ -209,19 +208,3 @@ def _layout(columns: int, each: np.ndarray, classes: int, highest: list[int]) ->
                 found = min(found, (cost, sign, blocks), key=lambda one: one[0])
             blocks *= 2
     return found[1], found[2]
-
-
-def loss_of(ranks: np.ndarray, weights: np.ndarray, tree: np.ndarray) -> int:
-    """What a tree loses, with the best label in every leaf."""
-    place = np.zeros(len(ranks), np.int64)
-    while True:
-        column = tree[place, 0]
-        inner = np.flatnonzero(column >= 0)
-        if not len(inner):
-            break
-        at = place[inner]
-        left = ranks[inner, column[inner]] <= tree[at, 1]
-        place[inner] = np.where(left, tree[at, 2], tree[at, 3])
-    sums = np.zeros((len(tree), weights.shape[1]), np.int64)
-    np.add.at(sums, place, weights)
-    return int(sums.sum() - sums.max(1, initial=0).sum())

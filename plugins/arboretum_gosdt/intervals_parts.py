@@ -35,7 +35,6 @@ the first frame while it works."""
 
 NOTHING = np.int64(-1)
 
-
 State = namedtuple("State", "frames nodes open lists seeds best sides numbers out order")
 """What a search knows.
 

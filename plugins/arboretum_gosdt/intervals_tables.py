@@ -13,14 +13,12 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 
-
 Plan = namedtuple("Plan", "columns classes lanes blocks vectors two depth slots")
 """What does not change in a search, as numbers.
 
 lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.
 blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
 """
-
 
 Tables = namedtuple("Tables", "starts shape rank weight label row ends last ranks slot owner signs counts labels room sums")
 """Arrays [level, …] of the tables, with columns, rows and ranks counted as in the whole table.

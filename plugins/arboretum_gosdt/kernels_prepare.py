@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import THRESHOLDS
 
+Coded = namedtuple("Coded", "codes family column index")
+"""Columns of codes with their tests.
 
-class Coded(NamedTuple):
-    """Columns of codes with their tests.
+codes : uint8, uint16 or uint32[columns, rows], each column contiguous.   family : int64[columns], THRESHOLDS (test k has outcome 1 where code > k) or any
+other (where code ≠ k).   column, index : int64[tests], of each test: its column, and its number there; in the order in which equal tests compete.
+"""
 
-    codes : uint8, uint16 or uint32[columns, rows], each column contiguous.   family : int64[columns], THRESHOLDS (test k has outcome 1 where code > k) or any
-    other (where code ≠ k).   column, index : int64[tests], of each test: its column, and its number there; in the order in which equal tests compete.
-    """
+Planes = namedtuple("Planes", "planes kept words outcome signs slots")
+"""Room for the result of :func:`pack_tests`.
 
-    codes: np.ndarray
-    family: np.ndarray
-    column: np.ndarray
-    index: np.ndarray
-
-
-class Planes(NamedTuple):
-    """Room for the result of :func:`pack_tests`.
-
-    planes : uint32[ceil(tests / 32), rows], zeros.   kept : int64[tests].   words : uint64[rows], random.   outcome : uint32[rows] and
-    signs : uint64[tests], anything.   slots : int64[2^k], −1, more than there are tests.
-    """
-
-    planes: np.ndarray
-    kept: np.ndarray
-    words: np.ndarray
-    outcome: np.ndarray
-    signs: np.ndarray
-    slots: np.ndarray
+planes : uint32[ceil(tests / 32), rows], zeros.   kept : int64[tests].   words : uint64[rows], random.   outcome : uint32[rows] and
+signs : uint64[tests], anything.   slots : int64[2^k], −1, more than there are tests.
+"""
 
 
 @jit(inner=True, borrow=True)

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import THRESHOLDS
 
+Objects = namedtuple("Objects", "label weight count loss")
+"""int32[n] label, float64[n] weight, int64[n] rows and losses."""
 
-class Objects(NamedTuple):
-    """int32[n] label, float64[n] weight, int64[n] rows and losses."""
-
-    label: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    loss: np.ndarray
-
-
-class Held(NamedTuple):
-    """Zeros, filled per node: float64[nodes, classes] weights, int64[nodes] rows, int64[nodes, classes] losses."""
-
-    weights: np.ndarray
-    rows: np.ndarray
-    losses: np.ndarray
+Held = namedtuple("Held", "weights rows losses")
+"""Zeros, filled per node: float64[nodes, classes] weights, int64[nodes] rows, int64[nodes, classes] losses."""
 
 
 @jit

@@ -49,7 +49,7 @@ class LimitedSearch:
             self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
             self.lower = self.upper = self._grow([], np.arange(len(weights)), depth)
             return
-        self._switches = {"similarity": similarity, "cells": cells and depth > 3 and total < (1 << 32) - 1}
+        self._cells_kept, self._similarity = cells and depth > 3 and total < (1 << 32) - 1, similarity
         self._ring, self._greedy = ring, greedy and depth > 3
         self._start(total, sizes, word)
 
@@ -131,7 +131,7 @@ class LimitedSearch:
         self.table = table = self._table(two, sizes)
         setting = np.zeros(7, np.int64)
         setting[arrays.DEPTH], setting[arrays.CLASSES], setting[arrays.TWO] = self.depth, 1 if two else self.weights.shape[1], two
-        setting[arrays.SIMILARITY], setting[arrays.KEEP_CELLS] = self._switches["similarity"], self._switches["cells"]
+        setting[arrays.SIMILARITY], setting[arrays.KEEP_CELLS] = self._similarity, self._cells_kept
         setting[arrays.WIDTH], setting[arrays.GROUPS] = self.word, len(table.power)
         levels, scratch = arrays.new_levels(table, layout, setting, max(1, self.depth - 2)), arrays.new_scratch(table, layout, setting)
         sets = FIRST_SETS if self.depth > 3 else 1
@@ -139,7 +139,7 @@ class LimitedSearch:
             "slots": np.zeros((2 * sets, 2), np.uint64), "lower": np.zeros(sets, np.int64), "upper": np.zeros(sets, np.int64),
             "feature": np.zeros(sets, np.int32),
         })  # fmt: skip
-        self._cells = np.zeros((FIRST_CELLS if self._switches["cells"] else arrays.WAYS, 2), np.uint64)
+        self._cells = np.zeros((FIRST_CELLS if self._cells_kept else arrays.WAYS, 2), np.uint64)
         self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
         memory = arrays.Memory(*self._arrays.values(), self._cells)
         state = np.zeros(5, np.int64)

@@ -6,7 +6,6 @@ import math
 from collections import namedtuple
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,9 +34,7 @@ COST_OF_PASS = 8
 LARGE = 1 << 21
 """Words · vectors between two looks at the clock, at most."""
 
-
 I32, I64, U32, U64 = (np.dtype(of) for of in (np.int32, np.int64, np.uint32, np.uint64))
-
 
 Table = namedtuple("Table", "bits place group power kind first mixed hashes")
 """Rows of one weight 2ᵇ and one class each, in the order of their groups.
@@ -46,7 +43,6 @@ bits : int32, outcomes of the merged rows, and a row of zeros, flat.   place : i
 zeros.   group : int32[rows].   power : int64[groups], b.   kind : int64[groups], class.   first : int64[classes + 1], groups of a
 class.   mixed : the same of groups of both classes of two.   hashes : uint64[2 · rows].
 """
-
 
 Levels = namedtuple("Levels", "rows entries words start count weight margin whole total low up key todo sums own frame")
 """The sets on the path that is searched, by level.
@@ -57,7 +53,6 @@ outcome 1).   key : int64, right rows with depth 2.   todo : bool.   sums : uint
 uint64[·, 2] of the set.   frame : int64.
 """
 
-
 Scratch = namedtuple("Scratch", "words flip start entries lanes single margins wholes key shared")
 """Memory of one pass.
 
@@ -65,31 +60,15 @@ words, flip, start, entries : rows of the smaller side.   lanes, single : see Pa
 sides.   key : counts [stride].   shared : int64[stride], weight of pairs with the current feature.
 """
 
+Memory = namedtuple("Memory", "slots lower upper feature cells")
+"""What is known of sets.
 
-class Memory(NamedTuple):
-    """What is known of sets.
+slots : uint64[2^k, 2].   lower, upper : int64[sets].   feature : int32[sets].   cells : uint64[WAYS · 2^k, 2]: a fingerprint of 96
+bits, and the loss + 1.
+"""
 
-    slots : uint64[2^k, 2].   lower, upper : int64[sets].   feature : int32[sets].   cells : uint64[WAYS · 2^k, 2]: a fingerprint of 96
-    bits, and the loss + 1.
-    """
-
-    slots: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    feature: np.ndarray
-    cells: np.ndarray
-
-
-class Task(NamedTuple):
-    """All that the search works on."""
-
-    table: Table
-    layout: Layout
-    levels: Levels
-    scratch: Scratch
-    memory: Memory
-    setting: np.ndarray
-    state: np.ndarray
+Task = namedtuple("Task", "table layout levels scratch memory setting state")
+"""All that the search works on."""
 
 
 def new_levels(table: Table, layout: Layout, setting: np.ndarray, levels: int) -> Levels:

@@ -19,8 +19,9 @@ the last ("ring"): whichever takes fewer vectors.
 from __future__ import annotations
 
 import itertools
+from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -35,57 +36,31 @@ SEGMENT = 31
 """Words between two emptyings of the counters of 8 bits: up to 8 ones each."""
 EXTREMES = ("smax", "smin", "smax", "smin")
 
+Layout = namedtuple("Layout", "begin end features ring stride chunks")
+"""Where features lie in vectors.
 
-class Layout(NamedTuple):
-    """Where features lie in vectors.
+begin, end : int64[pairs of features], windows of lanes.   features : even, the last may be an empty column.   ring : lanes
+that are repeated behind the last feature.   stride : lanes from one word to the next.   chunks : int32 words of a row.
+"""
 
-    begin, end : int64[pairs of features], windows of lanes.   features : even, the last may be an empty column.   ring : lanes
-    that are repeated behind the last feature.   stride : lanes from one word to the next.   chunks : int32 words of a row.
-    """
+Packed = namedtuple("Packed", "words flip start first classes less")
+"""Rows as words.
 
-    begin: np.ndarray
-    end: np.ndarray
-    features: int
-    ring: int
-    stride: int
-    chunks: int
+words : uint[words, stride], flat.   flip : for each word one that has its rows of class 0 (two classes).   start : int64[groups + 1],
+first word of a group.   first : int64[classes + 1], first group of a class; from one group of a class to the next the weight of
+a row is halved, to 1.
+classes : 1 where two classes are counted with signs.   less : weight of the rows of class 0, where words are mixed.
+"""
 
+Side = namedtuple("Side", "margin whole")
+"""Counts of one class, or of each class: margin [classes, stride] of each feature, whole [classes] of the set."""
 
-class Packed(NamedTuple):
-    """Rows as words.
+Pairs = namedtuple("Pairs", "count weight lanes single")
+"""What a pass over the pairs of a set leaves; counts of 16 (32, 64) bits.
 
-    words : uint[words, stride], flat.   flip : for each word one that has its rows of class 0 (two classes).   start : int64[groups + 1],
-    first word of a group.   first : int64[classes + 1], first group of a class; from one group of a class to the next the weight of
-    a row is halved, to 1.
-    classes : 1 where two classes are counted with signs.   less : weight of the rows of class 0, where words are mixed.
-    """
-
-    words: np.ndarray
-    flip: np.ndarray
-    start: np.ndarray
-    first: np.ndarray
-    classes: int
-    less: int
-
-
-class Side(NamedTuple):
-    """Counts of one class, or of each class: margin [classes, stride] of each feature, whole [classes] of the set."""
-
-    margin: np.ndarray
-    whole: np.ndarray
-
-
-class Pairs(NamedTuple):
-    """What a pass over the pairs of a set leaves; counts of 16 (32, 64) bits.
-
-    count : int[features, stride] D of two classes, or uint[classes, features, stride].   weight : uint[features, stride], of all
-    classes.   lanes : [4 or 8, stride], running values of h.   single : [4, stride], values of g.
-    """
-
-    count: np.ndarray
-    weight: np.ndarray
-    lanes: np.ndarray
-    single: np.ndarray
+count : int[features, stride] D of two classes, or uint[classes, features, stride].   weight : uint[features, stride], of all
+classes.   lanes : [4 or 8, stride], running values of h.   single : [4, stride], values of g.
+"""
 
 
 def layout_of(features: int, width: int, ring: bool | None = None) -> Layout:
@@ -95,8 +70,7 @@ def layout_of(features: int, width: int, ring: bool | None = None) -> Layout:
     first = np.arange(0, even, TOGETHER)
     half = -(-(even // 2 + TOGETHER) // lanes) * lanes
     begin, end = first // lanes * lanes, np.full(len(first), -(-even // lanes) * lanes)
-    fits = half <= even
-    if fits and (ring or (ring is None and half * len(first) < (end - begin).sum())):
+    if half <= even and (ring or (ring is None and half * len(first) < (end - begin).sum())):
         stride = -(-max(32 * chunks, even + half) // 32) * 32
         return Layout(first, first + half, even, half, stride, chunks)
     return Layout(begin, end, even, 0, 32 * chunks, chunks)
@@ -326,8 +300,7 @@ def finish_pairs(lanes, pairs, layout, side, number, key):
             single = build.mul(build.add(build.mul(number, index(2)), index(outcome)), stride)
             total = build.add(total, lanes.call(name, value, lanes.load(pairs.single, build.add(single, loop.i))))
         # lanes behind the last feature hold copies of the first, or nothing
-        place = [build.add(loop.i, index(0))]
-        lanes.store(total, key, place[0])
+        lanes.store(total, key, loop.i)
         loop.next = [lanes.call(name, loop.now[0], total)]
     found = lanes.reduce("smax" if signed else "umax", loop.after[0])
     return build.zext(found, ir.IntType(64)) if found.type.width < 64 else found
