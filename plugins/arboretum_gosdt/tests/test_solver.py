@@ -81,7 +81,7 @@ def test_every_search_finds_what_the_general_one_finds(which):
 @pytest.mark.parametrize("which", [Which.sparse, Which.limited])
 def test_bounds_may_be_left_out_without_another_optimum(which):
     names = bounds_of(which)
-    assert len(names) >= 4
+    assert len(names) >= 3
     for seed in range(6):
         objective = Accuracy(lam=0.03 if which is Which.sparse else 0.0)
         problem = limited(tiny_problem(seed, objective, n_rows=30, n_columns=5), stopping=(Standard(max_depth=4),))
