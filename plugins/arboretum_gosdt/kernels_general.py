@@ -104,3 +104,14 @@ def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
             if two >= leaf[side, i]:
                 costs[1, side, i] = -1
             floors[side, i] = min(leaf[side, i], min(two, three))
+
+
+def load() -> None:
+    """Compile, or load, the kernels: on a few objects relaxing leaves nothing for them."""
+    two, table = np.zeros(2, np.int64), np.zeros((2, 6), np.int64)
+    outcome, cube = np.zeros((2, 1), np.uint8), np.zeros((6, 1, 1), np.int64)
+    for data in (table, table[:, 1:2]):  # the sums of one column are taken as well
+        tally(two, outcome, data, np.zeros((data.shape[1], 1), np.int64))
+    tally_pairs(two, outcome, table, two[:1], two[:1], cube)
+    sums, leaf, numbers = np.zeros((2, 6, 1), np.int64), np.zeros((2, 1), np.int64), np.ones(DEEP + 1, np.int64)
+    look_ahead(cube, sums, two[:1], np.ones((2, 1), np.bool_), leaf, numbers, np.zeros((5, 2, 1), np.int64), leaf)

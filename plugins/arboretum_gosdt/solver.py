@@ -79,6 +79,8 @@ class Gosdt:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what a problem of these dtypes and limits will call, on a few of its objects."""
+        from arboretum.kernels.solving.fingerprints import rehash
+
         context.progress(0, None, "loading the kernels of gosdt")
         attempt, n = self._read(problem), problem.objects.n_objects
         some = np.unique(np.linspace(0, n - 1, min(n, FEW)).astype(np.int64))
@@ -92,6 +94,11 @@ class Gosdt:
         warmed = attrs.evolve(attempt, problem=small, tests=tests, units=units, chosen=chosen).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
         if warmed.interrupted:
             raise warmed.interrupted
+        if which is Which.general:
+            from arboretum_gosdt.kernels_general import load
+
+            load()
+        rehash(*np.zeros((2, 2, 2), np.uint64))  # few objects never ask for a longer memo
 
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
         """The objective that is certified (the run's, without one the training error), and its least value within the limits."""
