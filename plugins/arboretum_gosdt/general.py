@@ -92,6 +92,8 @@ class GeneralSearch:
         self._root = self._of(everything)
         self._cap = rules.limits
         self._until: float | None = None
+        self._tell: Callable[[int, int], None] = lambda low, up: None
+        self._told = (0, 0)
         self._bytes: int | None = None
         self._stack: list[Iterator] = [self._everything(everything)]
         self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
@@ -120,15 +122,14 @@ class GeneralSearch:
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
         """Go on until it is finished (""), or "seconds" or "bytes" run out."""
-        self._until, self._bytes = until, memory_bytes
+        self._until, self._bytes, self._tell = until, memory_bytes, tell
         try:
-            return self._go_on(until, memory_bytes, tell)
+            return self._go_on(until, memory_bytes)
         except BaseException:  # Ctrl-C ends the step under way, and what is above takes it for done: what is known is true all the same
             self._stack = [self._everything(np.arange(len(self._data)))]
             raise
 
-    def _go_on(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
-        told = None
+    def _go_on(self, until: float | None, memory_bytes: int | None) -> str:
         while self._stack:
             if until is not None and time.monotonic() >= until:
                 return "seconds"
@@ -139,10 +140,14 @@ class GeneralSearch:
                 self._stack.pop()
             else:
                 self._stack.append(below)
-            if len(self._stack) <= 2 and (now := (self.lower, self.upper)) != told:
-                told = now
-                tell(*now)
+            if len(self._stack) <= 2:
+                self._tell_news()
         return ""
+
+    def _tell_news(self) -> None:
+        if (now := (self.lower, self.upper)) != self._told:
+            self._told = now
+            self._tell(*now)
 
     def tree(self) -> np.ndarray:
         """int64[nodes, 4]: (feature or −1, 0, node of outcome 1, node of the rest), root first."""
@@ -208,12 +213,13 @@ class GeneralSearch:
         more = 0 if more < self.p else more  # it takes about as long
         while more not in tried and len(tried) < 12:
             tried.add(more)
+            before = tuple(root.lines)
             found = self._relaxed.search(rows, self._depth(self._cap), more)
             if found is None:
                 break
 
-            def learn(low: int, more: int = more) -> None:
-                root.lines.append(self._relaxed.line(self._cap.depth, low, more))
+            def learn(low: int, before: tuple = before, more: int = more) -> None:
+                root.lines[:] = [*before, self._relaxed.line(self._cap.depth, low, more)]
 
             tree = self._run(*found, rows, learn)
             if found[0].lower < found[0].upper or most == ANY or tree.leaves == most or (tree.leaves < most and more == 0):
@@ -231,17 +237,22 @@ class GeneralSearch:
 
     def _run(self, search: Any, read: Callable[[int], int], rows: np.ndarray, learn: Callable[[int], None]) -> Grown:
         """A fast search for all objects, within half of the time that is left; its tree is kept, and its bound learnt."""
+
+        def told(low: int, up: int) -> None:
+            learn(read(low))
+            self._tell_news()
+
         try:
-            self._step(search, None if self._until is None else (time.monotonic() + self._until) / 2, PATIENCE)
+            self._step(search, None if self._until is None else (time.monotonic() + self._until) / 2, PATIENCE, told)
         finally:  # also where Ctrl-C ends it
             learn(read(search.lower))
             tree = self._grow(search.tree(), rows)[-1]
             self._keep()
         return tree
 
-    def _step(self, search: Any, until: float | None, slices: int) -> None:
+    def _step(self, search: Any, until: float | None, slices: int, told: Callable[[int, int], None] = lambda low, up: None) -> None:
         free = RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
-        search.run(until, free, lambda low, up: None, slices)
+        search.run(until, free, told, slices)
 
     def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
         """The tree of a fast search for a set, as far as the rules allow it, and where leaves are limited what pruning leaves of it: the
