@@ -93,7 +93,7 @@ class GeneralSearch:
         self._cap = rules.limits
         self._until: float | None = None
         self._tell: Callable[[int, int], None] = lambda low, up: None
-        self._told = (0, 0)
+        self._told: tuple[int, int] | None = None
         self._bytes: int | None = None
         self._stack: list[Iterator] = [self._everything(everything)]
         self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
