@@ -30,7 +30,7 @@ class IntervalSearch:
     ranks : int32[rows, columns], dense or not, >= 0.   weights : int64[rows, classes], >= 0: what a label saves in a row.
 
     lower, upper : no tree loses less; ``tree()`` loses that.   subproblems : sets of rows that were looked into.
-    measured : passes over all columns.   bytes_used : held now.
+    measured : passes over all columns.   bytes_used : held now.   layout : what rows' weights are held as, and blocks of a column.
     """
 
     def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int) -> None:
@@ -46,6 +46,7 @@ class IntervalSearch:
         if self.total > 2**31 - 2:
             raise OverflowError(f"the weights sum to {self.total:,}, more than lanes of 32 bits hold; give the objective in coarser units")
         self.plain = depth < 2 or self.leaf == 0 or len(used) == 0
+        self.layout = None if self.plain else _layout(len(used), self.weights[self.weights > 0], self.weights.shape[1], self.highest)
         self.plan: Any = None
         self.lower, self.upper, self._finished = 0, self.leaf, False
         self.bytes_used = 0
@@ -137,8 +138,7 @@ class IntervalSearch:
         ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]
         each = self.weights[self.weights > 0]
-        rows, two = len(each), classes <= 2
-        sign, blocks = _layout(columns, each, classes, self.highest)
+        rows, two, (sign, blocks) = len(each), classes <= 2, self.layout
         word = np.dtype(np.int32 if sign.itemsize == 4 else np.int16)  # of ranks
         lanes = 64 // sign.itemsize
         vectors = -(-columns // (lanes // blocks))

@@ -85,12 +85,19 @@ class Gosdt:
         attempt, n = self._read(problem), problem.objects.n_objects
         some = np.unique(np.linspace(0, n - 1, min(n, FEW)).astype(np.int64))
         which = kind_of(self.search, attempt.asked, attempt.tests, attempt.units)
-        loss = attempt.units.loss[some]
-        loss[0] += attempt.units.loss.sum() - loss.sum()  # lanes are as wide as all losses together ask for
-        small = attrs.evolve(problem, objects=problem.objects.take(some))
+        loss = np.ones(len(some), np.int64)
+        if which is not Which.intervals:
+            loss[0] = max(1, attempt.units.loss.sum() - len(some))  # lanes are as wide as all losses together ask for
+        small = problem.objects.take(some)
+        labels = np.random.default_rng(0).permutation(len(some)) % small.n_classes  # those of neighbours may ask for no search
+        small = attrs.evolve(problem, objects=attrs.evolve(small, label=labels.astype(small.label.dtype)))
         tests = attrs.evolve(attempt.tests, codes=np.ascontiguousarray(attempt.tests.codes[:, some]))
         units = attrs.evolve(attempt.units, loss=loss, mass=attempt.units.mass[some])
         chosen = choose(small, attempt.asked, tests, units, which, None, self.without, self.threads)
+        if which is Which.intervals:  # here the width depends on ranks, too
+            whole = choose(problem, attempt.asked, attempt.tests, attempt.units, which, None)
+            if whole.search.layout is not None:
+                chosen.search.layout = whole.search.layout[0], 1
         warmed = attrs.evolve(attempt, problem=small, tests=tests, units=units, chosen=chosen).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
         if warmed.interrupted:
             raise warmed.interrupted
