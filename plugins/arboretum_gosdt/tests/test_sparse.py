@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.sparse import BOUNDS, SparseSearch
 from arboretum_gosdt.sparse_team import SparseTeam
 
@@ -154,3 +155,16 @@ def test_stopped_early_bounds_and_tree_hold_and_work_goes_on():
     assert search.run(None, 1, lambda low, value: None) in ("bytes", "")  # a search that is over before it grows needs no more
     assert cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper and search.lower <= whole.upper <= search.upper
     assert search.run(None, None, lambda low, value: None) == "" and search.upper == search.lower == whole.upper
+
+
+def test_the_first_tree_keeps_the_depth_and_costs_what_it_says():
+    deepest = 0
+    for seed in range(40):
+        has, bits, weights, _, q, *_ = drawn(seed)
+        for depth in (1, 2, 4):
+            asked = Asked(bits, weights, has.shape[1], 1, q, depth)
+            nodes = first_tree(asked, SparseSearch, None)
+            cost, found = cost_of(nodes, has, weights, 1, q)
+            assert found <= depth and cost == asked.hang(nodes).settle() <= asked.leaf(np.ones(len(has), bool)), (seed, depth)
+            deepest = max(deepest, found)
+    assert deepest > 2  # trees are not all trivial
