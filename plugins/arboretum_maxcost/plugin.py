@@ -1,0 +1,11 @@
+"""Registration of the plugin; imports neither numba nor anything heavy."""
+
+from __future__ import annotations
+
+from arboretum.api import hookimpl
+
+
+@hookimpl
+def arboretum_components() -> list[type]:
+    """The components of this plugin; its presets lie beside."""
+    return []
