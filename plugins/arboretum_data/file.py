@@ -166,3 +166,26 @@ class RandomTableDataset:
         """Draw the table from ``seed``."""
         table = generated.random_table(self.n_rows, self.n_columns, self.n_values, self.n_classes, seed)
         return one_against_rest(table, self.positive)
+
+
+@attrs.frozen
+class DfepDataset:
+    """All words of some bits in four classes, a quarter each, with one outlier per quarter: its first object.
+
+    With ten bits these are the 1024 objects of ``dataset=dfep-synthetic``.  Without errors a tree's dearest path has all bits, and
+    2 where the four outliers are given up: a constant against log₂ n.
+    """
+
+    kind = "dataset"
+    name = "dfep"
+    paper = "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget"
+    capabilities = ()
+    offline = True
+
+    bits: int = param(10, "binary columns; there are 2^bits objects", ge=3, le=20)
+    positive: str | None = param(None, "class that becomes the target, one against the rest")
+
+    def load(self, seed: int) -> Table:
+        """The table, the same for every seed."""
+        del seed
+        return one_against_rest(generated.dfep(self.bits), self.positive)

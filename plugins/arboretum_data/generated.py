@@ -105,14 +105,22 @@ def play_tennis() -> Table:
     return table_of("play-tennis", ["outlook", "temperature", "humidity", "windy", "target"], rows, orders=orders)
 
 
+def dfep(bits: int, name: str = "dfep") -> Table:
+    """2^bits objects, all words of so many bits: four classes, a quarter each, and the first object of a quarter is of the next class.
+
+    Two tests classify all but these four outliers; to tell one of them from its quarter takes all the others, too.
+    """
+    rows, quarter = [], 1 << (bits - 2)
+    for number in range(4 * quarter):
+        block, place = divmod(number, quarter)
+        label = block + 1 if place else (block + 1) % 4 + 1
+        rows.append((*f"{number:0{bits}b}", str(label)))
+    return table_of(name, [*(f"t{i}" for i in range(1, bits + 1)), "target"], rows)
+
+
 def dfep_synthetic() -> Table:
     """The 1024 objects of Nan, Wang & Saligrama: ten bits, four classes of 256, one outlier per class."""
-    rows = []
-    for number in range(1024):
-        block, place = divmod(number, 256)
-        label = block + 1 if place else (block + 1) % 4 + 1
-        rows.append((*f"{number:010b}", str(label)))
-    return table_of("dfep-synthetic", [*(f"t{i}" for i in range(1, 11)), "target"], rows)
+    return dfep(10, "dfep-synthetic")
 
 
 # -- random decision tables (Alkhalid, Chikalov & Moshkov) -----------------------------------------------------------

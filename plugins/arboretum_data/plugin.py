@@ -10,13 +10,13 @@ from arboretum_data.encoding import columns  # noqa: F401 - a stored tree may ho
 def arboretum_components() -> list[type]:
     """Every data set known by name (the data home's too), files, OpenML, generators; splits; encoders."""
     from arboretum_data.encoding.encoder import ENCODERS
-    from arboretum_data.file import FileDataset, RandomTableDataset
+    from arboretum_data.file import DfepDataset, FileDataset, RandomTableDataset
     from arboretum_data.home import data_home
     from arboretum_data.named import named_components
 
     from arboretum_data.openml import OpenMLDataset
     from arboretum_data.splits import Contiguous, Holdout, KFold
 
-    sources = [FileDataset, OpenMLDataset, RandomTableDataset]
+    sources = [FileDataset, OpenMLDataset, RandomTableDataset, DfepDataset]
     named = named_components(data_home(), frozenset(source.name for source in sources))
     return [*sources, *named, Holdout, KFold, Contiguous, *ENCODERS]

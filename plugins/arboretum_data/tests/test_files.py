@@ -11,7 +11,7 @@ import sys
 import attrs
 import numpy as np
 import pytest
-from arboretum_data.file import FileDataset, RandomTableDataset
+from arboretum_data.file import DfepDataset, FileDataset, RandomTableDataset
 from arboretum_data.reading import delimited
 from arboretum_data.reading.build import TaskChoice
 from hypothesis import given, settings
@@ -57,6 +57,12 @@ class TestRandomTablesConform(DatasetSuite):
     @pytest.fixture
     def component(self):
         return RandomTableDataset()
+
+
+class TestWordsWithOutliersConform(DatasetSuite):
+    @pytest.fixture
+    def component(self):
+        return DfepDataset(bits=5)
 
 
 class TestReading:

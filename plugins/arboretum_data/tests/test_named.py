@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 from arboretum_data import generated
-from arboretum_data.file import RandomTableDataset
+from arboretum_data.file import DfepDataset, RandomTableDataset
 from arboretum_data.home import data_home as home_in_use
 from arboretum_data.home import ENTRIES, home_names, load_from_home, user_cache
 from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, named_components
@@ -225,6 +225,20 @@ class TestGenerators:
     def test_random_tables_follow_the_seed(self):
         sums = [generated.random_table(50, 10, 3, 3, seed=seed).sha256() for seed in (1, 1, 2)]
         assert sums[0] == sums[1] != sums[2]
+
+    def test_ten_bits_give_the_published_objects_with_outliers(self):
+        """Labels by quarter, but objects 0, 256, 512, 768, of the next class: the rows of dfep-synthetic."""
+        made, stored = DfepDataset(bits=10).load(0), canonical("dfep-synthetic")
+        assert (made.target.codes == stored.target.codes).all()
+        assert all((a.values == b.values).all() and a.name == b.name for a, b in zip(made.columns, stored.columns, strict=True))
+
+    @pytest.mark.parametrize("bits", [3, 4, 7])
+    def test_the_first_object_of_a_quarter_is_of_the_next_class(self, bits):
+        table = DfepDataset(bits=bits).load(0)
+        number = sum(column.values.astype(int) << (bits - 1 - place) for place, column in enumerate(table.columns))
+        assert sorted(number.tolist()) == list(range(2**bits)), "every word once"
+        quarter, place = divmod(number, 2 ** (bits - 2))
+        assert (table.target.codes == np.where(place == 0, (quarter + 1) % 4, quarter)).all()
 
 
 def test_starting_up_is_light():
