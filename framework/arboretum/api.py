@@ -24,6 +24,7 @@ from arboretum.model.charts import Axis, BarChart, DotChart, Grid, Line, LineCha
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.frame import table_like
+from arboretum.model.front import Front, Point as FrontPoint
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
 from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
 from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell

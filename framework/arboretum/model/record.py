@@ -14,7 +14,8 @@ from typing import Any
 import attrs
 
 import arboretum
-from arboretum.errors import StoreError
+from arboretum.errors import ArboretumError, StoreError
+from arboretum.model.front import Front
 from arboretum.model.reading import document, plain, refuse_misfits
 from arboretum.model.tree import Tree
 
@@ -52,6 +53,7 @@ class Solution:
     others : further optimal trees, where they were asked for.
     curve : (seconds, lower bound, value) as they improved, for a solver that says so while it works; the value is ∞ before
         there is a tree.
+    front : the trees between which a budget chooses, for a solver that was asked for them all; ``tree`` is the one of least error.
     """
 
     tree: Tree | None
@@ -64,6 +66,7 @@ class Solution:
     details: Mapping[str, Any] = attrs.field(factory=dict)
     others: tuple[Tree, ...] = ()
     curve: tuple[tuple[float, float, float], ...] = ()
+    front: Front | None = None
 
     @property
     def interrupted(self) -> KeyboardInterrupt | None:
@@ -80,7 +83,7 @@ class Solution:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, without the tree; one that is not known or not finite is None."""
-        found = [name for name in ("details", "curve") if getattr(self, name)]
+        found = [name for name in ("details", "curve", "front") if getattr(self, name)]
         return {name: plain(getattr(self, name)) for name in ("value", "lower_bound", "gap", "status", "subproblems", *found)}
 
     @staticmethod
@@ -89,7 +92,8 @@ class Solution:
         refuse_misfits(data, {"value": float | None, "lower_bound": float | None, "subproblems": int, "details": dict, "curve": list})
         value, bound = (_number_or(data[name], math.nan) for name in ("value", "lower_bound"))
         curve = tuple((at, _number_or(low, -math.inf), _number_or(best, math.inf)) for at, low, best in data.get("curve", ()))
-        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}), curve=curve)
+        front = Front.from_json(data["front"]) if "front" in data else None
+        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}), curve=curve, front=front)
 
 
 TOLD = 12  # tried values that a sentence names; the record holds all
@@ -340,7 +344,7 @@ class Record:
             if data.get("certificate") is not None:
                 known["certificate"] = Certificate.from_json(data["certificate"])
             return Record(tree=tree, **{**known, "notes": tuple(data["notes"])})
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (ArboretumError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise StoreError(f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?") from None
 
 
