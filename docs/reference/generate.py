@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.engine.lint import KINDS as LINTED, lint
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, Capability
 from arboretum.interfaces.contracts import REQUIRED
 from arboretum.kernels.kernel_decorators import KernelNode
@@ -113,6 +114,7 @@ def render(registry: Registry) -> str:
     """The whole page."""
     many = " and ".join(f"`{kind}`" for kind in KINDS if kind in MANY)
     parts = [HEAD.format(many=many), plugins(), matrix(registry)]
+    parts.append(axioms(registry))
     parts += [section(registry, kind, question) for kind, question in EVERY_KIND.items()]
     return "\n".join(parts)
 
@@ -139,6 +141,19 @@ def matrix(registry: Registry) -> str:
     for entry in entries:
         cells = ["●" if c in entry.capabilities else "" for c in used]
         lines.append(f"| [{entry.kind} {entry.name}](#{entry.kind}-{entry.name}) | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def axioms(registry: Registry) -> str:
+    """Impurities and coverages, with their defaults, against their axioms."""
+    lines = ["## Who satisfies which axiom", "", "● no counterexample was found, ✗ there is one (`arboretum lint KIND.NAME` prints it), – does not apply."]
+    for kind in LINTED:
+        found = [lint(entry.cls()) for entry in registry.entries(kind)]
+        names = list(found[0].found)
+        lines += ["", f"| {kind} | " + " | ".join(names) + " |", "|---|" + ":-:|" * len(names)]
+        for each in found:
+            marks = ("●" if finding.holds else "–" if finding.holds is None else "✗" for finding in each.found.values())
+            lines.append(f"| [{each.component.name}](#{kind}-{each.component.name}) | " + " | ".join(marks) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -36,6 +36,8 @@ from arboretum.model.walk import policies
 
 if TYPE_CHECKING:
     from arboretum.engine.search import bulk
+    from arboretum.engine.axioms import not_admissible
+    from arboretum.engine.lint import lint
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
     from arboretum.measure import ValidationScore, roc_auc, study
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 _LATE = {
     "bulk": "arboretum.engine.search.bulk",
+    "lint": "arboretum.engine.lint:lint",
+    "not_admissible": "arboretum.engine.axioms:not_admissible",
     "grow": "arboretum.engine.search.grow:grow",
     "warm_up": "arboretum.engine.search.warmup:warm_up",
     "Extraction": "arboretum.proof.extract:Extraction",

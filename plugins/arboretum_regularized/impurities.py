@@ -11,19 +11,18 @@ An author writes h_ℓ alone::
         def parts(self, q):
             return 1.0 - q * q
 
-and :func:`check` says whether h is what the paper asks for: 0 where one class has everything, largest where all have the same
+and ``arboretum lint`` says whether h is what Theorem 1 asks for: 0 where one class has everything, largest where all have the same
 share, concave, and the same for any order of the classes.
 """
 
 from __future__ import annotations
 
-import itertools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, ContractError, param
+from arboretum.api import Capability, param
 
 TOLERANCE = 1e-9
 """Relative to the largest value: some twenty operations on float64, and a difference of two means."""
@@ -70,43 +69,3 @@ class Tsallis(Decomposable):
         """float64[…, classes] → float64[…, classes]; −ln q for a = 1."""
         a = self.order - 1.0
         return -np.expm1(a * np.log(q)) / a if a else -np.log(q)
-
-
-def check(impurity: Any, n_classes: int = 3, steps: int = 12) -> None:
-    """Try an impurity on all shares with the denominator ``steps``.
-
-    impurity : anything with ``value``.   n_classes : ≥ 2.
-    Raises ContractError with a counterexample when h is not 0 on a pure set, not symmetric, not largest at the uniform
-    shares, or not concave (on the segment between two of the vectors tried).
-    """
-    name = getattr(impurity, "name", type(impurity).__name__)
-    tried = [v for v in itertools.product(range(steps + 1), repeat=n_classes) if sum(v) == steps]
-    vectors = np.array(tried, np.float64) / steps
-    value = np.asarray(impurity.value(vectors), np.float64)
-
-    def demand(rule: str, wrong: np.ndarray) -> None:
-        for at in np.flatnonzero(wrong)[:1]:
-            raise ContractError(f"impurity {name}: h must be {rule}; h{_shares(vectors[at])} is {value[at]:.6g}: change h_ℓ")
-
-    demand("finite", ~np.isfinite(value))
-    slack = TOLERANCE * max(1.0, float(np.abs(value).max()))
-    demand("0 on a pure set", (vectors.max(axis=1) == 1.0) & (np.abs(value) > slack))
-    for order in itertools.permutations(range(n_classes)):
-        turned = np.asarray(impurity.value(vectors[:, order]))
-        demand(f"the same for the classes in the order {order}", np.abs(turned - value) > slack)
-    top = float(impurity.value(np.full(n_classes, 1.0 / n_classes)))
-    demand(f"at most its value of the uniform shares ({top:.6g})", value > top + slack)
-    for t in (0.5, 0.25):  # concave: no point between two vectors lies below their chord
-        between, chord = (t * x[:, None] + (1 - t) * x[None, :] for x in (vectors, value))
-        found = np.asarray(impurity.value(between))
-        i, j = np.unravel_index(int(np.argmax(chord - found)), chord.shape)
-        if chord[i, j] - found[i, j] > slack:
-            where = f"{_shares(between[i, j])} = {t:g}·{_shares(vectors[i])} + {1 - t:g}·{_shares(vectors[j])}"
-            raise ContractError(
-                f"impurity {name}: h must be concave; h{where} is {found[i, j]:.6g}, below the mean {chord[i, j]:.6g} "
-                "of its values there: change h_ℓ"
-            )
-
-
-def _shares(shares: np.ndarray) -> str:
-    return "(" + ", ".join(f"{q:.4g}" for q in shares) + ")"

@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "predict": ("export:predict_main", "rows of a file through the tree of a run"),
     "export": ("export:main", "the tree of a run in another form: text, picture, SQL, scikit-learn"),
     "verify": ("verify:main", "a solver's proof, replayed against the table: accepted or rejected"),
+    "lint": ("lint:main", "the axioms of an impurity or a coverage: counterexamples, false claims, theorems"),
     "new": ("new:main", "write a complete plugin that passes its own tests"),
     "ui": ("sync:ui_main", "open the tracker's user interface"),
     "sync": ("sync:main", "send runs to the tracker that never reached it"),
