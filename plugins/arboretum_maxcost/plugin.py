@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_maxcost.front import FrontSolver
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; its presets lie beside."""
-    return []
+    return [FrontSolver]

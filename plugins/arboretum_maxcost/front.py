@@ -1,0 +1,315 @@
+"""The exact Pareto front of trees: the least error for every price, over all trees on the run's tests."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, ConfigError, Context, DataError, Family, Front, FrontPoint, Problem, Solution, Status, Task, param
+from arboretum_maxcost.front_trees import Trees
+
+AXES = {"expected_cost": (False, 0, 0, 1), "max_cost": (True, 0, 1, 0), "n_leaves": (False, 1, 0, 0), "depth": (True, 0, 1, 0)}
+"""Second axis → largest, leaf, per_node, per_mass of :class:`arboretum_maxcost.kernels_front.Form`."""
+FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
+"""As in arboretum.kernels.solving.rows."""
+UNLIMITED = -(1 << 40)
+SLICE = 2_000_000
+"""Row visits between two looks at the clock: some tens of milliseconds."""
+DEFAULT_BYTES = 2_000_000_000
+"""Where the run sets no budget.memory_mb."""
+LARGEST = 1 << 52
+"""Sums stay below: exact in float64 as well."""
+
+
+def whole_numbers(values: np.ndarray, what: str) -> tuple[np.ndarray, int]:
+    """(int64, unit): the values are these numbers ÷ unit, exactly as they are written.  Raises CapabilityError where no unit will do."""
+    exact = [Fraction(str(value)) for value in np.unique(values).tolist()]
+    unit = math.lcm(*(one.denominator for one in exact))
+    if unit > 10**9:
+        raise CapabilityError(f"solver front adds up {what} exactly, and these have no common unit (such as {values[0]!r}); round them")
+    return np.rint(values * unit).astype(np.int64), unit
+
+
+@attrs.frozen(eq=False)
+class Space:
+    """The objects as the search sees them: those of equal codes and class are merged.
+
+    table : as the kernels read it.   members : int64[n objects], the merged object of each.   scale : errors and masses are these ÷ scale,
+    prices ÷ price_scale.
+    """
+
+    problem: Problem
+    table: Any
+    codes: np.ndarray
+    members: np.ndarray
+    scale: int
+    price_scale: int
+
+    @property
+    def n(self) -> int:
+        return len(self.table.label)
+
+    @property
+    def total(self) -> int:
+        return int(self.table.weight.sum())
+
+
+def space_of(problem: Problem, *, priced: bool = True) -> Space:
+    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+    from arboretum.kernels.solving.fingerprints import random_words
+    from arboretum_maxcost.kernels_front import Table
+
+    objects, prices = problem.objects, problem.prices
+    _check(problem)
+    weight, scale = whole_numbers(objects.weight, "the weights of objects")
+    price, price_scale = whole_numbers(prices.tests if priced else np.ones(len(prices.tests)), "prices")
+    labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
+    _, index, members = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    members, codes, label = members.ravel(), objects.codes[index], objects.label[index]
+    merged = np.zeros(len(index), np.int64)
+    np.add.at(merged, members, weight)
+    _, group = np.unique(codes, axis=0, return_inverse=True) if codes.shape[1] else (None, np.zeros(len(index), np.int64))
+    group = group.ravel()
+    heaviest = np.zeros(group.max() + 1, np.int64)  # of those that no test tells apart, one object alone is right
+    np.maximum.at(heaviest, group, merged)
+    first = np.full(len(heaviest), -1)
+    right = np.flatnonzero(merged == heaviest[group])[::-1]
+    first[group[right]] = right
+    loss = np.where(first[group] == np.arange(len(index)), 0, merged)
+    if int(weight.sum()) * (1 + int(price.sum())) > LARGEST:
+        raise CapabilityError("solver front adds up weights times prices exactly, and here the sums exceed 2^52; round prices or weights")
+    features, offset = objects.features, objects.test_offset
+    table = Table(
+        codes=np.ascontiguousarray(codes.T), family=np.array([FAMILIES[f.family] for f in features], np.int64),
+        n_bins=np.array([f.n_bins for f in features], np.int64), first_test=offset[:-1].astype(np.int64), price=price,
+        label=np.ascontiguousarray(label, np.int32), weight=merged, loss=loss,
+        count=np.bincount(members, objects.count, len(index)).astype(np.int64), words=random_words(len(index)), n_classes=objects.n_classes,
+    )  # fmt: skip
+    return Space(problem, table, np.asarray(codes), members, scale, price_scale)
+
+
+def _check(problem: Problem) -> None:
+    objects, prices = problem.objects, problem.prices
+    if objects.task is not Task.classification:
+        raise CapabilityError("solver front counts errors, but the target is a number; make classes of it (dataset.task=classification)")
+    if objects.raw_features:
+        name = objects.raw_features[0].column
+        raise CapabilityError(f"solver front needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
+    if objects.n_objects == 0:
+        raise DataError("no object to learn from; does the split leave any training row?")
+    for f, feature in enumerate(objects.features):
+        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
+            way = "use encoder.missing=category (or drop_rows)"
+            raise CapabilityError(f"solver front needs an outcome for every object, but column {feature.column!r} has missing values; {way}")
+    if not prices.fixed or (prices.once_per_column and len({f.column for f in objects.features}) < len(prices.tests)):
+        raise CapabilityError("solver front knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
+    rows = objects.table
+    merged = np.bincount(objects.object_of_row, rows.row_weights(), objects.n_objects)
+    if (objects.label[objects.object_of_row] != rows.target.codes).any() or not np.allclose(merged, objects.weight, rtol=1e-12, atol=0):
+        raise CapabilityError("solver front counts the errors of rows, and merged objects hide some; use encoder.coalesce=none")
+
+
+class Search:
+    """Owns the arrays of kernels_front and enlarges them.
+
+    Rounds: in round D every test is tried at the first D levels, and below them the greedy one; what is not tried is bounded.  Each round
+    leaves points (trees) and corners (no tree beats them) of the whole table; they meet when nothing was left out.
+
+    stopped : "" when they have met, else what ran out, "seconds" or "bytes".   rounds : that were finished.
+    """
+
+    def __init__(self, space: Space, form: Any, max_depth: int | None = None) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum_maxcost import kernels_front as kernels
+
+        self.space, self.kernels, self.form, self.max_depth = space, kernels, form, max_depth
+        table = space.table
+        n, tests = space.n, max(1, len(table.price))
+        self.counts = np.zeros((int(table.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64)
+        self.state = np.zeros(10, np.int64)
+        lists = {name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool")}
+        lists |= {name: np.zeros((256, 4), np.int64) for name in kernels.Buffers._fields}
+        self.arrays = Arrays({
+            "frames": np.zeros((64, 13), np.int64), "rows": np.zeros(4 * n + 64, np.int32), "tests": np.zeros((8 * tests, 6), np.int64),
+            "score": np.zeros(8 * tests), "kids": np.zeros(256, np.int64), "nodes": np.zeros((1024, 6), np.int64),
+            "slots": np.zeros((2048, 2), np.uint64), **lists,
+        })  # fmt: skip
+        self.root, self.rounds, self.stopped, self.budget = 0, -1, "", None
+        self.corners = self.greedy = np.zeros((0, 4), np.int64)
+
+    @property
+    def subproblems(self) -> int:
+        """Distinct subtables."""
+        return int(self.state[self.kernels.NODES])
+
+    @property
+    def opened(self) -> int:
+        """Subtables opened, each as often as it was opened again."""
+        return int(self.state[self.kernels.VISITS])
+
+    @property
+    def peak_bytes(self) -> int:
+        return self.arrays.peak
+
+    def points(self, node: int, corners: bool = False) -> np.ndarray:
+        """int64[., 4]: error, cost, leaves and test of the trees known for a subtable; or its corners."""
+        low, high = self.arrays["nodes"][node, 2:4] if corners else self.arrays["nodes"][node, :2]
+        return self.arrays["pool"][low:high]
+
+    def best(self) -> np.ndarray:
+        """int64[., 4]: the points of the whole table, with those of a round under way."""
+        if not self.state[self.kernels.FRAMES]:
+            return self.points(self.root)
+        frames, up = self.arrays["frames"], self.kernels.F_UP
+        end = frames[1, up] if self.state[self.kernels.FRAMES] > 1 else self.state[self.kernels.UPS]
+        return self.arrays["ups"][frames[0, up] : end]
+
+    def sums(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """All sums of points of two lists, but for those that are beaten."""
+        from arboretum_maxcost.kernels_front import Buffers, sums
+
+        while (n := sums(one, other, self.form, buffers := Buffers(*(self.arrays[name] for name in Buffers._fields)))) < 0:
+            self.arrays.make_room(dict.fromkeys(Buffers._fields, 2 * len(buffers.one)), None)
+        return buffers.one[:n].copy()
+
+    def run(self, context: Context) -> Search:
+        """Work round after round, within the context's seconds and bytes; the first is finished in any case."""
+        depth = 0
+        while self.max_depth is None or depth <= self.max_depth:
+            self._round(depth, context)
+            if self.stopped:
+                break
+            self.rounds, self.corners = depth, self.points(self.root, corners=True).copy()
+            if depth == 0:
+                self.greedy, self.budget = self.points(self.root).copy(), context.memory_bytes or DEFAULT_BYTES
+            if self.arrays["nodes"][self.root, 4] == self.kernels.EXACT:
+                break
+            depth += 1
+        return self
+
+    def _round(self, depth: int, context: Context) -> None:
+        from arboretum.kernels.solving.slices import run_slices
+
+        form = self.form if self.max_depth is None else self.form._replace(stop=depth - self.max_depth)
+        self._make_room()
+        self.root = int(self.kernels.begin(self.space.table, form, self._stacks(), self.space.n, depth))
+        until = None if depth == 0 else context.deadline
+
+        def tell() -> None:
+            context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
+
+        self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
+
+    def _stacks(self) -> Any:
+        stacks, arrays = self.kernels.Stacks, self.arrays
+        return stacks(self.state, *(arrays[name] for name in stacks._fields[1:-1]), self.counts)
+
+    def _slice(self, form: Any) -> int:
+        buffers = self.kernels.Buffers(*(self.arrays[name] for name in self.kernels.Buffers._fields))
+        return int(self.kernels.search_fronts(self.space.table, form, SLICE, self._stacks(), buffers))
+
+    def _make_room(self) -> bool:
+        """Make room for one more step; False when that exceeds the budget in bytes."""
+        kernels, state = self.kernels, self.state
+        used = dict(zip(("frames", "rows", "tests", "kids", "ups", "lows", "pool", "nodes"), state.tolist(), strict=False))
+        longest, n, tests = int(state[kernels.LONGEST]), self.space.n, len(self.space.table.price)
+        more = {"frames": 2, "rows": 2 * n + 2, "tests": 2 * tests + 2, "kids": 2, "nodes": 2}
+        wanted = {name: used[name] + one for name, one in more.items()} | {"score": used["tests"] + 2 * tests + 2, "slots": 2 * used["nodes"] + 4}
+        full = all(length <= len(self.arrays[name]) for name, length in wanted.items())
+        lists = {name: used[name] + 2 * longest + 4 for name in ("ups", "lows", "pool")} | dict.fromkeys(kernels.Buffers._fields, 2 * longest + 4)
+        if full and all(length <= len(self.arrays[name]) for name, length in lists.items()):  # a list grew beyond all before
+            lists = {name: 2 * len(self.arrays[name]) for name in lists}
+        return self.arrays.make_room({**wanted, **lists}, self.budget)
+
+
+@attrs.frozen
+class FrontSolver:
+    """Exact Pareto fronts: for every price the least error, with a tree for each point.
+
+    Dynamic programming over subtables: a subtable's front is made of the sums of its branches' fronts, test by test, without the
+    points that another beats.  In rounds, so that it may stop at any time with trees and a proven bound; ``gap`` says how far the front
+    may lie above the truth.  Any tree that asks the run's tests counts, wherever it stops; stopping rules say which nodes are leaves.
+    """
+
+    kind = "solver"
+    name = "front"
+    paper = ""
+    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
+    example = "dataset=monk1-full method=front"
+
+    axes: tuple[str, ...] = param(
+        ("error", "expected_cost"), "error, then expected_cost, max_cost, n_leaves or depth; after the first two also n_leaves", converter=tuple
+    )
+
+    def __attrs_post_init__(self) -> None:
+        names = self.names
+        third = names[2:] in ((), ("n_leaves",)) and len(set(names)) == len(names)
+        if len(names) < 2 or names[0] != "train_error" or names[1] not in AXES or not third:
+            way = "say [error, expected_cost], [error, max_cost], [error, n_leaves], [error, depth], or one of the first two with n_leaves"
+            raise ConfigError(f"solver.axes={list(self.axes)}: {way}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axes by the metrics' names."""
+        return tuple({"error": "train_error", "leaves": "n_leaves"}.get(name, name) for name in self.axes)
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """The whole front.  Raises CapabilityError or DataError with the way out."""
+        search, units = self._search(problem)
+        return self.solution(search.run(context), units)
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels: solve the problem as far as greedy trees go."""
+        context.progress(0, None, "loading the kernels of front")
+        search, units = self._search(problem)
+        search.run(attrs.evolve(context, deadline=time.monotonic()))
+
+    def _search(self, problem: Problem) -> tuple[Search, tuple[float, ...]]:
+        """The search, and per axis the number by which its integers are divided."""
+        from arboretum_maxcost.kernels_front import Form
+
+        names = self.names
+        rule = problem.parts.leaf_rule(obeyed=("max_depth", "max_leaves", "min_leaf"))
+        limits = problem.parts.limits()
+        if rule.delta is not None:
+            raise CapabilityError("solver front knows no leaf rule by impurity; use stopping=[pure], or limits")
+        space = space_of(problem, priced=names[1] in ("expected_cost", "max_cost"))
+        largest, leaf, per_node, per_mass = AXES[names[1]]
+        counts = int("n_leaves" in names[2:] or limits.max_leaves is not None)
+        light, _ = rule.levels(space.total)
+        form = Form(
+            largest, leaf, per_node, per_mass, counts, limits.max_leaves or 1 << 30, limits.min_leaf, rule.min_split, math.floor(light), UNLIMITED,
+            int(space.table.price.min(initial=0)),
+        )  # fmt: skip
+        scale = {"expected_cost": space.total * space.price_scale, "max_cost": space.price_scale}.get(names[1], 1)
+        return Search(space, form, limits.max_depth), (space.total, scale, 1)[: len(names)]
+
+    def solution(self, search: Search, units: tuple[float, ...]) -> Solution:
+        """Trees of all points, what is proven, and how the search ended."""
+        axes, trees, known, found = len(units), Trees(search), search.best(), {}
+        for point in known[:, :3].tolist():
+            values, tree = trees.tree(known, tuple(point))
+            found.setdefault(values[:axes], tree)
+        table = np.array(list(found))
+        kept = [values for values in sorted(found, key=lambda values: values[1:]) if (table <= values).all(axis=1).sum() == 1]
+        exact = not search.stopped
+        corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
+        scaled = lambda values: tuple(value / unit for value, unit in zip(values, units, strict=True))  # noqa: E731
+        greedy = tuple(sorted((scaled(one[:axes]) for one in search.greedy.tolist()), key=lambda values: values[1:]))
+        front = Front(self.names, [FrontPoint(scaled(one), found[one]) for one in kept], [*map(scaled, corners)], {"greedy, cut back": greedy})
+        best = front.most_accurate
+        status = Status.optimal if front.gap == 0.0 else Status.feasible
+        details = {"rounds": search.rounds, "opened": search.opened}
+        notes = ()
+        if status is not Status.optimal:
+            told = f"the budget of {search.stopped} ran out in round {search.rounds + 1}, after {search.opened:,} subtables were opened"
+            notes = (f"{told}: at no price is the front's error more than {front.gap:.4g} above the least",)
+        bound = best.values[0] if status is Status.optimal else min(corner[0] for corner in front.bound)
+        return Solution(
+            best.tree, best.values[0], bound, status, search.subproblems, exact, notes, details, front=front,
+        )  # fmt: skip

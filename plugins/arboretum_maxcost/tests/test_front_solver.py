@@ -1,0 +1,92 @@
+"""Fronts equal those of all trees, listed one by one; a search that is cut short keeps trees, and a bound that holds."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+import pytest
+from front_truth import Held, random_problem, true_front
+
+from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, Status
+from arboretum.engine.verify import check_tree, complexities, errors
+from arboretum_maxcost.front import FrontSolver
+
+AXES = [("error", "expected_cost"), ("error", "max_cost"), ("error", "n_leaves"), ("error", "depth"),
+        ("error", "expected_cost", "leaves"), ("error", "max_cost", "leaves")]  # fmt: skip
+LIMITS = [Limits(), Limits(max_depth=1), Limits(max_depth=2), Limits(max_leaves=3), Limits(min_leaf=2), Limits(max_depth=2, max_leaves=3)]
+RULES = [LeafRule(), LeafRule(min_split=4), LeafRule(theta=0.4)]
+
+
+def solved(problem, axes, context=Context()):  # noqa: B008 - frozen
+    return FrontSolver(axes=axes).solve(problem, context)
+
+
+def check_points(problem, front):
+    """Every tree is one, and has the values of its point."""
+    for point in front.points:
+        tree, arrived, _ = check_tree(point.tree, problem.objects, problem.objects.table)
+        known = {**complexities(tree, problem.objects, arrived), **errors(tree, problem.objects.table, arrived.places)}
+        np.testing.assert_allclose(point.values, [known[axis] for axis in front.axes], atol=1e-12)
+
+
+@pytest.mark.parametrize("axes", AXES, ids=" ".join)
+def test_the_front_is_that_of_all_trees(axes):
+    for seed in range(60):
+        problem = random_problem(seed)
+        found = solved(problem, axes)
+        np.testing.assert_allclose([p.values for p in found.front.points], true_front(problem, found.front.axes[1], len(axes)), atol=1e-9)
+        assert found.status is Status.optimal and found.front.gap == 0.0
+        check_points(problem, found.front)
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_the_front_is_that_of_all_trees_within_limits(limits, rule):
+    for seed in range(100, 112):
+        problem = random_problem(seed, rule=rule, held=limits)
+        for axes in AXES:
+            found = solved(problem, axes)
+            np.testing.assert_allclose([p.values for p in found.front.points], true_front(problem, found.front.axes[1], len(axes)), atol=1e-9)
+            check_points(problem, found.front)
+
+
+@pytest.mark.parametrize("axes", AXES, ids=" ".join)
+def test_a_search_without_time_keeps_greedy_trees_and_a_bound_that_holds(axes):
+    open_gaps = 0
+    for seed in range(200, 240):
+        problem = random_problem(seed, most_rows=9)
+        short = solved(problem, axes, Context(deadline=time.monotonic()))
+        exact = solved(problem, axes)
+        check_points(problem, short.front)
+        for point in exact.front.points:
+            assert any(np.less_equal(corner, point.values).all() for corner in short.front.bound), "no tree is below the bound"
+        worst = max(short.front.error_within(p.values[1:]) - p.values[0] for p in exact.front.points)
+        assert worst <= short.front.gap + 1e-12
+        open_gaps += short.front.gap > 0
+    assert open_gaps, "some of these tables are not solved by greedy trees alone"
+
+
+def test_the_tree_of_a_run_is_the_most_accurate_and_of_those_the_cheapest():
+    for seed in range(20):
+        problem = random_problem(seed)
+        found = solved(problem, AXES[0])
+        assert found.tree is found.front.most_accurate.tree
+        assert found.value == min(point.values[0] for point in found.front.points) == found.lower_bound
+
+
+def test_axes_that_make_no_front_are_refused():
+    for axes in ((), ("error",), ("expected_cost", "error"), ("error", "accuracy"), ("error", "n_leaves", "leaves"), ("error", "max_cost", "depth")):
+        with pytest.raises(ConfigError, match="solver.axes"):
+            FrontSolver(axes=axes)
+
+
+def test_what_it_cannot_add_up_exactly_is_refused():
+    problem = random_problem(1)
+    third = attrs.evolve(problem, prices=attrs.evolve(problem.prices, tests=np.full(len(problem.prices.tests), 1 / 3)))
+    with pytest.raises(CapabilityError, match="no common unit"):
+        solved(third, AXES[0])
+    impure = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Held(LeafRule(delta=0.1)),)))
+    with pytest.raises(CapabilityError, match="no leaf rule by impurity"):
+        solved(impure, AXES[0])
