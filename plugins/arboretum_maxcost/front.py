@@ -14,7 +14,7 @@ from arboretum.api import CapabilityError, ConfigError, Context, DataError, Fami
 from arboretum_maxcost.front_trees import Trees
 
 AXES = {"expected_cost": (False, 0, 0, 1), "max_cost": (True, 0, 1, 0), "n_leaves": (False, 1, 0, 0), "depth": (True, 0, 1, 0)}
-"""Second axis → largest, leaf, per_node, per_mass of :class:`arboretum_maxcost.kernels_front.Form`."""
+"""Second axis → largest, leaf, per_node, per_mass of :class:`arboretum_maxcost.kernels_lists.Form`."""
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
 """As in arboretum.kernels.solving.rows."""
 UNLIMITED = -(1 << 40)
@@ -126,14 +126,15 @@ class Search:
     def __init__(self, space: Space, form: Any, max_depth: int | None = None) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_maxcost import kernels_front as kernels
+        from arboretum_maxcost.kernels_lists import Buffers
 
+        self.buffers = Buffers
         self.space, self.kernels, self.form, self.max_depth = space, kernels, form, max_depth
         table = space.table
         n, tests = space.n, max(1, len(table.price))
         self.counts = np.zeros((int(table.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64)
         self.state = np.zeros(10, np.int64)
-        lists = {name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool")}
-        lists |= {name: np.zeros((256, 4), np.int64) for name in kernels.Buffers._fields}
+        lists = {name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool", *Buffers._fields)}
         self.arrays = Arrays({
             "frames": np.zeros((64, 13), np.int64), "rows": np.zeros(4 * n + 64, np.int32), "tests": np.zeros((8 * tests, 6), np.int64),
             "score": np.zeros(8 * tests), "kids": np.zeros(256, np.int64), "nodes": np.zeros((1024, 6), np.int64),
@@ -171,10 +172,10 @@ class Search:
 
     def sums(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """All sums of points of two lists, but for those that are beaten."""
-        from arboretum_maxcost.kernels_front import Buffers, sums
+        from arboretum_maxcost.kernels_lists import sums
 
-        while (n := sums(one, other, self.form, buffers := Buffers(*(self.arrays[name] for name in Buffers._fields)))) < 0:
-            self.arrays.make_room(dict.fromkeys(Buffers._fields, 2 * len(buffers.one)), None)
+        while (n := sums(one, other, self.form, buffers := self._buffers())) < 0:
+            self.arrays.make_room(dict.fromkeys(self.buffers._fields, 2 * len(buffers.one)), None)
         return buffers.one[:n].copy()
 
     def run(self, context: Context) -> Search:
@@ -210,8 +211,10 @@ class Search:
         return stacks(self.state, *(arrays[name] for name in stacks._fields[1:-1]), self.counts)
 
     def _slice(self, form: Any) -> int:
-        buffers = self.kernels.Buffers(*(self.arrays[name] for name in self.kernels.Buffers._fields))
-        return int(self.kernels.search_fronts(self.space.table, form, SLICE, self._stacks(), buffers))
+        return int(self.kernels.search_fronts(self.space.table, form, SLICE, self._stacks(), self._buffers()))
+
+    def _buffers(self) -> Any:
+        return self.buffers(*(self.arrays[name] for name in self.buffers._fields))
 
     def _make_room(self) -> bool:
         """Make room for one more step; False when that exceeds the budget in bytes."""
@@ -221,7 +224,7 @@ class Search:
         more = {"frames": 2, "rows": 2 * n + 2, "tests": 2 * tests + 2, "kids": 2, "nodes": 2}
         wanted = {name: used[name] + one for name, one in more.items()} | {"score": used["tests"] + 2 * tests + 2, "slots": 2 * used["nodes"] + 4}
         full = all(length <= len(self.arrays[name]) for name, length in wanted.items())
-        lists = {name: used[name] + 2 * longest + 4 for name in ("ups", "lows", "pool")} | dict.fromkeys(kernels.Buffers._fields, 2 * longest + 4)
+        lists = {name: used[name] + 2 * longest + 4 for name in ("ups", "lows", "pool")} | dict.fromkeys(self.buffers._fields, 2 * longest + 4)
         if full and all(length <= len(self.arrays[name]) for name, length in lists.items()):  # a list grew beyond all before
             lists = {name: 2 * len(self.arrays[name]) for name in lists}
         return self.arrays.make_room({**wanted, **lists}, self.budget)
@@ -271,7 +274,7 @@ class FrontSolver:
 
     def _search(self, problem: Problem) -> tuple[Search, tuple[float, ...]]:
         """The search, and per axis the number by which its integers are divided."""
-        from arboretum_maxcost.kernels_front import Form
+        from arboretum_maxcost.kernels_lists import Form
 
         names = self.names
         rule = problem.parts.leaf_rule(obeyed=("max_depth", "max_leaves", "min_leaf"))

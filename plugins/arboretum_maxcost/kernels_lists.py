@@ -1,0 +1,186 @@
+"""Pareto fronts as lists of points: merged, added up and united.
+
+A point is a row (error, cost, leaves, test) of int64 numbers; a list of points ascends in leaves, and among equal leaves (a level) it
+ascends in errors and descends in costs.  None of its points is at or below another in errors, costs and leaves.  Without the third axis
+all leaves count 0, and a list has one level.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+ERROR, COST, LEAVES, TEST = 0, 1, 2, 3
+FULL = np.int64(-1)
+"""What a list function returns where its buffer is too short."""
+NEVER = np.int64(1) << 62
+
+
+class Form(NamedTuple):
+    """The second axis: a leaf costs ``leaf``, a node (per_node + per_mass · mass) · price, and its branches their sum or (``largest``)
+    the most of them.   counts : 1 where leaves are an axis (or are limited), else 0.   most_leaves, min_leaf (rows), min_split (rows),
+    light (weight at or below which a node is a leaf): limits.   stop : nodes entered with so many tests left are leaves.
+    cheapest : no test costs less.
+    """
+
+    largest: bool
+    leaf: int
+    per_node: int
+    per_mass: int
+    counts: int
+    most_leaves: int
+    min_leaf: int
+    min_split: int
+    light: int
+    stop: int
+    cheapest: int
+
+
+class Buffers(NamedTuple):
+    """int64[length, 4] each, all of one length: two for a level, two for the staircase of the levels before, three for whole lists."""
+
+    level: np.ndarray
+    level_too: np.ndarray
+    below: np.ndarray
+    below_too: np.ndarray
+    one: np.ndarray
+    two: np.ndarray
+    three: np.ndarray
+
+
+@jit(inline=True, borrow=True)
+def copy(source, low, high, target, at):
+    """Copy points source[low:high] to target[at:]."""
+    for k in range(high - low):
+        for f in range(source.shape[1]):
+            target[at + k, f] = source[low + k, f]
+
+
+@jit(inner=True, borrow=True)
+def merge(a, i, end, b, j, last, error, cost, largest, cap, out):
+    """One level of a[i:end] and b[j:last], the latter with ``error`` and ``cost`` added (or the larger cost taken); returns the length of
+    ``out``, or FULL.  Errors of ``cap`` and more are left out."""
+    top, least = np.int64(0), np.int64(0)
+    if end - i + last - j > len(out):
+        return FULL
+    while True:
+        from_a = i < end
+        if j < last:
+            e = b[j, ERROR] + error
+            c = max(b[j, COST], cost) if largest else b[j, COST] + cost
+            if not from_a or e < a[i, ERROR] or (e == a[i, ERROR] and c < a[i, COST]):
+                if e >= cap:
+                    return top
+                if top == 0 or c < least:
+                    out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = e, c, b[j, LEAVES], b[j, TEST]
+                    least, top = c, top + 1
+                j += 1
+                continue
+        elif not from_a:
+            return top
+        if a[i, ERROR] >= cap:
+            return top
+        if top == 0 or a[i, COST] < least:
+            copy(a, i, i + 1, out, top)
+            least, top = a[i, COST], top + 1
+        i += 1
+
+
+@jit(inner=True, borrow=True)
+def level_start(a, low, high, leaves):
+    """The first point of a list with at least so many leaves."""
+    while low < high:
+        middle = (low + high) // 2
+        if a[middle, LEAVES] < leaves:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@jit(inner=True, borrow=True)
+def keep_level(level, n, leaves, buffers, n_below, out, top):
+    """Append a level of n points to ``out`` but for those that fewer leaves achieve as well; returns (new top, length of ``below``).
+
+    ``below`` is the staircase of all levels so far, whatever their leaves.
+    """
+    if top + n > len(out):
+        return FULL, n_below
+    first, at = top, np.int64(-1)
+    for k in range(n):
+        while at + 1 < n_below and buffers.below[at + 1, ERROR] <= level[k, ERROR]:
+            at += 1
+        if at < 0 or level[k, COST] < buffers.below[at, COST]:
+            out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = level[k, ERROR], level[k, COST], leaves, level[k, TEST]
+            top += 1
+    if leaves > 0 and top > first:
+        n_new = merge(buffers.below, np.int64(0), n_below, out, first, top, np.int64(0), np.int64(0), False, NEVER, buffers.below_too)
+        if n_new == FULL:
+            return FULL, n_below
+        copy(buffers.below_too, 0, n_new, buffers.below, 0)
+        n_below = n_new
+    return top, n_below
+
+
+@jit(inner=True, borrow=True)
+def add(a, i, end, b, j, last, cap, form, buffers, out):
+    """All sums of a point of a[i:end] and one of b[j:last], but for those that are beaten; returns the length of ``out``, or FULL."""
+    if end - i > last - j:
+        a, b, i, j, end, last = b, a, j, i, last, end
+    top, n_below = np.int64(0), np.int64(0)
+    most = min(a[end - 1, LEAVES] + b[last - 1, LEAVES], form.most_leaves)
+    for leaves in range(a[i, LEAVES] + b[j, LEAVES], most + 1):
+        n, turn = np.int64(0), False
+        for k in range(i, end):
+            other = leaves - a[k, LEAVES]
+            low = level_start(b, j, last, other)
+            high = level_start(b, low, last, other + 1)
+            if low == high:
+                continue
+            if turn:
+                n = merge(buffers.level_too, np.int64(0), n, b, low, high, a[k, ERROR], a[k, COST], form.largest, cap, buffers.level)
+            else:
+                n = merge(buffers.level, np.int64(0), n, b, low, high, a[k, ERROR], a[k, COST], form.largest, cap, buffers.level_too)
+            if n == FULL:
+                return FULL
+            turn = not turn
+        if n:
+            top, n_below = keep_level(buffers.level_too if turn else buffers.level, n, leaves, buffers, n_below, out, top)
+            if top == FULL:
+                return FULL
+    return top
+
+
+@jit(inner=True, borrow=True)
+def unite(a, i, end, b, j, last, buffers, out):
+    """The points of two lists but for those that are beaten; returns the length of ``out``, or FULL."""
+    top, n_below, nothing = np.int64(0), np.int64(0), np.int64(0)
+    while i < end or j < last:
+        leaves = a[i, LEAVES] if i < end and (j == last or a[i, LEAVES] <= b[j, LEAVES]) else b[j, LEAVES]
+        next_i, next_j = level_start(a, i, end, leaves + 1), level_start(b, j, last, leaves + 1)
+        n = merge(a, i, next_i, b, j, next_j, nothing, nothing, False, NEVER, buffers.level)
+        if n == FULL:
+            return FULL
+        top, n_below = keep_level(buffers.level, n, leaves, buffers, n_below, out, top)
+        if top == FULL:
+            return FULL
+        i, j = next_i, next_j
+    return top
+
+
+@jit(inner=True, borrow=True)
+def beaten(a, i, end, error, cost, leaves):
+    """Whether some point of a list is at or below these values."""
+    for k in range(i, end):
+        if a[k, LEAVES] > leaves:
+            return False
+        if a[k, ERROR] <= error and a[k, COST] <= cost:
+            return True
+    return False
+
+
+@jit(borrow=True)
+def sums(a, b, form, buffers):
+    """:func:`add` of two whole lists, into ``buffers.one``."""
+    return add(a, np.int64(0), len(a), b, np.int64(0), len(b), NEVER, form, buffers, buffers.one)
