@@ -29,7 +29,7 @@ from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement
 from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
 from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
 from arboretum.model.scores import AgainstControl, Friedman, Observed, Pairwise, Scores
-from arboretum.model.shown import masked
+from arboretum.model.shown import masked, visible
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies

@@ -11,7 +11,7 @@ import numpy as np
 
 from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
-from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
+from arboretum_data.reading.build import WORDING, Schema, TaskChoice, build_table, one_against_rest, worded
 from arboretum_data.reading.cells import Cells, interpret, no_number, text_cells
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.typed import read_arff, read_parquet
@@ -56,6 +56,7 @@ class FileDataset:
     )
     encoding: str = param("utf-8", "of text files (UTF-16 with a mark is found by itself)")
     decimal: Decimal | None = param(None, "before decimals; found by itself where it is certain")
+    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
         """Read the file.  Raises ConfigError without path or target, DataError for what the file gets wrong."""
@@ -66,7 +67,8 @@ class FileDataset:
         path = Path(self.path).expanduser()
         sign = SIGNS[self.decimal]
         schema = Schema(self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, sign)
-        return one_against_rest(build_table(path.name.split(".", maxsplit=1)[0] or path.name, self.cells(path), schema), self.positive)
+        table = build_table(path.name.split(".", maxsplit=1)[0] or path.name, self.cells(path), schema)
+        return worded(one_against_rest(table, self.positive), self.questions)
 
     def cells(self, path: Path) -> list[Cells]:
         """The raw columns, by the reader that the file's ending asks for."""
@@ -154,6 +156,7 @@ class RandomTableDataset:
     n_values: int = param(3, "values of each attribute", ge=1)
     n_classes: int = param(3, "decisions", ge=2)
     positive: str | None = param(None, "class that becomes the target, one against the rest")
+    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def cells(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """The same draw as numbers, for studies of many tables: int64[rows, n_columns] values, int64[rows] decisions.
@@ -165,7 +168,7 @@ class RandomTableDataset:
     def load(self, seed: int) -> Table:
         """Draw the table from ``seed``."""
         table = generated.random_table(self.n_rows, self.n_columns, self.n_values, self.n_classes, seed)
-        return one_against_rest(table, self.positive)
+        return worded(one_against_rest(table, self.positive), self.questions)
 
 
 @attrs.frozen
@@ -184,8 +187,9 @@ class DfepDataset:
 
     bits: int = param(10, "binary columns; there are 2^bits objects", ge=3, le=20)
     positive: str | None = param(None, "class that becomes the target, one against the rest")
+    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
         """The table, the same for every seed."""
         del seed
-        return one_against_rest(generated.dfep(self.bits), self.positive)
+        return worded(one_against_rest(generated.dfep(self.bits), self.positive), self.questions)

@@ -12,7 +12,7 @@ import attrs
 from arboretum.api import DataError, Table, param
 from arboretum_data import generated
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
-from arboretum_data.reading.build import described_anew, one_against_rest
+from arboretum_data.reading.build import WORDING, described_anew, one_against_rest, worded
 
 LOCAL: dict[str, Callable[[], Table]] = {
     "iris": generated.iris,
@@ -47,16 +47,18 @@ class NamedDataset:
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous or categorical, instead of its own", converter=dict)
+    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
-        """Return the canonical content, then ``ignore``, ``kinds`` and ``positive`` applied."""
+        """Return the canonical content, then ``ignore``, ``kinds``, ``positive`` and ``questions`` applied."""
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
-        return one_against_rest(described_anew(table, self.kinds, self.ignore), self.positive)
+        table = one_against_rest(described_anew(table, self.kinds, self.ignore), self.positive)
+        return worded(table, self.questions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The class is made at run time, so an instance travels to another process by its name."""
-        return rebuild, (self.name, {"positive": self.positive, "ignore": self.ignore, "kinds": self.kinds})
+        return rebuild, (self.name, attrs.asdict(self))
 
 
 def canonical(name: str) -> Table:

@@ -22,7 +22,7 @@ import numpy as np
 
 from arboretum.api import ConfigError, DataError, Table, param
 from arboretum_data.home import SUFFIX, Entry, data_home, user_cache
-from arboretum_data.reading.build import Schema, TaskChoice, build_table, one_against_rest
+from arboretum_data.reading.build import WORDING, Schema, TaskChoice, build_table, one_against_rest, worded
 from arboretum_data.reading.cells import Cells, factorise
 
 TIMEOUT_SECONDS = 20.0
@@ -58,6 +58,7 @@ class OpenMLDataset:
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
+    questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
         """Fetch or read from the cache.  Raises ConfigError unless exactly one of id and data_name is given."""
@@ -75,7 +76,7 @@ class OpenMLDataset:
         table = build_table(name, fetched.cells, schema)
         if fetched.notes:
             table = attrs.evolve(table, notes={**table.notes, "openml": "; ".join(fetched.notes)})
-        return one_against_rest(table, self.positive)
+        return worded(one_against_rest(table, self.positive), self.questions)
 
 
 def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named: str = "NAME") -> Fetched:

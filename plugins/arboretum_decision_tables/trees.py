@@ -60,7 +60,7 @@ def assemble(space: Space, choose: Chooser, token: Token) -> Tree:
     nothing = np.full(len(tests), math.nan)
     return Tree(
         task=objects.task,
-        columns=tuple(ColumnSpec(c.name, c.kind, c.categories) for c in table.columns),
+        columns=tuple(map(ColumnSpec.of, table.columns)),
         classes=table.target.classes,
         rules=tuple(rules),
         test=tests,

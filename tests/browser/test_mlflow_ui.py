@@ -6,7 +6,6 @@ The pictures of what that person sees are kept in the folder that ARBORETUM_SCRE
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,25 +17,12 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
+from browser.chromium import NEEDED, started
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 UP_SECONDS = 120
 """A start took more than 33 s on a busy machine."""
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
-]
+pytestmark = NEEDED
 
 RUNS = ("iris seed=1 cart", "iris seed=2 cart", "wine seed=1 cart", "wine seed=2 cart")
 
@@ -97,15 +83,12 @@ def album(tmp_path_factory) -> Path:
 @pytest.fixture
 def page(address) -> Iterator[object]:
     """A browser window; it may speak to the UI's own server only."""
-    sync = pytest.importorskip("playwright.sync_api", reason="Python's playwright drives the browser")
-    with sync.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with started() as browser:
         window = browser.new_page(viewport={"width": 1500, "height": 950})
         window.set_default_timeout(60_000)
         strangers: list[str] = []
         window.on("request", lambda r: strangers.append(r.url) if _is_stranger(r.url, address) else None)
         yield window
-        browser.close()
     assert strangers == [], "the UI spoke to somebody outside this machine"
 
 

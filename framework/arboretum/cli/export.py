@@ -37,7 +37,7 @@ OPTIONS = ("separator", "encoding", "decimal", "missing")
 def main(argv: list[str]) -> int:
     """Write the tree."""
     parser = run_parser("export", DESCRIPTION, f"export.FIELD=VALUE; {OVERRIDES_HELP}")
-    parser.add_argument("--to", required=True, metavar="NAME", help="the form: text, svg, png, graphviz, sql, json, sklearn, or a plugin's")
+    parser.add_argument("--to", required=True, metavar="NAME", help="the form: text, svg, png, graphviz, sql, json, sklearn, questionnaire, or a plugin's")
     parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
     arguments = parser.parse_intermixed_args(argv)
     own, others = _parted(arguments.overrides, "export.")

@@ -69,6 +69,7 @@ class Column:
         int32[n_rows] codes into ``categories`` with −1 = missing for ``ordinal`` and ``categorical``.
     categories : the spelled-out values, in their order for ``ordinal``; empty for ``continuous``.
     unit : "" for plain numbers; "days" or "seconds" (since 1970-01-01) for dates, which tests then read aloud.
+    question : how a person is asked for the value; no part of the content, so no checksum has it.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Column:
     values: np.ndarray
     categories: tuple[str, ...] = ()
     unit: str = ""
+    question: str = ""
 
     def __attrs_post_init__(self) -> None:
         dtype = None if self.kind is ColumnKind.continuous else np.int32

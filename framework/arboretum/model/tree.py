@@ -39,7 +39,7 @@ READS = ("arboretum.tree/1", SCHEMA)
 class ColumnSpec:
     """What the tree must know of a raw column to read rows: its name, kind, categories, and the unit of dates.
 
-    missing : whether a training row had no value there; pictures then say where such rows go.
+    missing : whether a training row had no value there; pictures then say where such rows go.   question : see :class:`Column`.
     """
 
     name: str
@@ -47,11 +47,12 @@ class ColumnSpec:
     categories: tuple[str, ...] = ()
     unit: str = ""
     missing: bool = False
+    question: str = ""
 
     @staticmethod
     def of(column: Column) -> ColumnSpec:
         """The specification of a table's column."""
-        return ColumnSpec(column.name, column.kind, column.categories, column.unit, bool(column.missing.any()))
+        return ColumnSpec(column.name, column.kind, column.categories, column.unit, bool(column.missing.any()), column.question)
 
 
 @attrs.frozen
@@ -371,7 +372,7 @@ class Tree:
             "schema": SCHEMA,
             "task": self.task.value,
             "classes": list(self.classes),
-            "columns": [{k: v for k, v in plain(attrs.asdict(c)).items() if v or k not in ("unit", "missing")} for c in self.columns],
+            "columns": [{k: v for k, v in plain(attrs.asdict(c)).items() if v or k in ("name", "categories")} for c in self.columns],
             "rules": [rule.to_json() for rule in self.rules],
             **{name: _plain(getattr(self, name)) for name in _ARRAYS},
         }

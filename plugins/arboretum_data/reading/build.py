@@ -11,6 +11,7 @@ import numpy as np
 from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, unknown
 from arboretum_data.reading.cells import Cells, interpret, natural_order, no_number
 
+WORDING = "column → how a person is asked for its value, as in “How old are you?”"
 FEW = 20
 """A numeric target with at most this many distinct values, all whole numbers, is taken as classes."""
 
@@ -243,6 +244,15 @@ def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]
     )
     built = build_table(table.name, [_cells_of(c) for c in columns], schema)
     return attrs.evolve(built, notes={**table.notes, **built.notes})
+
+
+def worded(table: Table, questions: Mapping[str, str]) -> Table:
+    """The table with words for asking a person for the value of some columns; raises DataError for a column that it does not have."""
+    names = [column.name for column in table.columns]
+    if wrong := next((name for name in questions if name not in names), None):
+        raise DataError(_short(f"dataset.questions: {unknown('column', wrong, names)}"))
+    columns = (attrs.evolve(column, question=questions.get(column.name, column.question)) for column in table.columns)
+    return attrs.evolve(table, columns=tuple(columns)) if questions else table
 
 
 def _cells_of(column: Column) -> Cells:

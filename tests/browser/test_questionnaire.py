@@ -1,0 +1,354 @@
+"""A person answers the questionnaire of a tree: it asks, counts, answers and explains as the tree does, whoever the person is."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from browser.chromium import NEEDED, started
+from drawn_trees import row_of, rows_like, tables, trees
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import arboretum
+from arboretum.errors import CapabilityError, ConfigError
+from arboretum.measure.complexity import complexities
+from arboretum.model.rules import NO_OUTCOME, Bins, TestRule, Threshold
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
+from arboretum.model.walk import policies
+from arboretum_basics.questionnaire import Questionnaire
+from arboretum_data.named import canonical
+
+pytestmark = NEEDED
+
+DRIVER = """
+(people) => people.map((answers) => {
+  const seen = [], $ = (id) => document.getElementById(id);
+  const said = () => Object.fromEntries([...document.querySelectorAll("dt")].map((dt) => [dt.textContent, dt.nextSibling.querySelector("data")?.value]));
+  $("again").click();
+  while (!$("form").hidden) {
+    const question = $("question").textContent, answer = answers[question];
+    if (answer === undefined) throw new Error(`nobody thought of the question ${question}`);
+    seen.push({ question, ...said() });
+    const options = [...document.querySelectorAll("#fields select option, #fields label.option")];
+    if (answer === null) { $("unknown").click(); continue; }
+    if (typeof answer === "number") $("value").value = answer;
+    else {
+      const option = options.find((one) => one.textContent === answer);
+      if (option.tagName === "OPTION") option.selected = true; else option.querySelector("input").checked = true;
+    }
+    $("form").requestSubmit();
+    if ($("error").textContent) throw new Error($("error").textContent);
+  }
+  const shares = [...document.querySelectorAll("#shares tr")].map((row) => [row.querySelector("bdi")?.textContent, row.querySelector("td").textContent]);
+  const path = [...document.querySelectorAll("#path strong")].map((one) => one.textContent);
+  return { seen, answer: $("answer").textContent, shares: Object.fromEntries(shares), path, ...said() };
+})
+"""
+"""Answers the page for several people (question → number, option or null) and tells what it showed at each question and in the end."""
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[Any]:
+    """A browser without a network."""
+    with started() as browser:
+        yield browser.new_context(offline=True, viewport={"width": 1200, "height": 900})
+
+
+@pytest.fixture(scope="module")
+def opened(context, tmp_path_factory) -> Iterator[Any]:
+    """Opens the page of a tree; in the end nothing was asked of the network, refused by the page's own policy, or raised."""
+    page, folder, wrong = context.new_page(), tmp_path_factory.mktemp("pages"), []
+    page.set_default_timeout(10_000)
+    address = (folder / "page.html").as_uri()
+    page.on("request", lambda request: None if request.url in (address, "data:,") else wrong.append(request.url))
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+
+    def show(tree: Tree, **fields: Any) -> Any:
+        (folder / "page.html").write_text(Questionnaire(**fields).write(tree), encoding="utf-8")
+        page.goto(address)
+        return page
+
+    yield show
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def tennis() -> Tree:
+    words = "dataset.questions={outlook: What does the sky look like?}"
+    run = ["dataset=play-tennis", "split=none", "method=id3", "cost=table", "cost.prices={outlook: 2, windy: 0.5}", words, "tracker=none"]
+    return arboretum.run(run).tree
+
+
+@pytest.fixture(scope="module")
+def iris() -> Tree:
+    return arboretum.run(["dataset=iris", "split=none", "method=cart", "cost=per_column", "tracker=none"]).tree
+
+
+# -- the numbers, once more in Python: by the slow form of every test, from what is known of the columns only ----------------------
+
+
+def decided(tree: Tree, node: int, known: Mapping[str, Any]) -> int | None:
+    """Outcome, MISSING_STOPS or MISSING_SPLITS; None while something must still be asked."""
+    for rule, to in [(tree.rule(node), None), *((tree.rules[one.rule], one.to) for one in tree.surrogates if one.node == node)]:
+        if not set(rule.columns) <= set(known):
+            return None
+        outcome = rule.outcome_of(known)
+        outcome = outcome if to is None or outcome < 0 else to[outcome]
+        if outcome != NO_OUTCOME:
+            return outcome
+    return int(policies(tree)[node])
+
+
+def ways(tree: Tree, node: int, known: Mapping[str, Any]) -> list[tuple[float, int | None, float]] | None:
+    """(share, child or None, price) of where a decided node leads; None for one that is not decided."""
+    outcome, children = decided(tree, node, known), tree.children(node).tolist()
+    edge = tree.edge_price[tree.child_offset[node] : tree.child_offset[node + 1]].tolist()
+    if outcome is None:
+        return None
+    if outcome == MISSING_SPLITS:
+        mass = [tree.mass[child] if child >= 0 else 0.0 for child in children]
+        return [(m / sum(mass), child, price) for m, child, price in zip(mass, children, edge, strict=True) if m > 0]
+    if outcome == MISSING_STOPS or children[outcome] < 0:
+        return [(1.0, None, float(tree.price[node]))]
+    return [(1.0, children[outcome], edge[outcome])]
+
+
+def rest(tree: Tree, node: int, known: Mapping[str, Any]) -> tuple[float, float]:
+    """(most, mean) of what is still to be paid from a node on."""
+    if tree.is_leaf[node]:
+        return 0.0, 0.0
+    if (told := ways(tree, node, known)) is not None:
+        below = [(share, price, *(rest(tree, child, known) if child is not None else (0.0, 0.0))) for share, child, price in told]
+        return sum(s * (p + most) for s, p, most, _ in below), sum(s * (p + mean) for s, p, _, mean in below)
+    price, most, paid, came = float(tree.price[node]), float(tree.price[node]), 0.0, 0.0
+    edges = tree.edge_price[tree.child_offset[node] : tree.child_offset[node + 1]].tolist()
+    for child, edge in zip(tree.children(node).tolist(), edges, strict=True):
+        if child >= 0:
+            more, mean = rest(tree, child, known)
+            most, paid, came = max(most, edge + more), paid + tree.mass[child] * (edge + mean), came + tree.mass[child]
+    return most, (paid + max(0.0, tree.mass[node] - came) * price) / tree.mass[node] if tree.mass[node] > 0 else price
+
+
+def costs(tree: Tree, known: Mapping[str, Any]) -> tuple[float, float, float]:
+    """(spent, the rest at most, on average) with some columns known."""
+    spent = most = mean = 0.0
+    standing = [(0, 1.0)]
+    while standing:
+        node, share = standing.pop()
+        told = None if tree.is_leaf[node] else ways(tree, node, known)
+        if told is None:
+            more, average = rest(tree, node, known)
+            most, mean = most + share * more, mean + share * average
+        for part, child, price in told or ():
+            spent += share * part * price
+            standing += [] if child is None else [(child, share * part)]
+    return spent, most, mean
+
+
+# -- it asks, counts and answers as the tree does ----------------------------------------------------------------------------------
+
+
+def answers_of(table: Table, row: int, words: Mapping[str, str] = {}) -> dict[str, Any]:
+    return {words.get(name, f"What is {name}?"): value for name, value in row_of(table, row).items()}
+
+
+def compare(page: Any, tree: Tree, table: Table, words: Mapping[str, str] = {}) -> None:
+    """Every row of the table, answered on the page, gets the tree's answer at the tree's price; every number on the way is right."""
+    found = page.evaluate(DRIVER, [answers_of(table, row, words) for row in range(table.n_rows)])
+    paid, predicted = tree.prices_paid(table), tree.predict(table)
+    names = {words.get(column.name, f"What is {column.name}?"): column.name for column in tree.columns}
+    for row, told in enumerate(found):
+        known: dict[str, Any] = {}
+        for step in told["seen"]:
+            shown = [float(step[name]) for name in ("Spent", "The rest, at most", "The rest, on average")]
+            assert shown == pytest.approx(costs(tree, known), rel=1e-9, abs=1e-12)
+            known[names[step["question"]]] = row_of(table, row)[names[step["question"]]]
+        assert len(known) == len(told["seen"]), "no column is asked for twice"
+        assert float(told["Spent"]) == pytest.approx(paid[row], rel=1e-9, abs=1e-12)
+        if tree.classes:
+            assert told["answer"] == tree.classes[predicted[row]]
+            for name, share in zip(tree.classes, tree.predict_proba(table)[row], strict=True):
+                assert float(re.sub("[<>% ]", "", told["shares"][name])) == pytest.approx(100 * share, abs=0.11)
+        else:
+            assert float(told["answer"]) == pytest.approx(predicted[row], rel=1e-5, abs=1e-9)
+
+
+def costs_shown(page: Any) -> dict[str, str]:
+    return dict(zip(page.locator("#costs dt").all_text_contents(), page.locator("#costs dd").all_text_contents(), strict=True))
+
+
+def test_every_row_of_play_tennis_and_iris(opened, tennis, iris):
+    words = {"outlook": "What does the sky look like?"}
+    compare(opened(tennis), tennis, canonical("play-tennis"), words)
+    compare(opened(iris), iris, canonical("iris"))
+
+
+def test_before_the_first_question_the_costs_are_those_of_the_tree(opened, tennis):
+    shown, whole = costs_shown(opened(tennis, unit="€")), complexities(tennis)
+    assert shown == {"Spent": "0 €", "The rest, at most": "3 €", "The rest, on average": "2.54 €"}
+    assert whole["max_cost"] == 3 and whole["expected_cost"] == pytest.approx(35.5 / 14)
+
+
+@pytest.mark.parametrize("cost", ["unit", "per_column", "random"])
+def test_a_table_with_missing_values_and_prices(opened, cost):
+    tree = arboretum.run(["dataset=house-votes", "split=none", "method=cart", f"cost={cost}", "tracker=none"]).tree
+    compare(opened(tree), tree, canonical("house-votes").take(np.arange(0, 435, 4)))
+
+
+@given(st.data())
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None)
+def test_drawn_trees_with_surrogates_shares_and_prices_by_outcome(opened, data):
+    table = data.draw(tables())
+    tree = data.draw(trees(table, shares=True))
+    if any(rule.fuzzy for rule in tree.rules):
+        with pytest.raises(CapabilityError, match="by degrees"):
+            Questionnaire().write(tree)
+        return
+    compare(opened(tree), tree, data.draw(rows_like(table, max_rows=6, unseen=False)))
+
+
+def test_tests_of_price_1_are_counted_as_tests(opened):
+    page = opened(arboretum.run(["dataset=play-tennis", "split=none", "method=id3", "tracker=none"]).tree)
+    assert costs_shown(page) == {"Spent": "0 tests", "The rest, at most": "2 tests", "The rest, on average": "1.71 tests"}
+    page.get_by_label("rainy").check()
+    page.get_by_role("button", name="Next").click()
+    assert costs_shown(page) == {"Spent": "1 test", "The rest, at most": "1 test", "The rest, on average": "1 test"}
+
+
+# -- back, change, stop, not known ---------------------------------------------------------------------------------------------------
+
+
+def pick(page: Any, answer: str) -> None:
+    page.get_by_label(answer, exact=True).check()
+    page.get_by_role("button", name="Next").click()
+
+
+def told(page: Any) -> tuple[str, str, list[str]]:
+    """What is asked or answered, the costs, the conditions of the path."""
+    asked = page.locator("#form").is_visible()
+    heading = page.locator("#question" if asked else "#answer").text_content()
+    return heading, " | ".join(page.locator("#costs dd").all_text_contents()), page.locator("#path strong").all_text_contents()
+
+
+def test_a_person_goes_back_changes_an_answer_and_starts_again(opened, tennis):
+    page = opened(tennis)
+    first = told(page)
+    assert first == ("What does the sky look like?", "0 | 3 | 2.54", [])
+    pick(page, "sunny")
+    second = told(page)
+    assert second == ("What is humidity?", "2 | 1 | 1", ["outlook = sunny"])
+    pick(page, "high")
+    assert told(page) == ("no", "3", ["outlook = sunny", "humidity = high"])
+
+    page.get_by_role("button", name="Back").click()
+    assert told(page) == second and page.get_by_label("high").is_checked(), "the answer stands in its question"
+    page.get_by_role("button", name="Back").click()
+    assert told(page) == first and page.get_by_label("sunny").is_checked()
+    assert page.get_by_role("button", name="Back").is_disabled()
+
+    pick(page, "sunny")
+    pick(page, "high")
+    page.get_by_role("button", name="Change the answer to: \u2068What does the sky look like?\u2069").click()
+    assert told(page) == first and page.get_by_label("sunny").is_checked()
+    pick(page, "rainy")
+    assert told(page) == ("What is windy?", "2 | 0.5 | 0.5", ["outlook = rainy"])
+    page.get_by_role("button", name="Back").click()
+    pick(page, "sunny")
+    assert told(page) == ("no", "3", ["outlook = sunny", "humidity = high"]), "an answer that matters again is not asked again"
+    page.get_by_role("button", name="Start again").click()
+    assert told(page) == first and page.locator("#fields :checked").count() == 0
+
+
+def test_a_person_stops_early_and_goes_on(opened, tennis):
+    page = opened(tennis)
+    pick(page, "sunny")
+    page.get_by_role("button", name="Stop here").click()
+    assert told(page) == ("no", "2 | 1 | 1", ["outlook = sunny"])
+    assert "60 % of the 5 training rows" in page.locator("#why").text_content()
+    assert "stopped before the last question" in page.locator("#why").text_content()
+    assert page.locator("#status").text_content() == "Answer: \u2068no\u2069 (60 %). Spent 2."
+    page.get_by_role("button", name="Go on asking").click()
+    pick(page, "normal")
+    assert told(page)[0] == "yes" and page.get_by_role("button", name="Stop here").is_hidden()
+
+
+def stump(rule: TestRule, *columns: ColumnSpec, **changes: Any) -> Tree:
+    """One test; its leaf k has k + 1 rows, of class k % 2."""
+    n, weights = rule.arity, np.zeros((rule.arity + 1, 2))
+    weights[np.arange(1, n + 1), np.arange(n) % 2] = np.arange(n) + 1
+    weights[0] = weights.sum(axis=0)
+    parts = {
+        "task": Task.classification, "columns": columns, "classes": ("no", "yes"), "rules": (rule,),
+        "test": [0] + [-1] * n, "child_offset": [0, n] + [n] * n, "child": range(1, n + 1), "missing_child": [-1] * (n + 1),
+        "weights": weights, "counts": weights.sum(axis=1), "label": weights.argmax(axis=1), "value": [np.nan] * (n + 1),
+        "price": [1.0] + [0.0] * n, "impurity": [np.nan] * (n + 1), "score": [np.nan] * (n + 1),
+    }  # fmt: skip
+    return Tree(**{**parts, **changes})
+
+
+AGE = ColumnSpec("age", ColumnKind.continuous, question="How old are you?")
+
+
+@pytest.mark.parametrize(
+    ("policy", "answer", "said"),
+    [
+        (MISSING_STOPS, "yes", "the tree stops here"),
+        (0, "no", "where the tree sends what is not known"),
+        (MISSING_SPLITS, "yes", "every branch is followed"),
+    ],
+)
+def test_what_is_not_known_goes_where_the_tree_sends_it(opened, policy, answer, said):
+    page = opened(stump(Threshold("age", 37.5), AGE, missing_child=[policy, -1, -1]))
+    page.get_by_role("button", name="Not known").click()
+    assert told(page)[:2] == (answer, "1 test")
+    assert said in page.locator("#path").text_content()
+    shares = page.locator("#shares td").all_text_contents()
+    assert shares == (["100 %", "0 %"] if policy == 0 else ["33.3 %", "66.7 %"])
+
+
+def test_a_number_known_roughly_is_asked_again_only_where_that_does_not_decide(opened):
+    page = opened(stump(Bins("age", (10, 20, 30)), AGE))
+    assert page.locator("#fields label.option").all_text_contents() == ["≤ 10", "in (10, 20]", "in (20, 30]", "> 30"]
+    pick(page, "in (10, 20]")
+    assert told(page) == ("yes", "1 test", ["age in (10, 20]"])
+
+    chain = stump(
+        Threshold("age", 37.5), AGE, rules=(Threshold("age", 37.5), Threshold("age", 20), Threshold("age", 50)),
+        test=[0, 1, 2, -1, -1, -1, -1], child_offset=[0, 2, 4, 6, 6, 6, 6, 6], child=[1, 6, 2, 5, 3, 4],
+        missing_child=[-1] * 7, weights=[[4, 3], [4, 2], [4, 1], [4, 0], [0, 1], [0, 1], [0, 1]], counts=[7, 6, 5, 4, 1, 1, 1],
+        label=[0, 0, 0, 0, 1, 1, 1], value=[np.nan] * 7, price=[1, 1, 1, 0, 0, 0, 0], impurity=[np.nan] * 7, score=[np.nan] * 7,
+    )  # fmt: skip
+    page = opened(chain)
+    assert page.locator("#costs dd").all_text_contents()[1] == "3 tests"
+    pick(page, "≤ 37.5")
+    assert page.locator("#fields label.option").all_text_contents() == ["≤ 20", "> 20"]
+    pick(page, "≤ 20")
+    assert told(page) == ("no", "3 tests", ["age ≤ 37.5", "age ≤ 20", "age ≤ 50"]), "whoever is at most 20 is at most 50"
+    page.get_by_role("button", name="Back").click()
+    page.get_by_role("button", name="Not known").click()
+    assert told(page) == ("no", "2 tests", ["age ≤ 37.5", "age is not known"]), "what was known roughly stays known"
+    page.get_by_role("button", name="Start again").click()
+    page.get_by_role("spinbutton").fill("37.5")
+    page.keyboard.press("Enter")
+    assert told(page) == ("yes", "2 tests", ["age ≤ 37.5", "age > 20"])
+    assert "known from above" in page.locator("#path li").nth(1).text_content()
+
+
+def test_an_answer_that_is_none_is_refused_in_words(opened):
+    page = opened(stump(Threshold("age", 37.5), AGE))
+    page.get_by_role("button", name="Next").click()
+    assert page.get_by_role("alert").text_content() == "Write a number such as 2.5, or say that it is not known."
+    field = page.get_by_role("spinbutton")
+    assert field.get_attribute("aria-invalid") == "true" and field.evaluate("one => one === document.activeElement")
+    field.press_sequentially("1e")
+    page.keyboard.press("Enter")
+    assert page.locator("#form").is_visible()
