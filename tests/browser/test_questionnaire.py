@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import arboretum
 from arboretum.errors import CapabilityError, ConfigError
 from arboretum.measure.complexity import complexities
-from arboretum.model.rules import NO_OUTCOME, Bins, TestRule, Threshold
+from arboretum.model.rules import NO_OUTCOME, Bins, TestRule, Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
 from arboretum.model.walk import policies
@@ -77,6 +77,7 @@ def opened(context, tmp_path_factory) -> Iterator[Any]:
         page.goto(address)
         return page
 
+    show.wrong = wrong
     yield show
     assert wrong == []
 
@@ -352,3 +353,230 @@ def test_an_answer_that_is_none_is_refused_in_words(opened):
     field.press_sequentially("1e")
     page.keyboard.press("Enter")
     assert page.locator("#form").is_visible()
+
+
+# -- other kinds of questions ---------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Together(TestRule):
+    """A test of two columns that only this module knows: do they add up to at most ``most``?"""
+
+    tag = "together_in_a_test_of_the_questionnaire"
+    first: str
+    second: str
+    most: float
+
+    @property
+    def columns(self):
+        return self.first, self.second
+
+    def outcome_of(self, row):
+        values = [row[name] for name in self.columns]
+        return NO_OUTCOME if None in values else int(sum(values) > self.most)
+
+    def outcome_label(self, outcome):
+        return f"{'≤' if outcome == 0 else '>'} {self.most:g}"
+
+    def describe(self):
+        return f"{self.first} + {self.second} {self.outcome_label(0)}"
+
+
+def test_a_test_that_no_single_value_decides_is_asked_as_it_stands(opened):
+    height = ColumnSpec("height", ColumnKind.continuous)
+    page = opened(stump(Together("age", "height", 200.0), AGE, height), questions={"height": "How tall are you, in cm?"})
+    assert page.locator("#question").text_content() == "Is it true that age + height ≤ 200?"
+    assert page.locator("#hint p").all_text_contents() == ["age: How old are you?", "height: How tall are you, in cm?"]
+    pick(page, "No")
+    assert told(page) == ("yes", "1 test", ["age, height > 200"])
+
+
+def test_a_long_list_of_values_is_folded(opened):
+    towns = tuple(f"town {k}" for k in range(40))
+    page = opened(stump(Values("town", towns), ColumnSpec("town", ColumnKind.categorical, towns)))
+    page.get_by_role("combobox", name="Your answer").select_option("town 8")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Next").click()
+    assert told(page)[2] == ["town = town 8"]
+    page.get_by_role("button", name="Back").click()
+    assert page.get_by_role("combobox").evaluate("one => one.selectedOptions[0].textContent") == "town 8"
+    assert page.locator("#shares tr").count() == 2
+
+
+@pytest.mark.parametrize(("unit", "typed", "shown"), [("days", "2020-03-01", "2020-03-01"), ("seconds", "2020-03-01T12:30:15", "2020-03-01 12:30:15")])
+def test_dates_are_asked_as_dates(opened, unit, typed, shown):
+    bound = Column("sold", ColumnKind.continuous, np.zeros(1), unit=unit)
+    day = 18_322.0 if unit == "days" else 18_322.0 * 86_400 + 12 * 3600 + 30 * 60 + 15  # 2020-03-01
+    page = opened(stump(Threshold("sold", day, unit=unit), ColumnSpec.of(bound)))
+    field = page.get_by_label("A date")
+    field.fill(typed)
+    page.get_by_role("button", name="Next").click()
+    assert told(page)[2] == [f"sold ≤ {shown}"] and page.locator("#path b").text_content() == shown
+    page.get_by_role("button", name="Back").click()
+    assert field.input_value() == typed
+
+
+def test_a_regression_tree_tells_mean_and_range(opened):
+    tree = arboretum.run(["dataset=diabetes", "split=none", "method=cart", "stopping.standard.max_depth=3", "tracker=none"]).tree
+    page, table = opened(tree), canonical("diabetes")
+    shown = dict(zip(page.locator("#shares dt").all_text_contents(), page.locator("#shares dd").all_text_contents(), strict=True))
+    y, leaves = table.target.values, tree.value[tree.is_leaf]
+    assert float(shown["Mean"]) == pytest.approx(y.mean(), rel=1e-5)
+    assert float(shown["Standard deviation"]) == pytest.approx(y.std(), rel=1e-5)
+    assert [float(x) for x in shown["The answer lies between"].split(" and ")] == pytest.approx([leaves.min(), leaves.max()], rel=1e-5)
+    compare(page, tree, table.take(np.arange(0, table.n_rows, 20)))
+
+
+# -- for everybody: keyboard, screen reader, small and dark screens, hostile names --------------------------------------------------
+
+
+def test_the_keyboard_alone_is_enough(opened, tennis):
+    page = opened(tennis)
+    for _ in range(3):  # the first radio button, chosen by an arrow, then the next
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.type") == "radio":
+            break
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.get_by_label("sunny").is_checked()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.name") == "option", "the keyboard is at the next question"
+    assert page.evaluate("getComputedStyle(document.activeElement.parentElement).outlineStyle") == "solid", "and one sees where it is"
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "result-title", "a screen reader reads the answer next"
+    assert told(page)[0] == "no"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Back"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.value") == "0" and page.get_by_label("high").is_checked()
+
+
+def test_every_control_has_a_name_and_what_changes_is_announced(opened, context, tennis, iris):
+    for tree in (tennis, iris):
+        page = opened(tree)
+        assert page.locator("html").get_attribute("lang") == "en"
+        assert page.locator("#status").get_attribute("aria-live") == "polite"
+        session = context.new_cdp_session(page)
+        for answer in ("sunny" if tree is tennis else "> 2.45", None):
+            nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+            roles = {"button", "radio", "spinbutton", "group", "combobox", "region", "radiogroup", "table"}
+            shown = [one for one in nodes if not one.get("ignored") and one["role"]["value"] in roles]
+            assert len(shown) > 6
+            nameless = [one["role"]["value"] for one in shown if not one.get("name", {}).get("value", "").strip()]
+            assert nameless == []
+            groups = [one["name"]["value"] for one in shown if one["role"]["value"] == "group"]
+            assert page.locator("#question").text_content() in groups, "the question is the legend of its fields"
+            if answer:
+                pick(page, answer)
+
+
+def test_it_fits_a_narrow_phone(opened, iris):
+    page = opened(attrs.evolve(iris, columns=tuple(attrs.evolve(c, question="Why? " + "w" * 300) for c in iris.columns)))
+    page.set_viewport_size({"width": 320, "height": 600})
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    small = page.evaluate("[...document.querySelectorAll('button, label.option')].filter((one) => one.offsetHeight && one.offsetHeight < 32).length")
+    assert small == 0, "everything to touch is large enough"
+    page.set_viewport_size({"width": 1200, "height": 900})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_from_their_ground(opened, tennis, scheme):
+    page = opened(tennis)
+    page.emulate_media(color_scheme=scheme)
+    colours = page.evaluate(
+        """() => Object.fromEntries(["page", "card", "text", "soft", "strong", "on-strong", "wrong", "field", "focus"].map((name) =>
+             [name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim()]))"""
+    )
+    page.emulate_media(color_scheme="light")
+
+    def light(name: str) -> float:  # relative luminance, WCAG 2
+        parts = [int(colours[name][i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    def contrast(one: str, other: str) -> float:
+        low, high = sorted((light(one), light(other)))
+        return (high + 0.05) / (low + 0.05)
+
+    pairs = [(text, ground) for text in ("text", "soft", "wrong") for ground in ("page", "card")] + [("on-strong", "strong")]
+    assert [pair for pair in pairs if contrast(*pair) < 4.5] == []
+    assert [pair for pair in [("field", "card"), ("focus", "card"), ("focus", "page")] if contrast(*pair) < 3] == []
+
+
+def test_on_paper_there_are_answers_and_no_buttons(opened, tennis):
+    page = opened(tennis)
+    pick(page, "overcast")
+    page.emulate_media(media="print")
+    assert page.locator("button:visible").count() == 0
+    assert page.locator("#answer").is_visible() and page.locator("#path").is_visible()
+    page.emulate_media(media="screen")
+
+
+HOSTILE = (
+    "</script><script>document.title='robbed'</script>", "<img src=x onerror=\"document.title='robbed'\">", "<!--<script>", "\u202egnorw",
+    "a\u2028b\u2029c", "'\"&amp;\\u003c", "${document.title='robbed'}", "x" * 5000, "\ud800", "__proto__",
+)  # fmt: skip
+
+
+def test_hostile_names_are_only_text(opened):
+    columns = tuple(ColumnSpec(name, ColumnKind.categorical, HOSTILE, question=name) for name in HOSTILE)
+    tree = stump(Values(HOSTILE[0], HOSTILE), *columns, classes=(HOSTILE[0], HOSTILE[1]))
+    for name in HOSTILE:
+        text = Questionnaire(title=name, unit=name).write(tree)
+        text.encode()  # a lone half of a character is spelled out
+        assert text.count("<script") == 2 and "\u2028" not in text
+    page = opened(tree, title=HOSTILE[0], unit=HOSTILE[1])
+    assert page.title() == HOSTILE[0] == page.locator("h1").text_content() == page.locator("#question").text_content()
+    options = page.locator("#fields label.option").all_text_contents()
+    assert [options[k] for k in (0, 1, 2, 5, 6, 7, 9)] == [HOSTILE[k] for k in (0, 1, 2, 5, 6, 7, 9)]
+    assert (options[3], options[4], options[8]) == ("\\u202egnorw", "a\\u2028b\\u2029c", "\\ud800")
+    page.locator("#fields input").nth(1).check()
+    page.get_by_role("button", name="Next").click()
+    assert page.locator("#answer").text_content() == HOSTILE[1]
+    assert page.locator("img, script").count() == 2 and page.title() == HOSTILE[0]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_policy_of_the_page_lets_nothing_else_run(opened, tennis):
+    page = opened(tennis)
+    policy = page.locator("meta[http-equiv]").get_attribute("content")
+    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy and "http" not in policy
+    inserted = "const s = document.createElement('script'); s.textContent = 'window.robbed = 1'; document.body.append(s)"
+    assert page.evaluate(f"() => {{ {inserted}; return window.robbed }}") is None
+    page.evaluate("fetch('https://example.invalid/').catch(() => {})")
+    assert opened.wrong and all("Content Security Policy" in message for message in opened.wrong), "no request left the page"
+    opened.wrong.clear()
+
+
+# -- what is refused, and a large tree ------------------------------------------------------------------------------------------------
+
+
+def test_questions_about_unknown_columns_are_refused(tennis):
+    with pytest.raises(ConfigError, match="export.questions: unknown column 'outlok'; did you mean 'outlook'"):
+        Questionnaire(questions={"outlok": "?"}).write(tennis)
+
+
+def test_the_words_of_the_export_come_before_those_of_the_data_set(opened, tennis):
+    assert told(opened(tennis, questions={"outlook": "Sun?"}))[0] == "Sun?"
+
+
+def test_a_tree_without_questions_answers_at_once(opened, tennis):
+    page = opened(tennis.cut([0]))
+    assert told(page) == ("yes", "0 tests", []) and page.get_by_role("button", name="Stop here").is_hidden()
+
+
+@pytest.fixture
+def album(tmp_path) -> Path:
+    """Folder of the screenshots."""
+    folder = Path(os.environ.get("ARBORETUM_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def test_pictures(opened, iris, album):
+    page = opened(iris, title="Which iris is it?", unit="€", questions={"petal_length": "How long is the petal, in cm?"})
+    page.get_by_role("spinbutton").fill("4.8")
+    page.get_by_role("button", name="Next").click()
+    page.screenshot(path=album / "questionnaire.png", full_page=True)
+    assert (album / "questionnaire.png").stat().st_size < 100_000
