@@ -10,7 +10,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, Task
+from arboretum.api import Capability, Encoded, Task
 from arboretum_classic import kernels, reference
 
 _CLASSES = (Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave)
@@ -117,10 +117,10 @@ class Auto(_Mean):
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984"
     capabilities: ClassVar[tuple] = (*_CLASSES, Capability.regression)
 
-    def for_task(self, task: Task) -> Gini | Variance:
+    def for_objects(self, objects: Encoded) -> Gini | Variance:
         """The impurity that stands behind the name."""
-        return Variance() if task is Task.regression else Gini()
+        return Variance() if objects.task is Task.regression else Gini()
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """As gini; the engine asks ``for_task`` first."""
+        """As gini; the engine asks ``for_objects`` first."""
         return Gini().value(weights)

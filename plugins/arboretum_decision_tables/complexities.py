@@ -89,7 +89,6 @@ def stops_lawfully(tree: Tree, problem: Problem) -> bool:
     """Whether every leaf has one class, or is one by the leaf rule, or holds objects that no test tells apart."""
     rule, objects = problem.parts.leaf_rule(counting_objects=True), problem.objects
     impurity = problem.parts.impurity
-    impurity = impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity
     mixed = tree.is_leaf & ((tree.weights > 0).sum(axis=1) > 1)
     if not mixed.any():
         return True

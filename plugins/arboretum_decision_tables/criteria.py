@@ -55,6 +55,7 @@ class UnlikePairs:
     paper: ClassVar[str] = PAPER
     capabilities: ClassVar[tuple] = (*_CLASSES, Capability.admissible)
     scale: ClassVar[str] = "total"
+    whole: ClassVar[bool] = True
     kernel = staticmethod(kernels.rt)
 
     def value(self, weights: np.ndarray) -> np.ndarray:

@@ -170,7 +170,7 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
         members=np.bincount(inverse, minlength=len(index)).astype(np.int64),
         words=random_words(len(index)),
         rule=rule,
-        impurity=impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity,
+        impurity=impurity,
         total_mass=float(objects.weight.sum()),
         inconsistent=inconsistent,
     )

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_maxcost.criteria import CRITERIA
 from arboretum_maxcost.front import FrontSolver
+from arboretum_maxcost.impurities import IMPURITIES
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; its presets lie beside."""
-    return [FrontSolver]
+    return [
+        *CRITERIA,
+        FrontSolver,
+        *IMPURITIES,
+    ]

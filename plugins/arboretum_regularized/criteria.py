@@ -153,7 +153,7 @@ class Regularized:
         joined = gained if self.lam == math.inf else balance + efficiency + self.lam * gained
         return {"B": balance, "E": efficiency, "D": gained, "Z": joined / price}
 
-    def notes(self, problem: Problem) -> tuple[str, ...]:
+    def notes(self, problem: Problem, tree: Any = None) -> tuple[str, ...]:
         """What Theorem 1 promises for this run, or why it promises nothing; and that probabilities are shares of weights, where
         they are."""
         promise, total = str(self._guarantee(problem)), float(problem.objects.weight.sum())

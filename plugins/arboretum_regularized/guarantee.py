@@ -159,7 +159,6 @@ def largest_part(impurity: Any, objects: Encoded) -> float:
 
     The share of a class with objects in a set is at least p_min.
     """
-    impurity = impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity
     lightest = float(objects.weight.min() / objects.weight.sum())
     if hasattr(impurity, "largest_part"):
         return float(impurity.largest_part(lightest, objects.n_classes))
@@ -240,7 +239,6 @@ def _hidden(problem: Problem, lam: float) -> str:
     """B + E of a test that divides a node is at least p_min: ties, and the rounding of λD and of sums, must stay far below."""
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     total, lightest = float(objects.weight.sum()), float(objects.weight.min())
-    impurity = impurity.for_task(objects.task) if hasattr(impurity, "for_task") else impurity
     level = float(impurity.value(np.full(objects.n_classes, total / objects.n_classes))) if hasattr(impurity, "value") else 0.0
     dearest = float(np.concatenate([prices.tests, prices.raw]).max(initial=0.0))
     lost = TIES * level * (dearest + lam) + objects.n_objects * np.finfo(np.float64).eps

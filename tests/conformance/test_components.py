@@ -24,10 +24,11 @@ NEEDS_ITS_OWN_SUITE = {
 FIELDS = {
     ("split", "kfold"): {"folds": 4},
     ("split", "contiguous"): {"folds": 4},
+    ("impurity", "polynomial"): {"gamma": (1.0, 1.0, 1.0), "exponents": ((1, 1, 0), (1, 0, 1), (0, 1, 1))},
     ("reproduction", "regularized"): {"datasets": ("iris",), "seeds_small": 5, "times": False},
 }
-"""Component → fields that differ from the defaults: the suites' tables have too few rows for ten folds, and no two runs take
-the same time."""
+"""Component → fields that differ from the defaults: the suites' tables have too few rows for ten folds, no two runs take the same
+time, and a polynomial says what it does with each class, so that only some are symmetric."""
 
 
 CLAIMS = {
@@ -54,6 +55,8 @@ def of_depth(component: Any) -> Parts:
 
 
 CLAIMS[("objective", "zero_error")] = {"parts": staticmethod(of_depth)}
+# refuses an impurity that is not admissible
+CLAIMS[("criterion", "worst_case")] = {"impurity": pytest.fixture(lambda self: load_registry().get("impurity", "pairs").cls())}
 
 
 def first_party() -> list[Entry]:

@@ -242,6 +242,8 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
     if not _has(cls, name):
         return None
     stated = inspect.getattr_static(cls, name)
+    if isinstance(stated, property):
+        return None  # made from the fields, of each instance
     static = isinstance(stated, staticmethod)
     function = stated.__func__ if static else stated
     if name == "column" and not callable(function):

@@ -182,7 +182,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         timings, metrics, fitted.solution if proves else None, verified=True, tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *notes_of(fitted.problem), *remarks),
+        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *notes_of(fitted.problem, tree), *remarks),
         certificate=certificate, selections=fitted.selections, code=request.code, checked=checked,
     )  # fmt: skip
 
@@ -233,8 +233,6 @@ def pose(
     seal = Seal().over(table, *() if everything else (train,)) if sealed else Seal()
     valid = table.take(division.valid) if len(division.valid) else None
     check.check_validation(parts, valid)
-    if hasattr(parts.impurity, "for_task"):  # one that stands for another per kind of target: impurity=auto
-        parts = attrs.evolve(parts, impurity=parts.impurity.for_task(table.task))
     with clock({} if timings is None else timings, "encode"):
         (progress or _silent)(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)

@@ -25,8 +25,6 @@ by anything, so nothing smaller can be derived for all of them; 1e-9 of a sum ov
 def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     """The impurity of every node is that of its weights.  Returns how much was checked; raises VerificationError."""
     objects, impurity = problem.objects, problem.parts.impurity
-    if impurity is not None and hasattr(impurity, "for_task"):
-        impurity = impurity.for_task(objects.task)
     if np.isnan(tree.impurity).all():
         return "not: the tree states none"
     if impurity is None:
@@ -86,7 +84,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     from arboretum.engine.search.statistics import Statistics
 
     statistics = Statistics.of(problem.objects, bool(getattr(criterion, "counts_objects", False)))
-    scorer = CompiledCriterion.of(criterion, parts.impurity, statistics, 0, parts.coverage)
+    scorer = CompiledCriterion.of(criterion, parts.impurity, statistics, 0, parts.coverage, problem.prices.fixed)
     coverage_state = CoverageState.of(parts.coverage, problem.objects) if scorer.wants_gain else None
     row = np.unique(problem.objects.object_of_row, return_index=True)[1]
     floor, asked = 1e-12 * float(np.abs(tree.score[inner]).max(initial=0.0)), 0

@@ -36,7 +36,8 @@ class Criterion(Component, Protocol):
         not rows.  Weights stay the rows'; so does everything a tree reports.
     ``divides_by_price`` : True: a run with a test of price 0, or with prices paid once per column (free when asked again),
         is refused.
-    ``needs_outcome_prices`` : True: the NumPy ``score`` finds ``tables.outcome_price`` (a criterion with a kernel does not ask).
+    ``needs_outcome_prices`` : True: the NumPy ``score`` finds ``tables.outcome_price``; its kernel serves prices that no outcome changes.
+    ``own_unit`` : True: scores are no amounts of impurity: they tie by their own size alone, not by that of the node's impurity.
     ``needs_gain`` : True: the NumPy ``score`` and ``terms`` find ``tables.gain`` and ``node.coverage`` in runs with
         coverages.  They are literal sums over objects, any coverage will do, and slow: one call of ``covered`` per set
         of objects that is an outcome of some test (a coverage with ``covered_many``: one per some thousand objects).
@@ -110,8 +111,8 @@ class CriterionOptional(Protocol):
         refutes fails the run.  Called once per certificate.
         """
 
-    def notes(self, problem: Any) -> Sequence[str]:
-        """What can be said about a run before its result is looked at, such as a proven bound; printed and kept with the run.
+    def notes(self, problem: Any, tree: Any) -> Sequence[str]:
+        """What can be said about a run, such as a proven bound; printed and kept with it.
 
-        problem : what was solved.  Called once per run, outside the fit clock.
+        problem : what was solved.   tree : the one found.   Called once per run, outside the fit clock.
         """

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from arboretum.interfaces.component import Component
-from arboretum.model.table import Task
+from arboretum.model.encoded import Encoded
 
 
 class Impurity(Component, Protocol):
@@ -15,9 +15,11 @@ class Impurity(Component, Protocol):
 
     scale : "mean" (entropy, gini: does not grow with the mass) or "total" (pairs, powers: does).  Only mean impurities
         are weighted by mass in a reduction.
+    whole (optional) : True: whole class weights have values that are whole numbers, so that bounds may be rounded up.
 
     A kernel form may be given as a static method ``kernel`` marked by ``arboretum.kernels.impurity_kernel``:
-    ``kernel(weights: float64[classes]) -> float64``, called inside numba, must not allocate.
+    ``kernel(weights: float64[classes]) -> float64``, called inside numba, must not allocate; where it depends on the fields, as a
+    property that makes it by ``arboretum.kernels.baked``.
     """
 
     scale: ClassVar[str]
@@ -29,11 +31,12 @@ class Impurity(Component, Protocol):
         """
 
 
-class ImpurityForTask(Protocol):
-    """Optional: a name that stands for another impurity per kind of target (``auto``)."""
+class ImpurityForObjects(Protocol):
+    """Optional: a name that stands for another impurity per kind of target (``auto``), or a field that is a share of the objects."""
 
-    def for_task(self, task: Task) -> Any:
-        """The impurity meant.  Called once per run."""
+    def for_objects(self, objects: Encoded) -> Any:
+        """The impurity meant; CapabilityError where these training objects have none.  Called whenever a problem is posed, so it
+        must give itself back where nothing is open."""
 
 
 class ImpurityOfValues(Protocol):

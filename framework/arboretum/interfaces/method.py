@@ -72,12 +72,20 @@ class Parts:
 
 @attrs.frozen(eq=False)
 class Problem:
-    """What is to be solved: encoded training objects, their prices, the validation rows where there are any."""
+    """What is to be solved: encoded training objects, their prices, the validation rows where there are any.
+
+    Its impurity is the one that the run's means for these objects (``for_objects``).
+    """
 
     objects: Encoded
     prices: Prices
     parts: Parts
     valid: Table | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if hasattr(self.parts.impurity, "for_objects"):
+            impurity = self.parts.impurity.for_objects(self.objects)
+            object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))
 
 
 @attrs.frozen(eq=False)

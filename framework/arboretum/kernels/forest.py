@@ -35,7 +35,7 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
     """Grow one tree per judge over all the objects and measure it; return the number of judges served.
 
     That is all of them, or the criterion of the next one broke its contract.
-    judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges], params float64[judges, most].
+    judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges], floor float64[judges], params float64[judges, most].
     Written: start int64[judges + 1]; trees; measures float64[judges, 8].
     """
     rows, room = np.empty(len(features.codes) // max(1, features.row_stride), np.int32), trees.integers.shape[1]
@@ -50,7 +50,7 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
             whole[0, at:], whole[1, at:], whole[2, at:], whole[3, at:], whole[4, at:], whole[5, at:], parts[0, at:], parts[1, at:],
             parts[2, at:], trees.weights[at:], trees.counts[at:], trees.tallies[at:], segment, stack,
         )  # fmt: skip
-        scorer = Scorer(judges.batch[k], judges.params[k], judges.impurity[k], judges.column[k], judges.relative)
+        scorer = Scorer(judges.batch[k], judges.params[k], judges.impurity[k], judges.column[k], judges.relative, judges.floor[k])
         n, _ = grow_subtree(features, rows, room * 1000000, above, objects, rules, scorer, nodes, scratch)
         if n < 0:
             return k

@@ -75,13 +75,14 @@ class Above(NamedTuple):
 
 
 class Scorer(NamedTuple):
-    """batch, impurity, column : addresses, 0 without a column of the criterion's own.   relative : tolerance of ties."""
+    """batch, impurity, column : addresses, 0 without a column of the criterion's own.   relative : tolerance of ties.   floor : the same per impurity of a node."""
 
     batch: int
     params: np.ndarray
     impurity: int
     column: int
     relative: float
+    floor: float
 
 
 class Nodes(NamedTuple):
@@ -190,7 +191,7 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
         node = KernelNode(mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of)
         if scorer.column != 0 and not count_column(features, rows[low:high], objects, scorer.column, node, bins):
             return np.int64(FOUND_NAN), np.int64(0)
-        floor = scorer.relative * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
+        floor = scorer.floor * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
         ask = Ask(node, scorer.batch, Ties(scorer.relative, floor))
         state[:] = 0
         state[FEATURE], block.best[0] = -1, -np.inf

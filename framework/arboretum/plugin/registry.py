@@ -126,6 +126,8 @@ class Registry:
         if kind not in EVERY_KIND:
             raise ConfigError(unknown("kind", kind, EVERY_KIND))
         item = self._items[kind].get(name)
+        if isinstance(item, Preset) and not item.select:
+            return self.get(kind, item.recipe)  # another name of it
         if not isinstance(item, Entry):
             raise ConfigError(self.unknown_option(kind, name))
         return item

@@ -169,7 +169,7 @@ def test_a_class_without_the_methods_of_its_kind_is_refused_when_it_is_registere
         criterion(price_list, kernel=lambda self, impurity, coverage: None),
         class_of(kind="coverage", covered=lambda self, objects, rows: 0, prepare=lambda self, objects: 0),
         criterion(lambda self, *anything: 0, paper=...),
-        class_of(kind="impurity", for_task=lambda self, task: 0),
+        class_of(kind="impurity", for_objects=lambda self, objects: 0),
         class_of(kind="impurity", of_values=lambda self, y, weight: 0, leaf_value=lambda self, y, weight: 0),
         class_of(kind="dataset", load=lambda self, seed, more=1: 0),
     ],

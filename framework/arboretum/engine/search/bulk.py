@@ -37,7 +37,7 @@ class Judges:
     """Criteria with their impurities, compiled.
 
     batch, impurity_at, column_at : int64[n], addresses.   params : float64[n, most], numeric fields, filled up with 0.
-    counts_objects : whether tables count objects instead of rows.
+    counts_objects : whether tables count objects instead of rows.   floor : float64[n], see ``CompiledCriterion.floor``.
     """
 
     names: tuple[str, ...]
@@ -45,7 +45,8 @@ class Judges:
     impurity_at: np.ndarray
     params: np.ndarray
     column_at: np.ndarray
-    counts_objects: bool = False
+    counts_objects: bool
+    floor: np.ndarray
 
     @property
     def has_column(self) -> bool:
@@ -81,6 +82,7 @@ class Judges:
             params,
             np.array([j.column_at for j in judges], np.int64),
             counting == {True},
+            np.array([j.floor for j in judges]),
         )
 
 
@@ -188,7 +190,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
         objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_)),
         Members(label, NO_NUMBERS, weight, count, objects.weight is None, n_rows),
         rules_of(limits, rule, limits.min_mass * total, total, objects.once),
-        Scorer(judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE),
+        Scorer(judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE, judges.floor),
         scratch_for(objects.kernel_features, n, width, width, objects.weight is None, int(len(judges.column_at) > 0 and judges.column_at[0] != 0)),
         start, trees, measures,
     )  # fmt: skip

@@ -21,6 +21,7 @@ from arboretum.kernels.tables import Scorer, Ties
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Node, Tables
 from arboretum.model.table import frozen_array
+from arboretum.model.tree import Tree
 
 TIE_TOLERANCE = 1e-12
 """Scores count as equal when they differ by at most this times the larger of |score| and the node's impurity.
@@ -58,19 +59,23 @@ class CompiledCriterion:
     _impurity_of: Callable[[np.ndarray], np.ndarray] | None
 
     @staticmethod
-    def of(criterion: Any, impurity: Any, statistics: Statistics, seed: int, coverage: tuple[Any, ...] = ()) -> CompiledCriterion:
+    def of(
+        criterion: Any, impurity: Any, statistics: Statistics, seed: int, coverage: tuple[Any, ...] = (), fixed_prices: bool = True
+    ) -> CompiledCriterion:
         """Prepare the components of a run; compiles their kernels, or loads them from the cache.
 
-        coverage : the run's coverage components, for a criterion whose kernel depends on them.
+        coverage : the run's coverage components, for a criterion whose kernel depends on them.   fixed_prices : one number per test
+            says all; a criterion that reads ``tables.outcome_price`` is asked in NumPy form elsewhere.
 
         Raises CapabilityError when there is no criterion, ContractError when a kernel cannot be compiled.
         """
         if criterion is None:
             raise CapabilityError("growing needs a criterion; choose one with criterion=NAME")
-        impurity = resolve_impurity(impurity, statistics)
         if hasattr(criterion, "with_seed"):
             criterion = criterion.with_seed(seed)
         kernel = kernel_of(criterion, impurity, coverage)
+        if not fixed_prices and getattr(criterion, "needs_outcome_prices", False):
+            kernel = None
         gains = bool(coverage) and bool(getattr(criterion, "needs_gain", False))
         column = getattr(criterion, "column", None)
         if mark_of(column) != "column" or (gains and kernel is None):
@@ -147,7 +152,12 @@ class CompiledCriterion:
 
     def tie_floor(self, node: Node) -> float:
         """The absolute part of the tolerance of ties."""
-        return TIE_TOLERANCE * abs(node.impurity) if np.isfinite(node.impurity) else 0.0
+        return self.floor * abs(node.impurity) if np.isfinite(node.impurity) else 0.0
+
+    @property
+    def floor(self) -> float:
+        """The same per impurity of a node."""
+        return 0.0 if getattr(self.criterion, "own_unit", False) else TIE_TOLERANCE
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests], checked; NaN is left to the caller, who knows the test.  Raises ContractError."""
@@ -210,13 +220,13 @@ class CompiledCriterion:
         return found
 
 
-def notes_of(problem: Problem) -> tuple[str, ...]:
+def notes_of(problem: Problem, tree: Tree) -> tuple[str, ...]:
     """What the criterion of a run says about it.  Raises ContractError, naming the criterion, when it cannot."""
     criterion = problem.parts.criterion
     if not hasattr(criterion, "notes"):
         return ()
     with blaming(f"criterion {component_name(criterion)!r}: notes"):
-        return tuple(criterion.notes(problem))
+        return tuple(criterion.notes(problem, tree))
 
 
 def read_only(tables: Tables) -> Tables:
@@ -229,11 +239,6 @@ def asked_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray
     """What ``columns`` answers, in whichever of its two forms it is written: (node, objects, rows) or (node, objects)."""
     takes_rows = len(inspect.signature(criterion.columns).parameters) > 2
     return criterion.columns(node, *((objects, rows) if takes_rows else (objects.take(rows),)))
-
-
-def resolve_impurity(impurity: Any, statistics: Statistics) -> Any:
-    """``auto`` impurities choose by the task (optional method ``for_task``)."""
-    return impurity.for_task(statistics.task) if hasattr(impurity, "for_task") else impurity
 
 
 def kernel_of(criterion: Any, impurity: Any, coverage: tuple[Any, ...] = ()) -> Callable | None:

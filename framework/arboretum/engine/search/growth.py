@@ -66,7 +66,7 @@ class Growth:
         """Prepare a growth: components checked and compiled, its way decided."""
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
-        scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage)
+        scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage, problem.prices.fixed)
         check_parts(problem, scorer, statistics, allow_constant)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant, parts.predicate is not None)

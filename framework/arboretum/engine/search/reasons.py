@@ -20,7 +20,7 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
     elif kind == "impurity":
         if hasattr(part, "prefix") or hasattr(part, "leaf_value"):
             yield f"impurity {name} is computed from the values of a node"
-        elif mark_of(getattr(part, "kernel", None)) != "impurity" and not hasattr(part, "for_task"):
+        elif mark_of(getattr(part, "kernel", None)) != "impurity" and not hasattr(part, "for_objects"):
             yield f"impurity {name} has no kernel"
     elif kind == "missing" and part.kernel != BETTER_SIDE:
         yield f"missing {name} is asked at each node"

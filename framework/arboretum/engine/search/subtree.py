@@ -183,7 +183,7 @@ class Subtrees:
             allow_constant=space.allow_constant, corners=scorer.concave and not stats.moments,
         )  # fmt: skip
         most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
-        one = kernels.Scorer(scorer.batch, scorer.params, scorer.impurity_at, scorer.column_at, TIE_TOLERANCE)
+        one = kernels.Scorer(scorer.batch, scorer.params, scorer.impurity_at, scorer.column_at, TIE_TOLERANCE, scorer.floor)
         return Subtrees(space, one, limits, rules, most, work, Tests.of(problem.objects, space.prices))
 
     def takes(self, cell: Cell, node: Node) -> bool:

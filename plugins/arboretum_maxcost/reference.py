@@ -1,0 +1,60 @@
+"""The slow, obvious twins of ``kernels.py``: same names, plain Python, sums without rounding (``math.fsum``)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+
+def powers(weights: Sequence[float], l: int) -> float:  # noqa: E741 - the paper's name
+    return math.fsum(weights) ** l - math.fsum(w**l for w in weights)
+
+
+def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
+    plus = lambda x: max(x, 0.0)  # noqa: E731
+    square = alpha * alpha if subtract_square else 0.0
+    return math.fsum(plus(plus(a - alpha) * plus(b - alpha) - square) for a, b in itertools.combinations(weights, 2))
+
+
+def polynomial(weights: Sequence[float], gamma: Sequence[float], exponents: Sequence[Sequence[int]]) -> float:
+    return math.fsum(g * math.prod(w**p for w, p in zip(weights, row, strict=False)) for g, row in zip(gamma, exponents, strict=True))
+
+
+def rt(weights: Sequence[float]) -> float:
+    return math.fsum(a * b for a, b in itertools.combinations(weights, 2))
+
+
+def gain_of(weights: Sequence[Sequence[float]]) -> float:
+    def bits(row: Sequence[float]) -> float:
+        mass = math.fsum(row)
+        return math.fsum(w * math.log2(mass / w) for w in row if w > 0)
+
+    whole = [math.fsum(column) for column in zip(*weights, strict=True)]
+    return max((bits(whole) - math.fsum(map(bits, weights))) / math.fsum(whole), 0.0)
+
+
+def _worst_case(impurity, weights, price, node) -> float:
+    plus = lambda value: max(value - node.params[0], 0.0)  # noqa: E731
+    drops = [plus(node.impurity) - plus(impurity(row)) for row in weights if sum(row) > 0]
+    return -max(price / drop for drop in drops) if min(drops) > 0 else -1e300
+
+
+def worst_case(weights, counts, price, extra, node) -> float:
+    return _worst_case(node.impurity_of, weights, price, node)
+
+
+def worst_case_rt(weights, counts, price, extra, node) -> float:
+    return _worst_case(rt, weights, price, node)
+
+
+def eg2(weights, counts, price, extra, node) -> float:
+    return (2.0 ** gain_of(weights) - 1.0) / (price + 1.0) ** node.params[0]
+
+
+def idx(weights, counts, price, extra, node) -> float:
+    return gain_of(weights) / price
+
+
+def cs_id3(weights, counts, price, extra, node) -> float:
+    return gain_of(weights) ** 2 / price
