@@ -114,7 +114,7 @@ def _least_positive(problem: Problem, delta: float, level: float, until_pure: bo
     if (objects.weight != np.rint(objects.weight)).any():
         return math.nan
     if getattr(impurity, "whole", False):
-        return math.floor(level) + 1 - level if math.floor(level) == math.floor(delta) else math.nan
+        return math.floor(delta) + 1 - delta if math.floor(level) == math.floor(delta) else math.nan
     return impurity.least_positive(class_weights(objects)) if not delta and hasattr(impurity, "least_positive") else math.nan
 
 

@@ -117,7 +117,7 @@ def test_gamma_is_the_one_of_the_theorem():
     assert found.eps_h == pytest.approx(1 - 1 / n)
     gamma = 15 * (1 + math.log(9 * 25) + math.log2(10) + 2 * 0.9)
     assert found.gamma == pytest.approx(gamma) and found.ratio == pytest.approx(20 * gamma)
-    assert guarantee_of(objects, BOTH, 0.0, 2.0, Auto()) == found
+    assert guarantee_of(objects, BOTH, 0.0, 2.0, Auto().for_objects(objects)) == found
     assert guarantee_of(objects, BOTH, 0.0, 1.0, Entropy()).eps_h == pytest.approx(math.log2(10))
     assert guarantee_of(objects, BOTH, 0.0, 1.0, GiniByParts()).eps_h == pytest.approx(0.9)
     assert guarantee_of(objects, BOTH, 0.0, 1.0, EntropyByParts()).eps_h == pytest.approx(math.log2(10))
