@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, CapabilityError, Node, Problem, Tables, Tree, param
+from arboretum.api import Capability, CapabilityError, Node, Problem, Tables, Tree, not_admissible, param
 from arboretum.kernels import known_impurity
 from arboretum_maxcost import kernels
-from arboretum_maxcost.guarantee import Guarantee, counterexample, declares_admissible, guarantee_of
+from arboretum_maxcost.guarantee import Guarantee, declares_admissible, guarantee_of
 from arboretum_maxcost.impurities import HingedPairs, class_weights
 
 _ANY = (
@@ -98,7 +98,7 @@ class WorstCase:
 
 def _lacking(impurity: Any) -> str:
     """What keeps an impurity from being admissible."""
-    broken = counterexample(impurity) or "it does not declare to be, though no counterexample of few objects was found"
+    broken = not_admissible(impurity) or "it does not declare to be, though no counterexample was found"
     return f"impurity {impurity.name} is not admissible: {broken}"
 
 

@@ -139,18 +139,3 @@ def _indistinct(problem: Problem, level: float) -> int:
     stuck = ((weights > 0).sum(axis=1) > 1) & (problem.parts.impurity.value(weights) > level)
     return int(stuck[group].sum())
 
-
-def counterexample(impurity: Any, most: int = 3) -> str:
-    """Which axiom of admissible functions fails, on the fewest objects of two or three classes; "" where none is found."""
-    value = lambda *counts: float(impurity.value(np.array(counts, float)))  # noqa: E731
-    grids = [counts for k in (2, 3) for counts in itertools.product(range(most + 1), repeat=k)]
-    for small in sorted(grids, key=sum):
-        if sum(n > 0 for n in small) == 1 and abs(value(*small)) > TIES:
-            return f"not 0 on a pure set: F{small} = {value(*small):.4g}"
-        for j, i in itertools.product(range(len(small)), repeat=2):
-            one, other, both = (tuple(n + (k in at) + (k == i == j and len(at) > 2) for k, n in enumerate(small)) for at in ((j,), (i,), (i, j, j)))
-            if value(*one) < value(*small) - TIES:
-                return f"not monotone: F{one} = {value(*one):.4g} < F{small} = {value(*small):.4g}"
-            if value(*both) - value(*other) < value(*one) - value(*small) - TIES:
-                return f"not supermodular: F{both} − F{other} = {value(*both) - value(*other):.4g} < F{one} − F{small} = {value(*one) - value(*small):.4g}"
-    return ""
