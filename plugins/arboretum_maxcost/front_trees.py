@@ -39,8 +39,7 @@ class Trees:
         self.offset = np.append(self.table.first_test, len(self.table.price))
         self.limited = search.max_depth is not None
         self.known: dict[tuple[int, int], Subtable] = {}
-        impurity = self.space.problem.parts.impurity
-        self.impurity = impurity.for_task(self.space.problem.objects.task) if hasattr(impurity, "for_task") else impurity
+        self.impurity = self.space.problem.parts.impurity
         self.largest, self.counts = bool(search.form.largest), search.form.counts
 
     def tree(self, points: np.ndarray, target: tuple[int, int, int]) -> tuple[tuple[int, int, int], Tree]:

@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
         raise ConfigError(f"{next(iter(fields))}=… is a field of one component; name one, as in arboretum lint impurity.NAME FIELD=VALUE")
     entries = [entry_of(name, registry, KINDS) for name in names] or [entry for kind in KINDS for entry in registry.entries(kind)]
     components = [build(entry, fields) for entry in entries]
-    found = [lint(component, task) for component in components for task in tasks_of(component)[: None if hasattr(component, "for_task") else 1]]
+    found = [lint(component, task) for component in components for task in tasks_of(component)[: None if hasattr(component, "for_objects") else 1]]
     terminal.say("\n\n".join(map(told, found)) if names else "\n\n".join(filter(None, (overview(found, kind) for kind in KINDS))))
     false = [sentence for each in found for sentence in each.false]
     for sentence in false:

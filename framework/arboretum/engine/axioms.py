@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -168,7 +169,8 @@ def examine(impurity: Any, names: Sequence[str] = (), task: Task | None = None) 
     Raises ArboretumError where the impurity refuses small sets.
     """
     task = task or tasks_of(impurity)[0]
-    impurity = impurity.for_task(task) if hasattr(impurity, "for_task") else impurity
+    if len(tasks_of(impurity)) > 1 and hasattr(impurity, "for_objects"):  # it stands for another per kind of target
+        impurity = impurity.for_objects(SimpleNamespace(task=task))
     known = {axiom.name for axiom in AXIOMS}
     if strange := [name for name in names if name not in known]:
         raise ValueError(unknown("axiom", strange[0], known))
