@@ -6,6 +6,8 @@ from arboretum.api import hookimpl
 from arboretum_maxcost.criteria import CRITERIA
 from arboretum_maxcost.front import FrontSolver
 from arboretum_maxcost.impurities import IMPURITIES
+from arboretum_maxcost.objectives import MaxCost
+from arboretum_maxcost.solver import MaxCostSolver
 
 
 @hookimpl
@@ -15,4 +17,6 @@ def arboretum_components() -> list[type]:
         *CRITERIA,
         FrontSolver,
         *IMPURITIES,
+        MaxCost,
+        MaxCostSolver,
     ]

@@ -168,7 +168,8 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     timings = {"load": prepared.load_seconds, **fitted.timings}
     tree, objects = fitted.solution.tree, fitted.problem.objects
     if tree is None:
-        raise BudgetError("the budget ran out before there was any tree; raise budget.seconds or budget.memory_mb")
+        why = "the budget ran out before there was any tree; raise budget.seconds or budget.memory_mb"
+        raise BudgetError(next(iter(fitted.solution.notes), why))
     progress(0, None, "verifying")
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):

@@ -1,0 +1,36 @@
+"""The price of the dearest path, over the trees that err little enough."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from arboretum.api import Problem, Tree, param
+
+ROUNDING = 1e-9
+"""Relative: the errors allowed are meant up to it."""
+
+
+@attrs.frozen
+class MaxCost:
+    """Largest price of a path, over trees whose training error is at most ``error``.
+
+    Without error it is ``objective=zero_error complexity=max_cost stopping=[pure]``, where the tree must divide all that can be divided;
+    this one stops wherever the errors allow it.
+    """
+
+    kind = "objective"
+    name = "max_cost"
+    paper = "Nan, Wang & Saligrama 2014, section 2"
+    capabilities = ("classification", "multiclass", "weights", "prices")
+    example = "dataset=house-votes method=max_cost objective=max_cost objective.error=0.03"
+
+    error: float = param(0.0, "ε, the share of the weight that may be misclassified", ge=0.0, le=1.0)
+
+    def value(self, tree: Tree, problem: Problem) -> float:
+        """The largest price of a path to a leaf; ∞ if more than ε is misclassified."""
+        leaves = tree.is_leaf
+        wrong = tree.weights[leaves].sum() - tree.weights[leaves, tree.label[leaves]].sum()
+        allowed = self.error * float(tree.mass[0]) * (1 + ROUNDING) + ROUNDING * float(tree.weights.max())
+        return float(tree.price_to[leaves].max()) if wrong <= allowed else math.inf

@@ -1,0 +1,246 @@
+"""A table as the search for trees of bounded price sees it: merged objects, and weights and prices as whole numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, ColumnSpec, DataError, Encoded, Family, Prices, Problem, Task, Tree
+from arboretum.kernels import mark_of
+
+FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
+"""As in arboretum.kernels.solving.rows."""
+WHOLE = 1 << 52
+GRID = 1 << 34
+"""Where decimals are too long to be whole numbers, steps of the mean."""
+LEAF, NO_CHILD, MISSING_STOPS = -1, -1, -1
+"""As in Tree."""
+
+
+@attrs.frozen(eq=False)
+class Space:
+    """Objects, tests and leaf rule.  Objects with equal codes and class are merged: no test can tell them apart.
+
+    codes : uint8, uint16 or uint32[F, n].   family, n_bins, first_test : int64[F].   label : int32[n].   count : int64[n], rows.
+    weight : float64[n].   mass : int64[n], weight = mass · unit.   price : int64[tests], the price asked = price · coin.   exact : no number was rounded.
+    cell : int64[n], equal for objects with equal codes.   sure : int64[n], mass that errs in every tree: of the objects with
+    these codes all but the heaviest class.
+    without_error : a leaf has one class, or an impurity of at most ``delta`` (NaN: never for that reason), or holds objects that
+    no test divides; otherwise every node may be a leaf, and errors are counted.
+    impurity : component that the leaf rule asks for, or None.
+    """
+
+    objects: Encoded
+    prices: Prices
+    codes: np.ndarray
+    family: np.ndarray
+    n_bins: np.ndarray
+    first_test: np.ndarray
+    label: np.ndarray
+    count: np.ndarray
+    weight: np.ndarray
+    mass: np.ndarray
+    unit: Fraction
+    price: np.ndarray
+    coin: Fraction
+    exact: bool
+    cell: np.ndarray
+    sure: np.ndarray
+    without_error: bool
+    delta: float
+    impurity: Any
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.label)
+
+    @property
+    def total(self) -> int:
+        return int(self.mass.sum())
+
+    @property
+    def purity(self) -> np.ndarray:
+        """int64[n]: objects of equal purity may share a leaf without error; contradicting ones have a class of their own."""
+        mixed = np.isin(self.cell, self.cell[self.sure > 0])
+        return np.where(mixed, self.objects.n_classes + self.cell, self.label).astype(np.int64)
+
+    def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
+        """int64[len(rows)]: outcome of each object under a test, by its global index."""
+        f = int(np.searchsorted(self.first_test, test, side="right")) - 1
+        code, k = self.codes[f, rows].astype(np.int64), test - int(self.first_test[f])
+        if self.family[f] == FAMILIES[Family.multiway]:
+            return code
+        return ((code > k) if self.family[f] == FAMILIES[Family.thresholds] else (code != k)).astype(np.int64)
+
+    def class_weights(self, rows: np.ndarray) -> np.ndarray:
+        """float64[classes]."""
+        return np.bincount(self.label[rows], self.weight[rows], self.objects.n_classes)
+
+    def paid(self, budget: float) -> int:
+        """The most that whole prices may add up to within a budget as the user says it."""
+        return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
+
+
+def space_of(problem: Problem, *, without_error: bool) -> Space:
+    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+    objects, prices = problem.objects, problem.prices
+    _check(objects, prices)
+    labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
+    _, index, merged = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    merged, n = merged.ravel(), len(index)
+    codes = objects.codes[index]
+    cell = np.unique(codes, axis=0, return_inverse=True)[1].ravel() if codes.shape[1] else np.zeros(n, np.int64)
+    each, unit, exact = whole(objects.weight)
+    mass = np.zeros(n, np.int64)
+    np.add.at(mass, merged, each)
+    price, coin, exact_prices = whole(prices.tests)
+    most = max((feature.n_bins for feature in objects.features), default=0)
+    return Space(
+        objects=objects,
+        prices=prices,
+        codes=np.ascontiguousarray(codes.T.astype(np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32)),
+        family=np.array([FAMILIES[feature.family] for feature in objects.features], np.int64),
+        n_bins=np.array([feature.n_bins for feature in objects.features], np.int64),
+        first_test=objects.test_offset[:-1].astype(np.int64),
+        label=np.ascontiguousarray(objects.label[index], np.int32),
+        count=np.bincount(merged, objects.count, n).astype(np.int64),
+        weight=np.bincount(merged, objects.weight, n),
+        mass=mass,
+        unit=unit,
+        price=price,
+        coin=coin,
+        exact=exact and exact_prices,
+        cell=cell.astype(np.int64),
+        sure=_sure(cell, mass),
+        without_error=without_error,
+        delta=_delta(problem) if without_error else math.nan,
+        impurity=impurity_of(problem),
+    )
+
+
+def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
+    """(whole, unit, exact): int64[n] without a common divisor, numbers = whole · unit for the decimals as they are written (0.1 is
+    a tenth); rounded down to a fine grid where these have too many digits.
+    """
+    if not len(numbers) or not numbers.any():
+        return np.zeros(len(numbers), np.int64), Fraction(1), True
+    found, unit, exact = None, Fraction(1), True
+    for places in range(16):
+        scaled = np.rint(numbers * 10.0**places)
+        if scaled.sum() >= WHOLE:
+            break
+        if (scaled / 10.0**places == numbers).all():
+            found, unit = scaled.astype(np.int64), Fraction(1, 10**places)
+            break
+    if found is None:
+        unit, exact = Fraction(float(numbers.mean())) / GRID, False
+        found = np.floor(numbers / float(unit)).astype(np.int64)
+    shared = int(np.gcd.reduce(found)) or 1
+    return found // shared, unit * shared, exact
+
+
+def impurity_of(problem: Problem) -> Any:
+    """The run's impurity for this kind of target, or None."""
+    impurity = problem.parts.impurity
+    return impurity.for_task(problem.objects.task) if hasattr(impurity, "for_task") else impurity
+
+
+def compiled(impurity: Any) -> bool:
+    return mark_of(getattr(impurity, "kernel", None)) == "impurity"
+
+
+def _delta(problem: Problem) -> float:
+    """Impurity at or below which a node is a leaf, NaN without one.  Raises CapabilityError for other rules than purity and impurity."""
+    rule = problem.parts.leaf_rule(counting_objects=True)
+    if rule.min_split > 2 or rule.min_objects > 2 or rule.theta > 0:
+        raise CapabilityError("solver max_cost knows leaf rules of purity and impurity; use stopping=[pure], stopping=[impurity], or solver=subtable_dp")
+    if rule.delta is None or problem.parts.impurity is None:
+        return math.nan
+    return rule.levels(1.0)[1]
+
+
+def _sure(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """int64[n]: mass of an object where a heavier one (ties: a later one) has the same codes, else 0."""
+    order = np.lexsort((mass, cell))
+    last = np.append(cell[order][1:] != cell[order][:-1], True)
+    found = mass.copy()
+    found[order[last]] = 0
+    return found
+
+
+def _check(objects: Encoded, prices: Prices) -> None:
+    if objects.task is not Task.classification:
+        raise CapabilityError("solver max_cost knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
+    if objects.raw_features:
+        name = objects.raw_features[0].column
+        raise CapabilityError(f"solver max_cost needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
+    if objects.n_objects == 0:
+        raise DataError("no object to learn from; does the split leave any training row?")
+    for f, feature in enumerate(objects.features):
+        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
+            raise CapabilityError(
+                f"solver max_cost needs an outcome of every test for every object, but column {feature.column!r} has "
+                "missing values; use encoder.missing=category (or drop_rows)"
+            )
+    if not prices.fixed:
+        raise CapabilityError("solver max_cost knows one price per test, and here it depends on the path or the outcome; choose cost=table")
+    columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
+    if prices.once_per_column and len(set(columns)) < len(columns):
+        raise CapabilityError(
+            "solver max_cost knows prices of tests, but some column is paid once for several tests; use encoder=multiway, or cost=table"
+        )
+
+
+def assemble(space: Space, choose: Any, budget: int) -> Tree:
+    """Ask ``choose(rows, budget) → test or −1`` from the root down and freeze the tree (preorder, children by outcome)."""
+    objects, offset = space.objects, objects_offset(space)
+    rules: dict[Any, int] = {}
+    tests, children, price, weights, counts = [], [], [], [], []
+    stack: list[tuple[np.ndarray, int, tuple[int, int] | None]] = [(np.arange(space.n_objects), budget, None)]
+    while stack:
+        rows, left, above = stack.pop()
+        number = len(tests)
+        if above is not None:
+            children[above[0]][above[1]] = number
+        weights.append(space.class_weights(rows))
+        counts.append(int(space.count[rows].sum()))
+        test = int(choose(rows, left))
+        if test < 0:
+            tests.append(LEAF)
+            children.append([])
+            price.append(0.0)
+            continue
+        feature = int(np.searchsorted(offset, test, side="right")) - 1
+        rule = objects.features[feature].rule(test - int(offset[feature]))
+        tests.append(rules.setdefault(rule, len(rules)))
+        children.append([NO_CHILD] * rule.arity)
+        price.append(float(space.prices.tests[test]))
+        outcome = space.outcome(rows, test)
+        stack.extend((rows[outcome == k], left - int(space.price[test]), (number, int(k))) for k in np.unique(outcome)[::-1])
+    weights = np.array(weights)
+    nothing = np.full(len(tests), math.nan)
+    return Tree(
+        task=objects.task,
+        columns=tuple(ColumnSpec.of(column) for column in objects.table.columns),
+        classes=objects.table.target.classes,
+        rules=tuple(rules),
+        test=tests,
+        child_offset=np.cumsum([0, *map(len, children)]),
+        child=[child for of_node in children for child in of_node],
+        missing_child=[MISSING_STOPS] * len(tests),
+        weights=weights,
+        counts=counts,
+        label=weights.argmax(axis=1),
+        value=nothing,
+        price=price,
+        impurity=nothing if space.impurity is None else space.impurity.value(weights),
+        score=nothing,
+    )
+
+
+def objects_offset(space: Space) -> np.ndarray:
+    return np.append(space.first_test, len(space.price))
