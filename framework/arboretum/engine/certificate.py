@@ -102,7 +102,7 @@ def _of_value(
     """
     parts, limits = problem.parts, problem.parts.limits()
     _refuse_unknown(problem)
-    held = Limits(limits.max_depth, limits.max_leaves, limits.min_leaf)
+    held = Limits(limits.max_depth, limits.max_leaves, limits.min_leaf, max_cost=limits.max_cost)
     if parts.solver is not None and parts.objective is not None and type(parts.solver) is type(certifier):
         objective, answer = parts.objective, solution
     else:
@@ -137,6 +137,8 @@ def beyond(tree: Tree, limits: Limits) -> str:
     deepest, leaves = (math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves))
     if tree.depth_of.max() > deepest or tree.n_leaves > leaves or tree.counts[1:].min(initial=limits.min_leaf) < limits.min_leaf:
         return f"it is beyond the limits (max_depth {deepest:g}, max_leaves {leaves:g}, min_leaf {limits.min_leaf})"
+    if (tree.price_to > limits.most_paid(tree.depth_of)).any():
+        return f"it is beyond the limits: a path pays {tree.price_to.max():.10g}, and max_cost is {limits.max_cost:.10g}"
     return ""
 
 
@@ -306,7 +308,7 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
         if tree.test[node] != LEAF:
             if leaf:
                 return f"node {node} is divided, but it is a leaf by the leaf rule"
-        elif not leaf and depth[node] < deepest:
+        elif not leaf and depth[node] < deepest and limits.max_cost is None:  # what is left may pay for none
             column = _divides(objects, np.flatnonzero(at == node), limits.min_leaf, leaves - tree.n_leaves + 1)
             if column:
                 return f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its {count} rows)"

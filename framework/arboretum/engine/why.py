@@ -88,7 +88,10 @@ def _stopped_by(growth: Growth, item: Open) -> str:
         return rule
     growth.score(item)
     if item.candidate is None:
-        return "no admissible test is left" if growth.limits.min_decrease is None else "no test's score is above min_decrease"
+        limits, cell, prices = growth.limits, item.cell, growth.space.prices.at(item.cell.asked, item.cell.paid)
+        if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
+            return f"max_cost {limits.max_cost:g} leaves {max(0.0, limits.max_cost - cell.paid):g}, and no test costs that little"
+        return "no admissible test is left" if limits.min_decrease is None else "no test's score is above min_decrease"
     return "the budget of leaves was spent elsewhere, or it was pruned"
 
 

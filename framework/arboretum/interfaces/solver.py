@@ -30,10 +30,10 @@ class Solver(Component, Protocol):
 class SolverOptional(Protocol):
     """What a solver may have besides, each by itself.
 
-    limits : names of the limits that ``minima`` and ``least`` obey, of ``max_depth``, ``max_leaves`` and ``min_leaf``; a run with another one
-        has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf rule would divide may
+    limits : names of the limits that ``minima`` and ``least`` obey, of ``max_depth``, ``max_leaves``, ``min_leaf`` and ``max_cost``; a run with
+        another one has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf rule would divide may
         be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make too many leaves, where
-        every test leaves some branch fewer than ``min_leaf`` rows.
+        every test leaves some branch fewer than ``min_leaf`` rows or costs more than ``max_cost`` leaves.
     """
 
     def warm_up(self, problem: Problem, context: Context) -> None:

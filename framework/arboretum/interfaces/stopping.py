@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
 
@@ -22,6 +22,7 @@ class Limits:
     max_depth : tests on a path.   max_leaves : leaves of the tree (best-first growth spends them by gain).
     min_leaf : rows in every branch that receives any.   min_decrease : a test whose score is not above it is refused.
     min_mass : share of the total weight in every branch that receives any.
+    max_cost : what a path from the root to a leaf pays; a test is asked only where its dearest outcome can still be paid.
     """
 
     max_depth: int | None = None
@@ -29,6 +30,16 @@ class Limits:
     min_leaf: int = 1
     min_decrease: float | None = None
     min_mass: float = 0.0
+    max_cost: float | None = None
+
+    def most_paid(self, n_tests: Any) -> Any:
+        """What a path of so many tests (int, or int[·]) may have paid, added up in any order: ``max_cost`` and the rounding of sums; ∞ without such a limit.
+
+        Prices and the limit are decimals, each kept with a relative error of u = 2⁻⁵³ at most, and a sum of k of them adds (k − 1) u: a path
+        whose decimals add up to the limit or less lies above it by some (k + 1) u, for which (k + 2) ε = 2 (k + 2) u leaves room: 0.1 + 0.2
+        is not more than 0.3.  All engines compare with this.
+        """
+        return math.inf if self.max_cost is None else self.max_cost * (1.0 + (n_tests + 2) * sys.float_info.epsilon)
 
     def min_weight(self, total: float, n_objects: int) -> float:
         """Weight that every branch must reach, in the unit of the weights: ``min_mass`` of ``total``, less the rounding of

@@ -95,7 +95,7 @@ def make_room(arity, block, ask):
 
 @jit(inline=True, borrow=True)
 def named(t, f, index, side, price, block):
-    """Say whose table number t is, and count it."""
+    """Say whose table number t is, and count it, unless the path cannot pay its price (∞)."""
     block.price[t] = price
     block.place[t, 0], block.place[t, 1], block.place[t, 2] = f, index, side
-    block.state[USED] += 1
+    block.state[USED] += price < np.inf

@@ -23,7 +23,7 @@ CODING = 16  # placing all objects of a column within their bins costs as much a
 def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     """The best threshold of a node over all raw columns; see the module.
 
-    w : float64[columns × 256, classes], c : int64, the node's bins.   rows : int32[m].   price : float64[columns].
+    w : float64[columns × 256, classes], c : int64, the node's bins.   rows : int32[m].   price : float64[columns], ∞ where it cannot be paid.
     dropped : bool[columns, 256], cuts between bins that are known not to be admissible here (neighbours too close).
     Returns its column, or NOTHING, and :class:`Found`.  Ties go to the lowest column, then the lowest cut, then side 0.
     """
@@ -40,6 +40,8 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
             all_w[k] += w[b, k]
             all_c[k] += c[b, k]
     for f in range(n_columns):
+        if price[f] == np.inf:
+            continue
         first, last = f * BINS, (f + 1) * BINS
         lost[f] = c[f * BINS + MISSING_BIN].sum()
         block.price[:] = price[f]

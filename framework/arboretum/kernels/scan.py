@@ -101,7 +101,7 @@ def _scan(kernel: Callable, *constants: Any) -> Any:
 def search(kernel, runs, objects, own, whole, price, rules, scorer):
     """Find the best cut of a node over all columns; return (column, position, side, score).
 
-    whole : float64[width], int64[count width], the node's table.   price : float64[columns].
+    whole : float64[width], int64[count width], the node's table.   price : float64[columns], ∞ where it cannot be paid.
     Column NOTHING: there is none.  Score NaN: the criterion returned it there.  The lowest of equal cuts wins.
     """
     ask = ask_of(scorer)
@@ -127,6 +127,8 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
         )  # fmt: skip
     best_f, best_at, best_side, best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
     for f in range(len(runs.order)):
+        if price[f] == np.inf:
+            continue
         run = runs.order[f, runs.low : runs.high]
         at, side, score = scan_column(
             kernel, run, runs.shift, runs.values[f], objects, own, whole, (table, (width, n_counts), rows, block), price[f], rules, ask,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -72,9 +73,9 @@ def raw_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iterat
 
 def naive_tests(
     objects: Encoded, prices: Prices, rows: Sequence[int], min_leaf: int = 1, asked: frozenset[str] = frozenset(),
-    min_mass: float = 0.0,
+    min_mass: float = 0.0, left: Fraction | None = None,
 ) -> list[NaiveTest]:  # fmt: skip
-    """All tests that may compete at the node with these objects."""
+    """All tests that may compete at the node with these objects.   left : what the path can still pay; None: anything."""
     least = Limits(min_mass=min_mass).min_weight(math.fsum(objects.weight), objects.n_objects)
     found = []
     offset = objects.test_offset
@@ -88,6 +89,8 @@ def naive_tests(
                     continue
                 here = prices.at(asked)
                 price = 0.0 if free else float(here.raw[f] if raw else here.tests[offset[f] + int(index)])
+                if left is not None and Fraction(str(price)) > left:
+                    continue
                 multiway = not raw and feature.family is Family.multiway
                 sides = _sides(objects, outcome, missing, arity, multiway)
                 for side in sides:
@@ -183,23 +186,25 @@ def _deviation(objects: Encoded, part: list[int], impurity: Any) -> float:
 def check_tree(
     tree: Tree, objects: Encoded, prices: Prices, score: Callable[[Tables, Node], np.ndarray], impurity: Any,
     min_leaf: int = 1, tolerance: float = 1e-9, min_mass: float = 0.0, criterion: Any = None, coverage: Sequence[Any] = (),
+    budget: Fraction | None = None,
 ) -> None:
     """Walk a fully grown tree: at every inner node the chosen test exists, its score is the highest, its children are
     right; a leaf is pure or has no test.
 
-    criterion, coverage : as for :func:`naive_scores`.
+    criterion, coverage : as for :func:`naive_scores`.   budget : of a path; prices are read as the decimals that they print as.
     tolerance : relative to the larger of 1, |score| and the node's impurity.  Raises AssertionError saying where.
     """  # fmt: skip
-    stack: list[tuple[int, list[int], int, frozenset[str]]] = [(0, list(range(objects.n_objects)), 0, frozenset())]
+    stack: list[tuple[int, list[int], int, frozenset[str], Fraction | None]] = [(0, list(range(objects.n_objects)), 0, frozenset(), budget)]
     row_of = np.full(objects.n_objects, -1)
     row_of[objects.object_of_row] = np.arange(len(objects.object_of_row))
     while stack:
-        v, rows, depth, asked = stack.pop()
+        v, rows, depth, asked, left = stack.pop()
+        assert left is None or left >= 0, f"node {v}: {-left} more than the budget"
         assert int(tree.counts[v]) == sum(int(objects.count[i]) for i in rows), f"node {v}: counts"
         if tree.is_leaf[v]:
-            _check_leaf(objects, prices, rows, min_leaf, asked, v, min_mass)
+            _check_leaf(objects, prices, rows, min_leaf, asked, v, min_mass, left)
             continue
-        tests = naive_tests(objects, prices, rows, min_leaf, asked, min_mass)
+        tests = naive_tests(objects, prices, rows, min_leaf, asked, min_mass, left)
         scores, node = naive_scores(objects, rows, tests, score, impurity, depth, criterion, coverage)
         rule = tree.rule(v)
         outcome = rule.outcomes(objects.table, row_of[rows])
@@ -215,13 +220,15 @@ def check_tree(
             part = [i for i, o in zip(rows, outcome, strict=True) if o == k]
             assert bool(part) == (children[k] >= 0), f"node {v}: outcome {k} has {len(part)} objects"
             if part:
-                stack.append((int(children[k]), part, depth + 1, asked | set(rule.columns)))
+                rest = None if left is None else left - Fraction(str(tree.edge_price[tree.child_offset[v] + k]))
+                stack.append((int(children[k]), part, depth + 1, asked | set(rule.columns), rest))
 
 
 def _check_leaf(
-    objects: Encoded, prices: Prices, rows: list[int], min_leaf: int, asked: frozenset[str], node: int, min_mass: float
-) -> None:
+    objects: Encoded, prices: Prices, rows: list[int], min_leaf: int, asked: frozenset[str], node: int, min_mass: float,
+    left: Fraction | None,
+) -> None:  # fmt: skip
     target = objects.y if objects.task is Task.regression else objects.label
     pure = len({float(target[i]) for i in rows}) == 1
-    left = [] if pure else naive_tests(objects, prices, rows, min_leaf, asked, min_mass)
-    assert not left, f"node {node}: a leaf that could be divided"
+    found = [] if pure else naive_tests(objects, prices, rows, min_leaf, asked, min_mass, left)
+    assert not found, f"node {node}: a leaf that could be divided"

@@ -41,9 +41,10 @@ class Rules:
     min_leaf: int = 1
     min_decrease: float | None = None
     min_mass: float = 0.0
+    max_cost: float | None = None
 
     def limits(self) -> Limits:
-        return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass)
+        return Limits(**attrs.asdict(self))
 
     def is_leaf(self, node: Node) -> bool:
         return False

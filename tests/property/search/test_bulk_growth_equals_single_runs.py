@@ -165,7 +165,7 @@ def test_what_the_kernel_cannot_do_is_refused(forest_and_objects):
     with pytest.raises(CapabilityError, match="needs kernels: criterion 'OnlyNumpy'"):
         bulk.Judges.of([(OnlyNumpy(), Gini())], 3)
     judges = bulk.Judges.of(PAIRS, 3)
-    with pytest.raises(CapabilityError, match="leaf budget"):
+    with pytest.raises(CapabilityError, match="knows no limit max_leaves"):
         bulk.grow_many(light, judges, [Standard(max_leaves=3)])
     with pytest.raises(ContractError, match="Nothing/Gini|Nothing/gini"):
         bulk.grow_many(light, bulk.Judges.of([(Nothing(), Gini())], 3))

@@ -81,4 +81,5 @@ def test_prices_are_those_of_the_columns_read(objects, data, once):
     price = {f.column: data.draw(st.sampled_from([1.0, 2.0, 5.0])) for f in (*objects.features, *objects.raw_features)}
     tests = [price[f.column] for f in objects.features for _ in range(f.n_tests)]
     prices = Prices(np.array(tests, float), np.array([price[f.column] for f in objects.raw_features]), once)
-    assert alike(*both(objects, Reduction(), Gini(), "depth", prices=prices))
+    for budget in (None, data.draw(st.integers(0, 9))):
+        assert alike(*both(objects, Reduction(), Gini(), "depth", prices=prices, max_cost=budget))

@@ -175,8 +175,9 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
     limits, rule = parts.limits(), leaf_rule_of(parts)
     if rule is None:
         raise CapabilityError("bulk growth needs leaf rules that look at a node's objects alone; use method=greedy")
-    if limits.max_leaves is not None:
-        raise CapabilityError("bulk growth knows no leaf budget (max_leaves); use method=greedy")
+    for name in ("max_leaves", "max_cost"):
+        if getattr(limits, name) is not None:
+            raise CapabilityError(f"bulk growth knows no limit {name}; use method=greedy")
     n, n_trees, width = len(objects.label), len(judges.batch), objects.n_classes
     label, weight, count, n_rows = objects.label, *_weights(objects, judges)
     if len(n_rows) and limits.min_leaf > 1:

@@ -200,7 +200,8 @@ class CodedEngine(TableEngine):
 
     def _prices_at(self, cell: Cell) -> np.ndarray:
         prices = self._space.prices
-        return self._prices if prices.after is None else np.array(prices.at(cell.asked, cell.paid).tests, np.float64)
+        here = self._prices if prices.after is None else np.array(prices.at(cell.asked, cell.paid).tests, np.float64)
+        return self._space.payable(here, cell)
 
     def _free(self, cell: Cell) -> np.ndarray:
         if not self._space.prices.once_per_column or not cell.asked:

@@ -105,7 +105,7 @@ class MadeEngine(TableEngine):
             counting.count_weights(*where, here, *each, weights, counts)
             if extra.shape[1]:
                 counting.count_extra(*where, here, space.extra[rows], extra)
-            prices = np.array([self._price(rule, paid) for rule in some], np.float64)
+            prices = space.payable(np.array([self._price(rule, paid) for rule in some], np.float64), cell)
             features = counted_features(np.where(arity == 2, THRESHOLDS, MULTIWAY), offset, missing, np.arange(len(some)), prices)
             yield View(features, bins_for(weights, counts, extra), np.zeros(len(some), np.bool_), (), np.arange(first, first + len(some)))
 

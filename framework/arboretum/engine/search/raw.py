@@ -90,7 +90,8 @@ class RawColumns:
         """float64[columns]: what asking costs at a node."""
         prices, asked = self._space.prices, cell.asked if self._space.prices.once_per_column else ()
         own = prices.at(cell.asked, cell.paid).raw
-        return np.array([0.0 if f.column in asked else p for f, p in zip(self._features, own, strict=True)], np.float64)
+        here = np.array([0.0 if f.column in asked else p for f, p in zip(self._features, own, strict=True)], np.float64)
+        return self._space.payable(here, cell)
 
 
 class PresortedEngine(RawColumns):
@@ -165,7 +166,7 @@ class PresortedEngine(RawColumns):
                     extra = np.stack([costs[column, form, position], costs[column, form + 1, position + 1]], axis=1)[:, :, None]
                 else:
                     extra = np.zeros((len(side), 2, 0)) if sums[2] is None else _tables(sums[2], *cut)
-                kept = np.flatnonzero(stats.allowed(weights, counts, space.least))
+                kept = np.flatnonzero(stats.allowed(weights, counts, space.least) & (price[start + column] < np.inf))
                 if len(kept) < len(side):
                     weights, counts, extra, column, position, side = (each[kept] for each in (weights, counts, extra, *cut))
                 tables = scorer.tables(weights, counts, price[start + column], extra, np.arange(first, first + len(kept)))

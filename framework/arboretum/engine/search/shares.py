@@ -118,7 +118,7 @@ class SharesGrowth(Growth):
                 code, rule, family, n = np.where(code == feature.n_bins, -1, code), feature.rule, feature.family, feature.n_bins
                 own = prices.tests[offset[f] : offset[f + 1]]
             own = own * 0.0 if prices.once_per_column and feature.column in cell.asked else own
-            yield Column(feature.column, code, n, family, rule, own, n_fixed + f if raw else int(offset[f]), 1 - raw)
+            yield Column(feature.column, code, n, family, rule, self.space.payable(own, cell), n_fixed + f if raw else int(offset[f]), 1 - raw)
 
     def best_test(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
@@ -134,7 +134,7 @@ class SharesGrowth(Growth):
         sums, rows = (what[item.cell.who] * item.cell.share[:, None] for what in statistics.sums)
         weights, counts = (column.tables(self._added(column.code, what, column.n_bins)) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
-        divides = np.flatnonzero(((counts.sum(axis=2) > 0).sum(axis=1) > 1) if len(counts) else [])
+        divides = np.flatnonzero(((counts.sum(axis=2) > 0).sum(axis=1) > 1) & (column.prices < np.inf) if len(counts) else [])
         mass, least = statistics.mass(weights), Least(self.limits.min_leaf - ROUNDED, self.space.min_weight)
         arity, entries = weights.shape[1], []  # (test, placement, weights, counts), with an outcome more that may stay empty
         for test in divides.tolist():

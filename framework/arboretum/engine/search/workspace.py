@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.stopping import Limits
@@ -28,6 +29,7 @@ class Workspace:
     objects: Encoded
     prices: Prices
     statistics: Statistics
+    limits: Limits
     min_leaf: int
     min_weight: float
     allow_constant: bool
@@ -50,7 +52,12 @@ class Workspace:
         rows, spare = np.arange(n, dtype=np.int32), np.empty(n + 1, np.int32)
         small = max((feature.n_bins for feature in objects.features), default=2) <= 256 and not made
         goes = np.empty(n, np.uint8 if small else np.uint32)
-        return Workspace(objects, prices, statistics, *least, allow_constant, rows, spare, goes, np.zeros((n, 0)))
+        return Workspace(objects, prices, statistics, limits, *least, allow_constant, rows, spare, goes, np.zeros((n, 0)))
+
+    def payable(self, prices: np.ndarray, cell: Cell) -> np.ndarray:
+        """float64[k]: prices at a node, +∞ where its path cannot pay them any more: no engine lets such a test compete."""
+        most = self.limits.most_paid(cell.depth + 1)
+        return prices if most == np.inf else np.where(cell.paid + prices <= most, prices, np.inf)
 
     def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Keep a node's own columns, by object."""

@@ -9,6 +9,7 @@ import pytest
 from arboretum.api import (
     MISSING_SPLITS, MISSING_STOPS, ColumnKind, Context, Encoded, Limits, Parts, Problem, RawFeature, Task, TestRule, grow,
 )  # fmt: skip
+from arboretum.engine.certificate import beyond
 from arboretum.engine.check import check_prices
 from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.testing.oracles import node_of
@@ -38,6 +39,7 @@ class StoppingSuite(ComponentSuite):
         assert limits.max_leaves is None or limits.max_leaves >= 1
         assert limits.min_leaf >= 1
         assert limits.min_decrease is None or np.isfinite(limits.min_decrease)
+        assert limits.max_cost is None or limits.max_cost >= 0.0
         assert 0.0 <= limits.min_mass <= 0.5, "two branches share the weight"
 
     def test_it_says_yes_or_no_and_the_same_twice(self, component):
@@ -63,9 +65,7 @@ class StoppingSuite(ComponentSuite):
             parts = Parts(method=None, criterion=ToyReduction(), impurity=ToyGini(), stopping=(component,))
             table = toy_table(seed, n_rows=40)
             tree = grow_and_verify(table, parts)
-            assert limits.max_depth is None or tree.depth_of.max() <= limits.max_depth
-            assert limits.max_leaves is None or tree.n_leaves <= limits.max_leaves
-            assert tree.n_nodes == 1 or tree.counts.min() >= limits.min_leaf
+            assert not beyond(tree, limits)
             least = limits.min_weight(float(tree.mass[0]), int(tree.counts[0]))
             assert tree.n_nodes == 1 or tree.mass.min() >= least
             objects, at = toy_objects(table), tree.apply(table)

@@ -1,0 +1,32 @@
+"""The budget of a path as a stopping rule."""
+
+from __future__ import annotations
+
+import attrs
+
+from arboretum.api import LeafRule, Limits, Node, param
+
+
+@attrs.frozen
+class MaxCost:
+    """No path from the root to a leaf pays more than a budget; tests that can still be paid compete.
+
+    Which tests these are depends on what the path has paid, so that trees are grown node by node.
+    """
+
+    kind = "stopping"
+    name = "max_cost"
+    paper = "Nan, Wang & Saligrama 2015, section 1"
+    capabilities = ()
+    example = "cost=random"
+
+    limit: float | None = param(None, "what a path may pay, at most; none: any amount", ge=0.0, unit="price")
+
+    def limits(self) -> Limits:
+        return Limits(max_cost=self.limit)
+
+    def is_leaf(self, node: Node) -> bool:
+        return False
+
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
