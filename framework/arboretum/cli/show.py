@@ -122,6 +122,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree")
     parser.add_argument("--numbers", action="store_true", help="list the nodes with their numbers, for arboretum why")
     parser.add_argument("--config", action="store_true", help="print the configuration, too")
+    parser.add_argument("--outliers", action="store_true", help="the rows that the tree errs on, and what classifying each would cost")
+    parser.add_argument("--out", metavar="FILE", help="with --outliers: draw them (.svg, .png), or list all of them (.csv)")
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if not (folder / RECORD).exists() and any(folder.glob(f"*/{RECORD}")):
@@ -134,7 +136,11 @@ def main(argv: list[str]) -> int:
         compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
         terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
         return 0
-    record, _ = find_run(arguments.run, arguments.overrides, arguments.plugin)
+    record, registry = find_run(arguments.run, arguments.overrides, arguments.plugin)
+    if arguments.outliers:
+        return show_outliers(record, registry, arguments.out)
+    if arguments.out is not None:
+        raise ConfigError("--out goes with --outliers; arboretum export writes the tree")
     terminal.say(numbers_of(record))
     if arguments.config:
         terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")
@@ -142,6 +148,20 @@ def main(argv: list[str]) -> int:
         terminal.say("no tree is kept" if record.tree is None else node_list(record.tree))
     else:
         terminal.say(tree_of(record.tree, max_depth=arguments.max_depth, max_leaves=arguments.max_leaves), painted=True)
+    return 0
+
+
+def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
+    """Print the rows that the tree gives up, and write them where a file is named."""
+    from arboretum.cli.outliers import Outliers, written
+
+    if record.tree is None:
+        raise StoreError("the run holds no tree")
+    resolved, prepared, changes = again(record, registry)
+    found = Outliers.of(record, resolved.parts, prepared.table)
+    terminal.say("\n".join([*changes, found.text(terminal.width())]))
+    if out is not None:
+        written(found, out, write_out)
     return 0
 
 
@@ -262,7 +282,15 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
 
 
 def problem_of(record: Record, registry: Registry) -> tuple[Any, list[str]]:
-    """What the tree was grown from, and a line per reason why growing again may differ.
+    """What the tree was grown from, and a line per reason why growing again may differ."""
+    from arboretum.engine import run as engine
+
+    resolved, prepared, notes = again(record, registry)
+    return engine.fit(resolved.parts, prepared.table, record.seed).problem, notes
+
+
+def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:
+    """The components and the data of a run, and a line per reason why growing again may differ.
 
     Data are loaded, divided and encoded again; refuses other data than the recorded, and missing one-file plugins.
     """
@@ -277,13 +305,13 @@ def problem_of(record: Record, registry: Registry) -> tuple[Any, list[str]]:
     prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
     if prepared.sha256 != record.data["sha256"]:
         data = f"the data set {record.data['name']} is not what it was (checksum {prepared.sha256[:12]}…)"
-        raise StoreError(f"{data}; why needs the same")
+        raise StoreError(f"{data}; growing again needs the same")
     code, known = Session(registry).code(resolved.parts), set(record.code.values())
     changed = [name for name, checksum in code.items() if checksum not in known]  # a plugin file may have another name today
     notes = [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"] if changed else []
     if not record.code:
         notes = ["explained with today's code: whether it is that of the run cannot be told, its record keeps no checksums"]
-    return engine.fit(resolved.parts, prepared.table, record.seed).problem, notes
+    return resolved, prepared, notes
 
 
 def _standing(tree: Tree, found: Any) -> str:

@@ -42,11 +42,13 @@ class RankDiagram:
 
 @attrs.frozen
 class Axis:
-    """label : what it counts, with the unit.   log : logarithmic; values are above 0.   higher_is_better : None where neither."""
+    """label : what it counts, with the unit.   log : logarithmic; values are above 0.   higher_is_better : None where neither.
+    names : of the values 0, 1, …, which then alone have ticks."""
 
     label: str
     log: bool = False
     higher_is_better: bool | None = None
+    names: Sequence[str] = ()
 
 
 @attrs.frozen

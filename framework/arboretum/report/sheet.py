@@ -182,6 +182,8 @@ def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int
 
     here, round_steps = getattr(axes, f"{which}axis"), MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
     here.set_major_locator(round_steps)
+    if axis.names:
+        here.set_ticks(range(len(axis.names)), axis.names)
     if not axis.log:
         return
     known = sorted(value for value in values if math.isfinite(value))

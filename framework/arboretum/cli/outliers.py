@@ -1,0 +1,130 @@
+"""``arboretum show RUN --outliers``: the rows that a tree gives up at its budget, and what classifying each would cost.
+
+The rows are those of the training data that the run's tree classifies wrongly.  What one would cost is the price of its path in the tree that
+the same method makes of the same data without any stopping rule, limit or pruning; there is none where that tree errs on it, too.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.engine import run as engine
+from arboretum.errors import CapabilityError, ConfigError
+from arboretum.model.charts import Axis, Line, LineChart
+from arboretum.model.record import Record
+from arboretum.model.table import Column, ColumnKind, Table, Task
+from arboretum.model.tree import Tree
+from arboretum.report.palette import ranked_classes
+from arboretum.report.table import csv_table, text_table
+
+LISTED = 40  # rows that are printed
+DRAWN = 4000  # other rows that are drawn, evenly chosen
+NAMED = 20  # categories up to which an axis spells them
+REACH = 0.36  # of rows of a category about its place
+GIVEN_UP = 13  # number of the colour and form of the outliers: dark, a square
+
+
+@attrs.frozen(eq=False)
+class Outliers:
+    """rows : int64[n_train], numbers of the training rows in the data set.   wrong : positions of those given up, among them.
+
+    paid, full : float64[n_train], price of a row's path in the tree, and in the one without limits.   missed : bool[n_train], the latter errs.
+    """
+
+    tree: Tree
+    train: Table
+    rows: np.ndarray
+    wrong: np.ndarray
+    paid: np.ndarray
+    full: np.ndarray
+    missed: np.ndarray
+
+    @staticmethod
+    def of(record: Record, parts: Any, table: Table) -> "Outliers":
+        """Grow the tree without limits.   parts : of the run, built again.   table : its data."""
+        tree = record.tree
+        if tree.task is not Task.classification:
+            raise CapabilityError("outliers are rows of another class than the tree's; this tree predicts numbers")
+        free = engine.fit(attrs.evolve(parts, stopping=(), pruner=None, tuner=None), table, record.seed)
+        rows, other = free.division.train, free.solution.tree
+        train = table.take(rows)
+        label = train.target.codes
+        wrong = np.flatnonzero(tree.predict(train) != label)
+        return Outliers(tree, train, rows, wrong, tree.prices_paid(train), other.prices_paid(train), other.predict(train) != label)
+
+    def cells(self) -> list[dict[str, Any]]:
+        """A row of cells per row given up."""
+        classes, label, answer = self.tree.classes, self.train.target.codes, self.tree.predict(self.train)
+        return [
+            {
+                "row": int(self.rows[i]), "class": classes[label[i]], "predicted": classes[answer[i]], "paid": float(self.paid[i]),
+                "price to classify it": "no tests do" if self.missed[i] else float(self.full[i]),
+            }
+            for i in self.wrong.tolist()
+        ]  # fmt: skip
+
+    def text(self, width: int) -> str:
+        """What is printed."""
+        n, most, unlimited = len(self.rows), self.tree.price_to[self.tree.is_leaf].max(), self.full.max()
+        share = f"{len(self.wrong)} of {n} rows ({100 * len(self.wrong) / n:.3g} %) are given up"
+        head = f"{share}: no path pays more than {most:g}; without limits the dearest pays {unlimited:g}"
+        cells = self.cells()
+        more = [f"… and {len(cells) - LISTED} more (--out FILE.csv lists all)"] if len(cells) > LISTED else []
+        lines = [head, "", text_table(cells[:LISTED], width=width).rstrip(), *more] if cells else [head]
+        return "\n".join([*lines, "rows are counted from 0, as in the data set"])
+
+    def chart(self) -> LineChart:
+        """All rows over the columns of the first two tests, those given up marked (Nan, Wang & Saligrama, Figure 2)."""
+        first = [self.tree.rule(node).columns for node in np.argsort(self.tree.depth_of, kind="stable") if not self.tree.is_leaf[node]]
+        names = list(dict.fromkeys(name for names in first for name in names))[:2]
+        if not names:
+            raise CapabilityError("the tree asks nothing, so there are no tests to draw its rows by")
+        (x, across), (y, up) = map(_axis, map(self.train.column, names), _spread(self.train, names)) if len(names) > 1 else (
+            _axis(self.train.column(names[0]), np.zeros(len(self.rows))), (self.rows, Axis("row")),
+        )  # fmt: skip
+        label, given = self.train.target.codes, np.isin(np.arange(len(x)), self.wrong)
+        shown = np.flatnonzero(~given)[:: max(1, math.ceil((~given).sum() / DRAWN))]
+        own = ranked_classes(self.tree)
+        clouds = [(name, shown[label[shown] == k], own.index(k) if k in own else len(own)) for k, name in enumerate(self.tree.classes)]
+        clouds.append(("given up", self.wrong, GIVEN_UP))
+        lines = [Line(name, x[who].tolist(), y[who].tolist(), colour=colour, joined=False) for name, who, colour in clouds if len(who)]
+        numbers = ", ".join(str(row) for row in self.rows[self.wrong[:12]].tolist()) + (", …" if len(self.wrong) > 12 else "")
+        title = f"{len(self.wrong)} of {len(x)} rows are given up"
+        notes = [f"Rows given up: {numbers}"] if len(self.wrong) else []
+        return LineChart(title, lines, across, up, f"{self.train.name}, over the columns of the first tests", notes)
+
+
+def _spread(table: Table, names: list[str]) -> list[np.ndarray]:
+    """Two offsets per row that lay rows of equal categories out in a square, in their order."""
+    words = [column.values for name in names if (column := table.column(name)).kind is not ColumnKind.continuous]
+    _, cell = np.unique(np.stack(words, axis=1), axis=0, return_inverse=True) if words else (0, np.arange(table.n_rows))
+    order = np.argsort(cell.ravel(), kind="stable")
+    sizes = np.bincount(cell.ravel())
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    side = np.maximum(np.ceil(np.sqrt(sizes)), 2).astype(np.int64)[cell.ravel()]
+    return [REACH * (2 * at / (side - 1) - 1) for at in (place % side, place // side)]
+
+
+def _axis(column: Column, spread: np.ndarray) -> tuple[np.ndarray, Axis]:
+    """Where rows lie on an axis: a number as it is, a category about its place."""
+    if column.kind is ColumnKind.continuous:
+        return column.values.astype(np.float64), Axis(column.name)
+    return column.values + spread, Axis(column.name, names=column.categories if len(column.categories) <= NAMED else ())
+
+
+def written(found: Outliers, file: str, write: Callable[[str, str | bytes], None]) -> None:
+    """Write the picture (.svg, .png) or the table (.csv), by the name of the file."""
+    from arboretum.report.charts import chart_png, chart_svg
+
+    suffix = Path(file).suffix.lower()
+    if suffix == ".png":
+        chart_png(found.chart(), Path(file).expanduser())
+    elif suffix in (".svg", ".csv"):
+        write(file, chart_svg(found.chart()) if suffix == ".svg" else csv_table(found.cells()))
+    else:
+        raise ConfigError(f"--out names a picture (.svg, .png) or a table (.csv); got {file!r}")
