@@ -8,7 +8,7 @@ from arboretum_maxcost.front import FrontSolver
 from arboretum_maxcost.impurities import IMPURITIES
 from arboretum_maxcost.objectives import MaxCost
 from arboretum_maxcost.solver import MaxCostSolver
-from arboretum_maxcost.stopping import MaxCost
+from arboretum_maxcost.stopping import Budget
 
 
 @hookimpl
@@ -18,6 +18,7 @@ def arboretum_components() -> list[type]:
         *CRITERIA,
         FrontSolver,
         *IMPURITIES,
-        MaxCostSolver,
         MaxCost,
+        MaxCostSolver,
+        Budget,
     ]

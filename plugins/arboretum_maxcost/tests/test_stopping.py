@@ -8,7 +8,7 @@ import arboretum
 from arboretum.api import ConfigError, Parts
 from arboretum.cli.show import explain
 from arboretum.plugin.discovery import load_registry
-from arboretum_maxcost.stopping import MaxCost
+from arboretum_maxcost.stopping import Budget
 
 DFEP = ["dataset=dfep-synthetic", "encoder=multiway", "criterion=reduction", "impurity=rt", "method=greedy", "tracker=none", "split=none"]
 
@@ -47,7 +47,7 @@ def test_every_engine_keeps_the_budget(more):
 
 
 def test_the_tightest_budget_counts():
-    assert Parts(None, stopping=tuple(MaxCost(limit=value) for value in (None, 3.0, 2.5))).limits().max_cost == 2.5
+    assert Parts(None, stopping=tuple(Budget(limit=value) for value in (None, 3.0, 2.5))).limits().max_cost == 2.5
 
 
 @pytest.mark.parametrize(("limit", "said"), [("-1", "must be ≥ 0"), (".nan", "must be a number"), ("nan", "")])
