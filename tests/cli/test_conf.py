@@ -45,7 +45,10 @@ def test_no_line_repeats_a_default_and_every_key_is_one_of_a_schema(file):
             assert select(plain, path) != value, f"{file}: {path} repeats the default"
 
 
-@pytest.mark.parametrize(("experiment", "more", "runs"), [("small_trees", ["dataset=iris"], 4), ("first_look", [], 18)])
+@pytest.mark.parametrize(
+    ("experiment", "more", "runs"),
+    [("small_trees", ["dataset=iris"], 4), ("first_look", [], 18), ("admissible_functions", ["dataset=play-tennis"], 9)],
+)
 def test_an_experiment_is_one_word_on_the_command_line(experiment, more, runs, call):
     result = call("run", "--config-dir", str(CONF), f"+experiment={experiment}", *more, "-m", "tracker=none")
     assert result.status == 0, result.err
