@@ -19,7 +19,6 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, verify
-from arboretum.engine.implied import SURE, Facts, raised
 from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.search.compiled_criterion import component_name
 from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, blaming
@@ -70,7 +69,7 @@ def certify(
     bounds = certified(kept, found, tree, problem, rule, metrics)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
-    return Certificate(_told(certifier), attrs.asdict(rule), bounds), (*notes, *_remarks(kept, bounds, found))
+    return Certificate(_told(certifier), attrs.asdict(rule), bounds), (*notes, *_remarks(bounds, found))
 
 
 def _told(certifier: Any) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def certified(
 ) -> dict[str, Certified]:
     """Check what is claimed of each complexity, and put it beside the tree's value.  Raises VerificationError.
 
-    What is claimed of one says something of the others: every tree found has a value of each, and bounds imply bounds.
+    What is found for one says something of the others: every tree has a value of each.
     """
     trees, found = [tree, *(answer.tree for answer in answers if answer.tree is not None)], {}
     slack, promised = max(_slack(problem.objects, one) for one in trees), _promised(problem)
@@ -268,17 +267,11 @@ def certified(
         if factor := promised.get(name):
             at_most(f"the tree's {name} is at most {factor:g} times the minimum, as the criterion promises", value, factor * best, slack)
         found[name] = Certified(value, best if optimal else min(bound, best), best, factor)  # equal up to rounding where optimal
-    total = float(problem.objects.weight.sum())
-    scale = {each.name: total if getattr(each, "per_object", False) else 1.0 for each in complexities}
-    closed = {each.name: (form, found[each.name].lower_bound * scale[each.name]) for each in complexities if (form := form_of(each))}
-    implied = raised(closed, Facts.of(problem, rule))
     for each in complexities:
         name, one = each.name, found[each.name]
         best = min(one.best_known, *(value_of(each, other) for other in trees))
-        low = max(one.lower_bound, implied.get(name, 0.0) / scale[name])
-        at_most(f"what all proven bounds imply of {name} is at most the value of a tree", low, best, slack + SURE)
-        if low >= best * (1.0 - slack):
-            low = best  # equal up to rounding
+        at_most(f"the proven minimum of {name} is at most the value of a tree found for another", one.lower_bound, best, slack)
+        low = best if one.lower_bound >= best * (1.0 - slack) else one.lower_bound  # equal up to rounding
         found[name] = attrs.evolve(one, lower_bound=min(low, best), best_known=best)
     return found
 
@@ -343,14 +336,9 @@ def _promised(problem: Problem) -> Mapping[str, float]:
         return {name: float(factor) for name, factor in criterion.promises(problem).items()}
 
 
-def _remarks(complexities: Sequence[Any], bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
+def _remarks(bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
     """What the solver says of what it has proven, and sentences about what has no ratio and what is only bounded."""
-    pairs = [(bounds[one.name], answer) for one, answer in zip(complexities, answers, strict=True)]
-    optimal = Status.optimal
-    notes = list(dict.fromkeys(f"certify: {note}" for _, answer in pairs if answer.status is optimal for note in answer.notes))
-    followed = [one.name for one, (found, answer) in zip(complexities, pairs, strict=True) if found.proven > (answer.status is optimal)]
-    if followed:
-        notes.append(f"certify: the minimum of {', '.join(followed)} follows from what is proven of the others")
+    notes = list(dict.fromkeys(f"certify: {note}" for answer in answers if answer.status is Status.optimal for note in answer.notes))
     zero = [name for name, found in bounds.items() if found.ratio_is == "undefined"]
     if zero:
         notes.append(f"certify: the minimum of {', '.join(zero)} is 0 (one leaf is enough), so there the ratio is undefined")
