@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Context, Tree
+from arboretum.api import Capability, Context, Tree
 from arboretum_maxcost.space import Space, assemble, compiled
 
 SLICE = 2_000_000
@@ -153,7 +153,8 @@ class Search:
             random_words(n), np.zeros(n + 1, np.int64), *nothing,
         )  # fmt: skip
         self.from_python = None if impurity is None or compiled(impurity) else impurity.value
-        admissible = space.without_error and "admissible" in getattr(impurity, "capabilities", ())
+        claimed = {Capability(claim) for claim in getattr(impurity, "capabilities", ())}
+        admissible = space.without_error and Capability.admissible in claimed
         address = 0
         if admissible or not math.isnan(space.delta):
             address = address_of(impurity.kernel, "impurity") if compiled(impurity) else address_in_python(impurity.value)

@@ -78,9 +78,7 @@ class MaxCostSolver:
         form = form_of(complexity)
         if form is None or form.combine != "max" or form.per_mass or attrs.evolve(form, combine="max") == Form(combine="max", leaf=form.leaf):
             raise CapabilityError("solver max_cost minimises complexity=max_cost or complexity=depth; solver=subtable_dp knows the others")
-        if not form.priced:
-            problem = attrs.evolve(problem, prices=attrs.evolve(problem.prices, tests=np.ones(len(problem.prices.tests))))
-        space = space_of(problem, without_error=True)
+        space = space_of(problem, without_error=True, priced=form.priced)
 
         def value(paid: float) -> float:
             return form.leaf + form.per_node * paid
@@ -118,9 +116,8 @@ class MaxCostSolver:
 
     @staticmethod
     def _budget(problem: Problem, space: Space, unlimited: int | None) -> int:
-        """The run's limit in whole prices.  Raises CapabilityError for other limits, and without one where one is needed."""
+        """The run's limits on a path in whole prices.  Raises CapabilityError without one where one is needed."""
         limits: Limits = problem.parts.limits()
-        problem.parts.leaf_rule(counting_objects=True, obeyed=("max_cost", "max_depth"))
         budgets = []
         if getattr(limits, "max_cost", None) is not None:
             budgets.append(space.paid(limits.max_cost))

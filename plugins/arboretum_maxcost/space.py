@@ -85,8 +85,8 @@ class Space:
         return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
 
 
-def space_of(problem: Problem, *, without_error: bool) -> Space:
-    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+def space_of(problem: Problem, *, without_error: bool, priced: bool = True) -> Space:
+    """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
     objects, prices = problem.objects, problem.prices
     _check(objects, prices)
     labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
@@ -97,7 +97,7 @@ def space_of(problem: Problem, *, without_error: bool) -> Space:
     each, unit, exact = whole(objects.weight)
     mass = np.zeros(n, np.int64)
     np.add.at(mass, merged, each)
-    price, coin, exact_prices = whole(prices.tests)
+    price, coin, exact_prices = whole(prices.tests if priced else np.ones(len(prices.tests)))
     most = max((feature.n_bins for feature in objects.features), default=0)
     return Space(
         objects=objects,
@@ -117,8 +117,8 @@ def space_of(problem: Problem, *, without_error: bool) -> Space:
         cell=cell.astype(np.int64),
         sure=_sure(cell, mass),
         without_error=without_error,
-        delta=_delta(problem) if without_error else math.nan,
-        impurity=impurity_of(problem),
+        delta=_delta(problem, without_error),
+        impurity=problem.parts.impurity,
     )
 
 
@@ -143,23 +143,19 @@ def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
     return found // shared, unit * shared, exact
 
 
-def impurity_of(problem: Problem) -> Any:
-    """The run's impurity for this kind of target, or None."""
-    impurity = problem.parts.impurity
-    return impurity.for_task(problem.objects.task) if hasattr(impurity, "for_task") else impurity
-
-
 def compiled(impurity: Any) -> bool:
     return mark_of(getattr(impurity, "kernel", None)) == "impurity"
 
 
-def _delta(problem: Problem) -> float:
-    """Impurity at or below which a node is a leaf, NaN without one.  Raises CapabilityError for other rules than purity and impurity."""
-    rule = problem.parts.leaf_rule(counting_objects=True)
+def _delta(problem: Problem, without_error: bool) -> float:
+    """Impurity at or below which a node is a leaf, NaN without one.  Raises CapabilityError for rules that the search does not know."""
+    rule = problem.parts.leaf_rule(counting_objects=True, obeyed=() if without_error else ("max_cost", "max_depth"))
     if rule.min_split > 2 or rule.min_objects > 2 or rule.theta > 0:
         raise CapabilityError("solver max_cost knows leaf rules of purity and impurity; use stopping=[pure], stopping=[impurity], or solver=subtable_dp")
     if rule.delta is None or problem.parts.impurity is None:
         return math.nan
+    if not without_error:
+        raise CapabilityError("solver max_cost counts errors, and knows no leaf rule beside; leave stopping=[impurity] out, or use objective=zero_error")
     return rule.levels(1.0)[1]
 
 
