@@ -7,8 +7,10 @@ from arboretum_maxcost.criteria import CRITERIA
 from arboretum_maxcost.front import FrontSolver
 from arboretum_maxcost.impurities import IMPURITIES
 from arboretum_maxcost.objectives import MaxCost
+from arboretum_maxcost.reproduction import MaxCostStudy
 from arboretum_maxcost.solver import MaxCostSolver
 from arboretum_maxcost.stopping import Budget
+from arboretum_maxcost.tradeoff import TradeOff
 
 
 @hookimpl
@@ -19,6 +21,8 @@ def arboretum_components() -> list[type]:
         FrontSolver,
         *IMPURITIES,
         MaxCost,
+        MaxCostStudy,
         MaxCostSolver,
         Budget,
+        TradeOff,
     ]

@@ -180,13 +180,14 @@ def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int
     """Linear or logarithmic, with round numbers at its ticks.  Raises DataError for values of 0 or less on a logarithmic axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-    here, round_steps = getattr(axes, f"{which}axis"), MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
+    known = sorted(value for value in values if math.isfinite(value))
+    whole = all(value == round(value) for value in known)  # counts: no tick lies between two of them
+    here, round_steps = getattr(axes, f"{which}axis"), MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10], integer=whole)
     here.set_major_locator(round_steps)
     if axis.names:
         here.set_ticks(range(len(axis.names)), axis.names)
     if not axis.log:
         return
-    known = sorted(value for value in values if math.isfinite(value))
     if known and known[0] <= 0:
         raise DataError(f"a logarithmic axis shows numbers above 0, not {known[0]:g}: leave it out, or use a linear axis")
     decades = math.log10(known[-1] / known[0]) if known else 0.0

@@ -1,0 +1,46 @@
+"""The worst-case reduction of hinged Pairs with α as a parameter: a sweep over α compiles one kernel, not one per value."""
+
+from __future__ import annotations
+
+from arboretum.kernels import criterion_kernel, kernel_part
+
+ROUNDING = 2.0**-50
+"""A difference of products below this share of the larger one is the rounding of α: 0."""
+
+
+@kernel_part
+def hinged(a, b, alpha):
+    """[[a − α]₊ [b − α]₊ − α²]₊."""
+    if a <= alpha or b <= alpha:
+        return 0.0
+    found = a * b - alpha * (a + b)
+    return found if found > ROUNDING * a * b else 0.0
+
+
+@criterion_kernel
+def worst_case_hinged(weights, counts, price, extra, node):
+    """−max_i c / (F(G) − F(G_i)) with α in ``node.params[0]``; −∞ where F(G) = 0 (a leaf), and next to it where some F(G_i) = F(G)."""
+    alpha = node.params[0]
+    n_outcomes, n_classes = weights.shape
+    whole = 0.0
+    for i in range(n_classes):
+        a = 0.0
+        for o in range(n_outcomes):
+            a += weights[o, i]
+        if a > alpha:
+            for j in range(i):
+                b = 0.0
+                for o in range(n_outcomes):
+                    b += weights[o, j]
+                whole += hinged(a, b, alpha)
+    if whole <= 0.0:
+        return -float("inf")
+    least = whole
+    for o in range(n_outcomes):
+        inside = 0.0
+        for i in range(n_classes):
+            if weights[o, i] > alpha:
+                for j in range(i):
+                    inside += hinged(weights[o, i], weights[o, j], alpha)
+        least = min(least, whole - inside)
+    return -price / least if least > 0.0 else -1e300
