@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 import pytest
 from browser.chromium import NEEDED, started
-from drawn_trees import row_of, rows_like, tables, trees
-from hypothesis import HealthCheck, given, settings
+from drawn_trees import Ramp, row_of, rows_like, tables, trees
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import arboretum
@@ -206,15 +206,20 @@ def test_a_table_with_missing_values_and_prices(opened, cost):
 
 
 @given(st.data())
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None)
+@settings(phases=[Phase.generate], suppress_health_check=[HealthCheck.filter_too_much], deadline=None)  # a browser takes minutes to make an example smaller
 def test_drawn_trees_with_surrogates_shares_and_prices_by_outcome(opened, data):
-    table = data.draw(tables())
-    tree = data.draw(trees(table, shares=True))
-    if any(rule.fuzzy for rule in tree.rules):
-        with pytest.raises(CapabilityError, match="by degrees"):
-            Questionnaire().write(tree)
-        return
-    compare(opened(tree), tree, data.draw(rows_like(table, max_rows=6, unseen=False)))
+    table = data.draw(tables(min_rows=4))
+    tree = data.draw(trees(table, shares=True).filter(lambda one: one.n_nodes > 3 and not any(rule.fuzzy for rule in one.rules)))
+    page, rows = opened(tree), data.draw(rows_like(table, max_rows=6, unseen=False))
+    compare(page, tree, rows)
+    compare(page, tree, without_values(rows, [name for name in row_of(rows, 0) if data.draw(st.booleans())]))
+    compare(page, tree, without_values(rows, row_of(rows, 0)).take(np.arange(1)))
+
+
+def without_values(table: Table, names: Iterable[str]) -> Table:
+    """The table with columns of which no value is known."""
+    gone = {c.name: np.full(len(c.values), np.nan if c.kind is ColumnKind.continuous else -1, c.values.dtype) for c in table.columns}
+    return attrs.evolve(table, columns=tuple(attrs.evolve(c, values=gone[c.name] if c.name in names else c.values) for c in table.columns))
 
 
 def test_tests_of_price_1_are_counted_as_tests(opened):
@@ -550,6 +555,11 @@ def test_the_policy_of_the_page_lets_nothing_else_run(opened, tennis):
 
 
 # -- what is refused, and a large tree ------------------------------------------------------------------------------------------------
+
+
+def test_a_test_that_gives_degrees_is_refused():
+    with pytest.raises(CapabilityError, match="'age below about 30' sends a row down several branches by degrees"):
+        Questionnaire().write(stump(Ramp("age", 20, 40), AGE))
 
 
 def test_questions_about_unknown_columns_are_refused(tennis):
