@@ -156,7 +156,8 @@ def read_assignment(text: str) -> tuple[str, Any]:
     try:
         return key.strip().lstrip("+"), yaml.safe_load(value) if value else ""
     except yaml.YAMLError as error:
-        msg = f"cannot read override {text!r}: some of its characters have a meaning of their own; quote them: {key}='…'"
+        way = "'…'" if value[:1] != "{" else "{name: '…'}"
+        msg = f"cannot read override {text!r}: some of its characters have a meaning of their own; quote them: {key}={way}"
         raise ConfigError(msg) from error
 
 
