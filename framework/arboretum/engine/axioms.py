@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.check import lacks, tasks_of
-from arboretum.errors import ArboretumError, unknown
+from arboretum.errors import ArboretumError
 from arboretum.interfaces.component import Capability
 from arboretum.model.table import Task, frozen_array
 
@@ -71,26 +71,20 @@ class Axiom:
 
     def small(self, k: int) -> np.ndarray:
         """float64[cases, parts, k]: all cases of at most EXHAUSTIVE[k] objects, by their number, then lexicographically."""
-        sets = vectors(self.sets * k, EXHAUSTIVE[k] - self.singles).reshape(-1, self.sets, k)
-        return self.with_singles(np.repeat(sets, len(self.chosen(k)), axis=0), np.tile(np.arange(len(self.chosen(k))), len(sets)))
+        sets, singles = vectors(self.sets * k, EXHAUSTIVE[k] - self.singles).reshape(-1, self.sets, k), self.chosen(k)
+        return np.concatenate([np.repeat(sets, len(singles), axis=0), np.tile(singles, (len(sets), 1, 1))], axis=1)
 
     def at_random(self, k: int, power: int) -> np.ndarray:
         """float64[RANDOM, parts, k]: sets of all sizes up to 10^power objects per class, many of them without some class."""
-        generator = np.random.default_rng([k, power])
-        shape = (RANDOM, self.sets, k)
+        generator, shape = np.random.default_rng([k, power]), (RANDOM, self.sets, k)
         sets = 10.0 ** (power * generator.random((RANDOM, self.sets, 1))) * generator.random(shape) * (generator.random(shape) > 0.3)
         sets[: RANDOM // 2] = np.rint(sets[: RANDOM // 2])
-        choices = len(self.chosen(k))
-        return self.with_singles(sets, generator.integers(0, choices, RANDOM)) if choices else np.empty((0, self.sets + self.singles, k))
+        return np.concatenate([sets, generator.choice(self.chosen(k), RANDOM)], axis=1)
 
     def chosen(self, k: int) -> np.ndarray:
         """float64[choices, singles, k]: the single objects."""
         choose = itertools.combinations if self.apart else itertools.combinations_with_replacement
-        classes = list(choose(range(k), self.singles))
-        return np.eye(k)[np.array(classes, np.int64).reshape(len(classes), self.singles)]
-
-    def with_singles(self, sets: np.ndarray, which: np.ndarray) -> np.ndarray:
-        return np.concatenate([sets, self.chosen(sets.shape[-1])[which]], axis=1)
+        return np.array([np.eye(k)[list(classes)] for classes in choose(range(k), self.singles)])
 
 
 @cache
@@ -171,14 +165,11 @@ def examine(impurity: Any, names: Sequence[str] = (), task: Task | None = None) 
     task = task or tasks_of(impurity)[0]
     if len(tasks_of(impurity)) > 1 and hasattr(impurity, "for_objects"):  # it stands for another per kind of target
         impurity = impurity.for_objects(SimpleNamespace(task=task))
-    known = {axiom.name for axiom in AXIOMS}
-    if strange := [name for name in names if name not in known]:
-        raise ValueError(unknown("axiom", strange[0], known))
     f, found = function_of(impurity, task), {}
     many = not lacks(impurity, Capability.multiclass) or task is Task.regression
     with np.errstate(all="ignore"):
-        for axiom in AXIOMS:
-            if axiom.name not in (names or known) or (axiom.name in found and not found[axiom.name].holds):
+        for axiom in [axiom for axiom in AXIOMS if not names or axiom.name in names]:
+            if axiom.name in found and not found[axiom.name].holds:
                 continue
             if axiom.of_classes and task is Task.regression:
                 found[axiom.name] = Finding(axiom.name, axiom.says, None, note="a number is no class")
@@ -189,7 +180,7 @@ def examine(impurity: Any, names: Sequence[str] = (), task: Task | None = None) 
 
 def not_admissible(impurity: Any) -> str:
     """Which axiom of an admissible function it breaks, with the smallest counterexample, as a phrase; "" where none was found."""
-    broken = [finding for finding in examine(impurity, ADMISSIBLE).values() if not finding.holds]
+    broken = [finding for finding in examine(impurity, ADMISSIBLE).values() if finding.holds is False]
     return f"not {broken[0].axiom}: {broken[0].note}" if broken else ""
 
 
@@ -205,7 +196,7 @@ def tried(f: Callable, axiom: Axiom, impurity: Any, many: bool) -> Finding:
         if len(where := np.flatnonzero(broken(f, axiom, impurity.scale, cases))):
             worst.append(cases[where[0]])
     power = reach(f, max(sizes))
-    for k in RANDOM_CLASSES if many and power and not worst else (2,) * (power > 0 and not worst):
+    for k in [k for k in RANDOM_CLASSES if power and not worst and (many or k == 2) and len(axiom.chosen(k))]:
         cases = axiom.at_random(k, power)[:: SLOWER if hasattr(impurity, "of_values") else 1]
         drawn += len(cases)
         wrong = cases[broken(f, axiom, impurity.scale, cases)]
@@ -238,7 +229,7 @@ def reach(f: Callable, k: int) -> int:
 
 
 def finite(f: Callable, vector: np.ndarray) -> bool:
-    """Whether F(vector) is computed at all.   vector : float64[1, classes]."""
+    """Whether F is a number there.   vector : float64[1, classes]."""
     try:
         return bool(np.isfinite(f(vector)).all())
     except ArboretumError:  # it says so itself
