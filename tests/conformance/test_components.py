@@ -36,6 +36,7 @@ CLAIMS = {
     ("criterion", "reduction"): {"scale_free": True},
     ("criterion", "gain_ratio"): {"scale_free": True},
     ("criterion", "balance"): {"scale_free": True},
+    ("impurity", "polynomial"): {"symmetric": False},  # its terms name three classes, and a fourth is in none
     ("criterion", "cost_benefit"): {"scale_free": True},
     ("criterion", "impure_pairs"): {"scale_free": True},
     # B leaves out the outcome with the most objects, the first of several: the others may weigh another amount

@@ -41,6 +41,8 @@ class Theorem:
         return [name for name in self.needs if not found[name].holds]
 
 
+# max(F − δ, 0) is supermodular where F is, and monotone: with a = F(R) ≤ b = F(R∪i), c = F(R∪j) and d = F(R∪i∪j) ≥ b + c − a, and
+# φ(x) = max(x − δ, 0), φ(d) ≥ φ(b + c − a) ≥ φ(b) + φ(c) − φ(a), as φ is convex and never falls.
 THEOREMS = {
     "impurity": (
         Theorem(
