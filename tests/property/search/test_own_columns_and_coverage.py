@@ -136,9 +136,7 @@ def test_a_column_per_class_is_what_numpy_adds_up(objects, once, seed):
     assert_same(grow(fast, Context()), grow(slow, Context()), exactly=False)
 
 
-def test_a_column_per_class_is_refused_where_one_column_is_added_up():
-    with pytest.raises(CapabilityError, match="'PerClass' has one per class here; use method=greedy"):
-        bulk.Judges.of([(PerClass(), Gini())], 2)
+def test_a_column_per_class_is_refused_where_there_are_no_classes():
     numbers = encode(np.arange(3, dtype=np.uint8)[:, None], [3], [Family.multiway], np.empty((3, 0)), np.arange(3.0), Task.regression)
     with pytest.raises(CapabilityError, match="wants a column per class, and the target is a number"):
         grow(problem_of(numbers, PerClass(), Variance()), Context())
@@ -264,19 +262,10 @@ def test_a_leaf_rule_may_look_at_the_coverage_of_a_node(objects):
         assert coverage_of((ToyExcluded(), Otherwise()), objects, sorted(ends[v])) < 0.7 + 1e-9
 
 
-def test_many_trees_in_one_call_have_columns_and_count_objects_too():
-    objects = table([7, 1, 2, 5, 3])
-    problem = problem_of(objects, Marked(), Gini())
-    given = bulk.Objects.of(objects, problem.prices)
-    judges = bulk.Judges.of([(Marked(0.2), Gini()), (Marked(0.9), Gini())], 3)
-    forest = bulk.grow_many(given, judges)
-    bulk.check(forest, given)
-    for k, share in enumerate((0.2, 0.9)):
-        wanted = grow(attrs.evolve(problem, parts=attrs.evolve(problem.parts, criterion=Marked(share))), Context()).tree
-        found = forest.tree(k, objects, given.layout)
-        assert found.rules == wanted.rules and found.counts.tolist() == wanted.counts.tolist()
-    with pytest.raises(CapabilityError, match="count alike"):
-        bulk.Judges.of([(Marked(), Gini()), (Reduction(), Gini())], 3)
+def test_many_trees_in_one_call_have_no_columns_of_their_own():
+    for criterion in (Marked(), PerClass()):
+        with pytest.raises(CapabilityError, match="bulk growth .* criterion .*; use method=greedy"):
+            bulk.Judges.of([(criterion, Gini())], 2)
 
 
 @attrs.frozen

@@ -36,42 +36,32 @@ MEASURES = ("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves"
 class Judges:
     """Criteria with their impurities, compiled.
 
-    batch, impurity_at, column_at : int64[n], addresses.   params : float64[n, most], numeric fields, filled up with 0.
-    counts_objects : whether tables count objects instead of rows.   floor : float64[n], see ``CompiledCriterion.floor``.
+    batch, impurity_at : int64[n], addresses.   params : float64[n, most], numeric fields, filled up with 0.
+    floor : float64[n], see ``CompiledCriterion.floor``.
     """
 
     names: tuple[str, ...]
     batch: np.ndarray
     impurity_at: np.ndarray
     params: np.ndarray
-    column_at: np.ndarray
-    counts_objects: bool
     floor: np.ndarray
 
-    @property
-    def has_column(self) -> bool:
-        """Whether they add columns of their own (all of them, or none)."""
-        return bool(len(self.column_at) and self.column_at[0])
-
     @staticmethod
-    def of(pairs: Sequence[tuple[Any, Any]], n_classes: int, seed: int = 0, coverage: tuple[Any, ...] = ()) -> Judges:
+    def of(pairs: Sequence[tuple[Any, Any]], n_classes: int) -> Judges:
         """Prepare (criterion, impurity) pairs for tables with that many classes.
 
-        coverage : the run's coverage components, for criteria whose kernel depends on them.   Raises CapabilityError for a criterion or
-        impurity without kernel form, and for criteria that cannot share a call; ContractError when one does not compile.
+        Raises CapabilityError for a criterion or impurity without kernel form, and for a criterion that adds up columns of its own or
+        counts objects; ContractError when one does not compile.
         """
         none = np.zeros(0)
         classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
-        judges = [CompiledCriterion.of(criterion, impurity, classes, seed, coverage) for criterion, impurity in pairs]
+        judges = [CompiledCriterion.of(criterion, impurity, classes, 0, ()) for criterion, impurity in pairs]
         for scorer in judges:
             name = component_name(scorer.criterion)
-            if scorer.by_class:
-                raise CapabilityError(f"bulk growth adds up one column: criterion {name!r} has one per class here; use method=greedy")
             if not scorer.in_kernel_form:
                 raise CapabilityError(f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy")
-        counting = {bool(getattr(j.criterion, "counts_objects", False)) for j in judges}
-        if len(counting) > 1 or len({j.column_at != 0 for j in judges}) > 1:
-            raise CapabilityError("bulk growth takes criteria that count alike (objects or rows, a column or none); call it once per sort")
+            if scorer.column_at or getattr(scorer.criterion, "counts_objects", False):
+                raise CapabilityError(f"bulk growth adds up weights and rows alone: criterion {name!r} wants more; use method=greedy")
         params = np.zeros((len(judges), max((len(j.params) for j in judges), default=0)))
         for k, scorer in enumerate(judges):
             params[k, : len(scorer.params)] = scorer.params
@@ -80,8 +70,6 @@ class Judges:
             np.array([j.batch for j in judges], np.int64),
             np.array([j.impurity_at for j in judges], np.int64),
             params,
-            np.array([j.column_at for j in judges], np.int64),
-            counting == {True},
             np.array([j.floor for j in judges]),
         )
 
@@ -133,8 +121,7 @@ class Forest:
 
     integers : int32[5, nodes]: feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of
     missing values, −1: the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test).
-    floats : float64[3, nodes]: price, score, impurity.   weights : float64[nodes, classes].   counts : int64[nodes, classes], rows, or
-    objects for criteria with ``counts_objects``.   tallies : int64[nodes], rows, where ``counts`` are something else.
+    floats : float64[3, nodes]: price, score, impurity.   weights : float64[nodes, classes].   counts : int64[nodes, classes], rows.
     measures : float64[trees, 8], columns :data:`MEASURES`.
     """
 
@@ -144,12 +131,6 @@ class Forest:
     weights: np.ndarray
     counts: np.ndarray
     measures: np.ndarray
-    tallies: np.ndarray
-
-    @property
-    def n_rows(self) -> np.ndarray:
-        """int64[nodes]: training rows."""
-        return self.tallies if len(self.tallies) else self.counts.sum(axis=1)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -157,7 +138,7 @@ class Forest:
     def tree(self, k: int, objects: Encoded, layout: Features) -> Tree:
         """Tree k in full, as a run would return it."""
         some = slice(self.start[k], self.start[k + 1])
-        (feature, index, side, parent, branch), weights, count = self.integers[:, some], self.weights[some], self.n_rows[some]
+        (feature, index, side, parent, branch), weights, count = self.integers[:, some], self.weights[some], self.counts[some].sum(axis=1)
         here = np.where(feature >= 0, layout.column[feature], -1)
         rule_of = lambda f, number: objects.features[f].rule(int(number))  # noqa: E731
         below = Subtree(here, index, side, parent, branch, *self.floats[:, some], weights, count, math.nan, rule_of)
@@ -179,41 +160,27 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
         if getattr(limits, name) is not None:
             raise CapabilityError(f"bulk growth knows no limit {name}; use method=greedy")
     n, n_trees, width = len(objects.label), len(judges.batch), objects.n_classes
-    label, weight, count, n_rows = objects.label, *_weights(objects, judges)
-    if len(n_rows) and limits.min_leaf > 1:
-        raise CapabilityError(f"these criteria count objects, so min_leaf={limits.min_leaf} (rows) cannot be held; use min_mass")
+    weight, count = _UNITS if objects.weight is None else (objects.weight, objects.count)
     total = float(n) if objects.weight is None else float(weight.sum())
     room = 2 * n * n_trees
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
-    tallies = np.empty(room, np.int64) if len(n_rows) else NO_ROWS
-    trees = Trees(np.empty((6, room), np.int32), np.empty((3, room)), np.empty((room, width)), np.empty((room, width), np.int64), tallies)
+    trees = Trees(np.empty((6, room), np.int32), np.empty((3, room)), np.empty((room, width)), np.empty((room, width), np.int64), NO_ROWS)
     done = grow_forest(
         objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_)),
-        Members(label, NO_NUMBERS, weight, count, objects.weight is None, n_rows),
+        Members(objects.label, NO_NUMBERS, weight, count, objects.weight is None, NO_ROWS),
         rules_of(limits, rule, limits.min_mass * total, total, objects.once),
-        Scorer(judges.batch, judges.params, judges.impurity_at, judges.column_at, TIE_TOLERANCE, judges.floor),
-        scratch_for(objects.kernel_features, n, width, width, objects.weight is None, int(len(judges.column_at) > 0 and judges.column_at[0] != 0)),
+        Scorer(judges.batch, judges.params, judges.impurity_at, np.zeros(n_trees, np.int64), TIE_TOLERANCE, judges.floor),
+        scratch_for(objects.kernel_features, n, width, width, objects.weight is None, 0),
         start, trees, measures,
     )  # fmt: skip
     if done < n_trees:
         raise ContractError(f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test")
     used = int(start[-1])
-    return Forest(
-        start, trees.integers[:5, :used], trees.floats[:, :used], trees.weights[:used], trees.counts[:used], measures, tallies[:used]
-    )
+    return Forest(start, trees.integers[:5, :used], trees.floats[:, :used], trees.weights[:used], trees.counts[:used], measures)
 
 
 _NONE = np.zeros(0, np.bool_)
 _UNITS = np.ones(0), np.ones(0, np.int64)
-
-
-def _weights(objects: Objects, judges: Judges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, counts, and rows per object where counts are something else; of units a column of its own alone looks."""
-    if objects.weight is None:
-        return (np.ones(len(objects.label)), _UNITS[1], NO_ROWS) if judges.has_column else (*_UNITS, NO_ROWS)
-    if judges.counts_objects and (objects.count != 1).any():
-        return objects.weight, np.ones(len(objects.label), np.int64), objects.count
-    return objects.weight, objects.count, NO_ROWS
 
 
 def check(forest: Forest, objects: Objects) -> np.ndarray:
