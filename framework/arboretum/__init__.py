@@ -30,6 +30,7 @@ _PUBLIC = {
 
 _FORMS = {
     "exported": "arboretum.plugin.assemble",
+    "front_files": "arboretum.report.front",
     "record_html": "arboretum.report.table",
     "tree_dot": "arboretum.report.picture",
     "tree_png": "arboretum.report.picture",

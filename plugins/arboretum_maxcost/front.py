@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -230,6 +231,13 @@ class Search:
         return self.arrays.make_room({**wanted, **lists}, self.budget)
 
 
+def unbeaten(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Those that no other is at or below, ascending in the values after the first."""
+    listed = sorted(points, key=lambda values: values[1:])
+    table = np.array(listed)
+    return [values for values in listed if (table <= values).all(axis=1).sum() == 1]
+
+
 @attrs.frozen
 class FrontSolver:
     """Exact Pareto fronts: for every price the least error, with a tree for each point.
@@ -248,6 +256,8 @@ class FrontSolver:
     axes: tuple[str, ...] = param(
         ("error", "expected_cost"), "error, then expected_cost, max_cost, n_leaves or depth; after the first two also n_leaves", converter=tuple
     )
+
+    trees: int = param(500, "points that get their tree, spread evenly over a front that has more (0: all)", ge=0)
 
     def __attrs_post_init__(self) -> None:
         names = self.names
@@ -295,11 +305,13 @@ class FrontSolver:
     def solution(self, search: Search, units: tuple[float, ...]) -> Solution:
         """Trees of all points, what is proven, and how the search ended."""
         axes, trees, known, found = len(units), Trees(search), search.best(), {}
-        for point in known[:, :3].tolist():
-            values, tree = trees.tree(known, tuple(point))
-            found.setdefault(values[:axes], tree)
-        table = np.array(list(found))
-        kept = [values for values in sorted(found, key=lambda values: values[1:]) if (table <= values).all(axis=1).sum() == 1]
+        points = {tuple(point[:axes]): tuple(point) for point in known[:, :3].tolist()}
+        kept = unbeaten(points)
+        shown = {*np.linspace(0, len(kept) - 1, min(self.trees or len(kept), len(kept))).astype(int).tolist(), kept.index(min(kept))}
+        for number, values in enumerate(kept):  # of a round cut short, a tree may be better than what was known of it
+            own, tree = trees.tree(known, points[values]) if number in shown else (values, None)
+            found[own[:axes]] = found.get(own[:axes]) or tree
+        kept = unbeaten(found)
         exact = not search.stopped
         corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
         scaled = lambda values: tuple(value / unit for value, unit in zip(values, units, strict=True))  # noqa: E731
@@ -308,10 +320,10 @@ class FrontSolver:
         best = front.most_accurate
         status = Status.optimal if front.gap == 0.0 else Status.feasible
         details = {"rounds": search.rounds, "opened": search.opened}
-        notes = ()
+        notes = (f"{len(shown)} of {len(kept)} points have their tree (solver.trees=0: all)",) if len(shown) < len(kept) else ()
         if status is not Status.optimal:
             told = f"the budget of {search.stopped} ran out in round {search.rounds + 1}, after {search.opened:,} subtables were opened"
-            notes = (f"{told}: at no price is the front's error more than {front.gap:.4g} above the least",)
+            notes += (f"{told}: at no price is the front's error more than {front.gap:.4g} above the least",)
         bound = best.values[0] if status is Status.optimal else min(corner[0] for corner in front.bound)
         return Solution(
             best.tree, best.values[0], bound, status, search.subproblems, exact, notes, details, front=front,

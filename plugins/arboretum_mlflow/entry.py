@@ -139,6 +139,8 @@ def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
     if record.solution is not None:
         values = record.solution.to_json()
         found |= {f"solution.{name}": values[name] for name in ("value", "lower_bound", "gap", "subproblems")}
+        if (front := record.solution.front) is not None:
+            found |= {"front.points": len(front.points), "front.gap": front.gap}
     if record.certificate is not None:
         for name, one in record.certificate.complexities.items():
             values = one.to_json()

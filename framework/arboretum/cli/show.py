@@ -20,6 +20,7 @@ from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry, plugin_files
+from arboretum.report.front import front_rows
 from arboretum.report.table import spell_cell, text_table
 from arboretum.report.text import INDENTED
 from arboretum.runs.folder import RECORD
@@ -165,6 +166,7 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     return 0
 
 
+FRONT_ROWS = 24
 CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
 REGRESSION = ("mse", "mae", "r2", "expected_cost")
 SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
@@ -198,6 +200,10 @@ def numbers_of(record: Record) -> str:
             tree, bound = (next(point[0] for point in found.curve if point[k] == end) for k, end in ((2, best), (1, low)))
             lines.append(f"best tree after {tree:.3g} s, bound after {bound:.3g} s")
         lines += [f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()]
+        if found.front is not None:
+            shown = front_rows(found.front, most=FRONT_ROWS)
+            head = f"front of {len(found.front.points)} trees, gap {found.front.gap:.3g}"
+            lines += ["", f"{head}{f', of which {FRONT_ROWS}' * (len(found.front.points) > FRONT_ROWS)}:", text_table(shown).rstrip()]
     if record.certificate is not None:
         lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
     lines += [f"note: {note}" for note in record.notes]

@@ -10,6 +10,7 @@ Tolerances.  Sums of n weights in float64, in whatever order, differ by at most 
 (ε = 2⁻⁵²); twice that is allowed.  Counts, labels and shapes must agree exactly.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
@@ -25,6 +26,7 @@ from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.model import walk
 from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.front import Front
 from arboretum.model.invariants import check_numbers
 from arboretum.model.record import Solution, Status
 from arboretum.model.rules import NO_OUTCOME
@@ -65,7 +67,20 @@ def verify(
         "score": verify_nodes.check_scores(tree, problem, train, arrived),
         "metrics": ", ".join(same) or "not: none of them is reported",
         "value": check_solution(tree, problem, solution),
+        **({"front": check_front(solution.front, problem, train)} if solution.front else {}),
     }
+
+
+def check_front(front: Front, problem: Problem, train: Table) -> str:
+    """The tree of every point, as the run's own, and its values; returns how many were there to be checked."""
+    trees = [(number, point) for number, point in enumerate(front.points) if point.tree is not None]
+    for number, point in trees:
+        tree, arrived, _ = check_tree(point.tree, problem.objects, train)
+        check_prices(tree, problem.objects, problem.prices)
+        known = {**complexities(tree, problem.objects, arrived), **errors(tree, train, arrived.places)}
+        for axis, value in zip(front.axes, point.values, strict=True):
+            equal(f"point {number} of the front: {axis}", value, known.get(axis, math.nan), 8 * (len(arrived.node) + tree.n_nodes) * EPS)
+    return f"{len(trees)} of {len(front.points)} points by their trees"
 
 
 def check_tree(

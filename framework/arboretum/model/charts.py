@@ -105,7 +105,8 @@ class Line:
 
     x, y : of its points; a NaN in y leaves a gap.   errors : half the lengths of error bars, or ().   colour : number of its
     colour and form; None: its place in the chart.   joined : by straight pieces.   marked : a mark at every point.
-    dashed : for a fitted curve.   quiet : not in the legend.
+    dashed : for a fitted curve.   quiet : not in the legend.   stairs : joined by steps that go down at a point.   links : what the
+    marks open, "" nothing, None for no mark; or ().
     """
 
     label: str
@@ -117,6 +118,8 @@ class Line:
     marked: bool = True
     dashed: bool = False
     quiet: bool = False
+    stairs: bool = False
+    links: Sequence[str | None] = ()
 
 
 @attrs.frozen

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+import arboretum
 from arboretum.errors import ContractError
 from arboretum.model.reading import plain, refuse_misfits
 from arboretum.model.tree import Tree
@@ -83,6 +84,10 @@ class Front:
         """The numbers and the trees, in the order of the points, as JSON text (``front.json``)."""
         trees = [None if point.tree is None else json.loads(point.tree.to_json()) for point in self.points]
         return json.dumps({"schema": SCHEMA, **self.to_json(), "trees": trees}, ensure_ascii=False)
+
+    def files(self, title: str = "") -> dict[str, str]:
+        """What a run folder keeps: ``front.json`` (:meth:`text`), ``front.svg``, and ``front.html``, on which every point opens its tree."""
+        return arboretum.front_files(self, title)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Front:

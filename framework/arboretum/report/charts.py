@@ -14,6 +14,7 @@ from arboretum.report.palette import mix, place_between, series_colour
 from arboretum.report.scene import FAINT, INK, text_width
 from arboretum.report.sheet import GAP, TEXT, TICK, TITLE, Block, Sheet, axis_words, hint, mark, sample, scale, styled, wrapped
 
+CROWDED = 80  # points of a line from which on its marks are small
 STEM, BAND, CONTROL = "#8a929c", "#f7d9c4", "#c2410c"
 
 
@@ -83,11 +84,13 @@ def _lines(chart: LineChart, sheet: Sheet) -> Block:
     block, axes = _plot(chart, sheet, xs, ys)
     for line, number in _coloured(chart):
         if line.joined:
-            axes.plot(line.x, line.y, "--" if line.dashed else "-", color=series_colour(number), lw=1.3)
-        for x, y, error in itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan):
+            steps = {"drawstyle": "steps-post"} if line.stairs else {}
+            axes.plot(line.x, line.y, "--" if line.dashed else "-", color=series_colour(number), lw=1.3, **steps)
+        for place, (x, y, error) in enumerate(itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan)):
             _error(axes, x, y, error, series_colour(number))
-            if line.marked and math.isfinite(y):
-                mark(axes, x, y, number, f"{line.label}: {chart.x.label} {x:.6g}, {chart.y.label} {y:.6g}")
+            if line.marked and math.isfinite(y) and not (line.links and line.links[place] is None):
+                words = f"{line.label}: {chart.x.label} {x:.6g}, {chart.y.label} {y:.6g}"
+                mark(axes, x, y, number, words, 6.0 if len(line.x) < CROWDED else 3.5, line.links[place] if line.links else "")
     return sheet.head(block, chart, _handles(chart), axis_words(chart.y))
 
 

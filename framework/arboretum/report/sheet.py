@@ -158,10 +158,11 @@ def wrapped(text: str, room: float, size: float) -> str:
     return "\n".join(textwrap.wrap(text, max(int(room / (0.56 * size)), 20)))
 
 
-def mark(axes: Any, x: float, y: float, number: int, words: str, size: float = 6.0) -> None:
-    """A mark in the colour and form of a series."""
+def mark(axes: Any, x: float, y: float, number: int, words: str, size: float = 6.0, link: str = "") -> None:
+    """A mark in the colour and form of a series.   link : what it opens."""
     (drawn,) = axes.plot([x], [y], series_form(number), color=series_colour(number), ms=size, mec="white", mew=0.7, zorder=4)
     hint(drawn, words)
+    drawn.set_url(link or None)
 
 
 def sample(label: str, number: int, look: str) -> Any:

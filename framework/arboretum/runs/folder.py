@@ -15,11 +15,13 @@ from typing import Any
 import attrs
 
 from arboretum.errors import ArboretumError, DataError, StoreError
+from arboretum.model.front import Front
 from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.model.tree import Tree
 
 RECORD, TREE, PICTURE, TEXT = "record.json", "tree.json", "tree.svg", "tree.txt"
+FRONTS = ("front.json", "front.svg", "front.html")
 ERROR = "error.txt"
 TRACKED = "tracked.json"  # which tracker has the run, under which id; absent while no tracker has it
 RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"  # how the folder of a run, of a sweep is chosen
@@ -30,7 +32,7 @@ PROBE_BYTES = 65_536  # what a disk must still take before a run starts; a recor
 def artifacts(record: Record) -> dict[str, str]:
     """File name → text of a finished run; the tree's files are absent when there is no tree.
 
-    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …
+    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …; a front as the files ``FRONTS``.
     """
     tree, trees = record.tree, {}
     if tree is not None:
@@ -41,6 +43,8 @@ def artifacts(record: Record) -> dict[str, str]:
         trees = {TREE: tree.to_json(), TEXT: text, PICTURE: tree.to_svg(title=record.title or None)}
     others = () if record.solution is None else record.solution.others
     trees |= {f"tree-{number}.json": other.to_json() for number, other in enumerate(others, 2)}
+    front = None if record.solution is None else record.solution.front
+    trees |= {} if front is None else front.files(record.title)
     checksums = {name: checksum(text) for name, text in trees.items() if name.endswith(".json")}
     return {**trees, RECORD: attrs.evolve(record, checksums=checksums).to_json()}
 
@@ -105,7 +109,7 @@ def read_files(folder: Path) -> dict[str, str]:
         raise StoreError(f"{str(folder)!r} holds no {RECORD}, so it is no run folder{hint}")
     try:
         # sync hands pictures and texts on unread: a link in a folder from elsewhere may name a file of the reader's
-        names = (RECORD, TREE, *(name for name in (PICTURE, TEXT) if not (folder / name).is_symlink()))
+        names = (RECORD, TREE, FRONTS[0], *(name for name in (PICTURE, TEXT, *FRONTS[1:]) if not (folder / name).is_symlink()))
         return {name: (folder / name).read_text(encoding="utf-8") for name in names if (folder / name).is_file()}
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{str(folder)!r} cannot be read: {error}") from error
@@ -119,20 +123,24 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
         record = Record.from_json(files[RECORD])
         if TREE not in files:
             return record
-        return _compared(Record.from_json(files[RECORD], _tree(files[TREE], record)), files[TREE])
+        record = _compared(Record.from_json(files[RECORD], _tree(files[TREE], record)), files[TREE])
+        if FRONTS[0] in files and record.solution is not None:
+            front = Front.from_json(parse(files[FRONTS[0]]))
+            record = _compared(attrs.evolve(record, solution=attrs.evolve(record.solution, front=front)), files[FRONTS[0]], FRONTS[0])
+        return record
     except (ArboretumError, KeyError, TypeError) as error:
         reason = error if isinstance(error, StoreError) else f"not a record of this version ({type(error).__name__}: {error})"
         raise StoreError(f"{where}: {reason}") from error
 
 
-def _compared(record: Record, tree: str) -> Record:
-    """The record, not verified any more where the tree beside it is another one; a note where that cannot be told."""
-    known = record.checksums.get(TREE)
+def _compared(record: Record, tree: str, name: str = TREE) -> Record:
+    """The record, not verified any more where the tree (or the front) beside it is another one; a note where that cannot be told."""
+    known = record.checksums.get(name)
     if known == checksum(tree) or not record.verified:
         return record
-    note = f"{TREE} is not the tree that was verified: its checksum differs from the record's"
+    note = f"{name} is not the {name.partition('.')[0]} that was verified: its checksum differs from the record's"
     if known is None:
-        note = f"this record keeps no checksum of {TREE}: whether the tree shown is the one that was verified cannot be told"
+        note = f"this record keeps no checksum of {name}: whether the tree shown is the one that was verified cannot be told"
     return attrs.evolve(record, verified=known is None, notes=(*record.notes, note))
 
 

@@ -1,0 +1,95 @@
+"""A front as a chart, and as one page on which every point opens its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from arboretum.model.charts import Axis, Line, LineChart
+from arboretum.model.front import Front
+from arboretum.report.charts import chart_svg
+from arboretum.report.table import spell_cell
+
+PAGE, CHART = "front.html", "front.svg"
+STAIRS = 5  # at most so many staircases, where a third measure sets several
+LEAVES = 40  # leaves that a tree on the page shows; larger ones are folded
+UP = '<a href="#chart">all points</a>'
+STYLE = """\
+body { font: 15px/1.45 system-ui, sans-serif; color: #24292f; margin: 1.5rem auto; max-width: 1100px; padding: 0 1rem }
+svg { max-width: 100%; height: auto } a { color: #14508c } .chart a:hover, .chart a:focus { outline: 2px solid #c2410c }
+section { display: none } section:target, body:not(:has(section:target)) section.own { display: block }
+.top { display: flex; flex-wrap: wrap; gap: 2rem } .points { max-height: 32rem; overflow: auto; margin-top: 2rem }
+table { border-collapse: collapse } td, th { padding: .1rem .7rem; text-align: right } th { position: sticky; top: 0; background: #fff }
+"""
+
+
+def words(name: str) -> str:
+    """A metric as a reader says it: "expected cost"."""
+    return name.removeprefix("train_").removeprefix("n_").replace("_", " ")
+
+
+def front_rows(front: Front, most: int | None = None) -> list[dict[str, float]]:
+    """The points as a table, cheapest first.   most : rows; of more points, that many from the first to the last."""
+    points, n = front.points, len(front.points)
+    if most is not None and n > most:
+        points = [points[round(k * (n - 1) / (most - 1))] for k in range(most)]
+    return [{words(axis): value for axis, value in zip(front.axes, point.values, strict=True)} for point in points]
+
+
+def staircase(points: Sequence[Sequence[float]], most: float | None = None) -> list[int]:
+    """Numbers of the points that lower the error, from the cheapest on.   most : of the third measure."""
+    kept, least = [], float("inf")
+    for number in sorted(range(len(points)), key=lambda number: (points[number][1], points[number][0])):
+        if points[number][0] < least and (most is None or points[number][2] <= most):
+            kept, least = [*kept, number], points[number][0]
+    return kept
+
+
+def front_chart(front: Front, title: str = "") -> LineChart:
+    """Error against the second measure, every point a link; of a third, staircases for several most values of it."""
+    thirds = sorted({point.values[2] for point in front.points}) if len(front.axes) > 2 else [None]
+    shown = [thirds[round(k * (len(thirds) - 1) / (STAIRS - 1))] for k in range(STAIRS)] if len(thirds) > STAIRS else thirds
+    right = max(values[1] for values in (*(p.values for p in front.points), *(v for curve in front.curves.values() for v in curve)))
+    lines: list[Line] = []
+    for name, curve in front.curves.items():
+        steps, colour = [curve[number] for number in staircase(curve)], len(shown) + len(lines) + 1
+        lines.append(Line(name, *([values[axis] for values in steps] for axis in (1, 0)), dashed=True, stairs=True, colour=colour))
+    if front.gap > 0:
+        steps = [front.bound[number] for number in staircase(front.bound)]
+        x, y = ([values[axis] for values in steps] for axis in (1, 0))
+        x, y = [*x, right], [*y, y[-1]]
+        lines.append(Line("proven: no tree is below", x, y, marked=False, dashed=True, stairs=True, colour=len(shown)))
+    marked: set[int] = set()
+    for colour, most in enumerate(shown):
+        kept = staircase([point.values for point in front.points], most)
+        label = "front" if most is None else f"at most {spell_cell(most)} {words(front.axes[2])}"
+        x, y = ([front.points[number].values[axis] for number in kept] for axis in (1, 0))
+        links = [None if number in marked else "" if front.points[number].tree is None else f"#point-{number}" for number in kept]
+        lines.append(Line(label, [*x, right], [*y, y[-1]], stairs=True, links=[*links, None], colour=colour))
+        marked.update(kept)
+    proven = "exact" if front.gap == 0.0 else f"at most {front.gap:.4g} above the least error at any price"
+    x, y = (Axis(words(front.axes[axis]), higher_is_better=False) for axis in (1, 0))
+    return LineChart(title or "Pareto front", lines, x, y, f"{len(front.points)} trees, none of which beats another; {proven}")
+
+
+def front_files(front: Front, title: str = "") -> dict[str, str]:
+    """``front.json``, ``front.svg``, and ``front.html``: chart, trees and numbers on one page that needs no other file."""
+    chart, own = chart_svg(front_chart(front, title)).replace(' target="_blank"', ""), front.most_accurate
+    rows, trees = front_rows(front), [number for number, point in enumerate(front.points) if point.tree is not None]
+    spelled = [", ".join(f"{name} {spell_cell(value)}" for name, value in row.items()) for row in rows]
+    sections = []
+    for place, number in enumerate(trees):
+        point, near = front.points[number], (*trees[max(place - 1, 0) : place], *trees[place + 1 : place + 2])
+        steps = [f'<a href="#point-{other}">{"before" if other < number else "after"}: {spelled[other]}</a>' for other in near]
+        look = ' class="own"' if point is own else ""
+        drawn = point.tree.to_svg(title=title, max_leaves=LEAVES)
+        sections.append(f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2><p>{" · ".join([*steps, UP])}</p>{drawn}</section>')
+    cells = [[escape(spell_cell(value)) for value in row.values()] for row in rows]
+    links = {number: f'<a href="#point-{number}">{cells[number][0]}</a>' for number in trees}
+    table = "".join(f"<tr><td>{'</td><td>'.join([links.get(number, one[0]), *one[1:]])}</td></tr>" for number, one in enumerate(cells))
+    head = "".join(f"<th>{name}</th>" for name in rows[0])
+    name = escape(title or "Pareto front")
+    page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><style>{STYLE}</style>'
+    page += f'<div class="top" id="chart"><div class="chart">{chart}</div><div class="points"><table><tr>{head}</tr>{table}</table></div></div>'
+    page += "".join(sections) + "</body></html>\n"
+    return {"front.json": front.text(), CHART: chart.replace('href="#point-', f'href="{PAGE}#point-'), PAGE: page}
