@@ -45,7 +45,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     """The lowest error per max cost, and how the top of the trees divides.
 
     points : rows of [max cost, errors, δ or α, leaves, expected cost], ascending in max cost, descending in errors, each tree replayed;
-    trees : how many settings there were;  top : median of [evenness, errors] at :data:`TOP` levels over the trees that ask anything.
+    trees : how many settings there were;  top : medians of :func:`top` over the trees that ask anything.
     """
     objects, function = encoded(house, key["dataset"]), key["function"]
     if function == LEAST:
@@ -94,7 +94,7 @@ def _least(objects: Encoded, house: House) -> dict[str, Any]:
 
 
 def top(parent: np.ndarray, asks: np.ndarray, weights: np.ndarray) -> list[float]:
-    """Evenness of the tests of the first two levels, and the share of objects in error after them; empty for a leaf.
+    """Evenness of the tests of the first two levels, the share of objects in error after them, and both of the root's test; empty for a leaf.
 
     The evenness of a test is 1 minus the share of its largest branch, what the worst case is sure to leave out; over the tests of these levels
     it is averaged by the objects that meet them.
@@ -107,4 +107,6 @@ def top(parent: np.ndarray, asks: np.ndarray, weights: np.ndarray) -> list[float
     largest, second = np.zeros(len(mass)), (parent > 0) & first[parent]
     np.maximum.at(largest, parent[1:], mass[1:])
     tests, ends = asks & (root | first), second | (first & ~asks)
-    return [1.0 - float(largest[tests].sum() / mass[tests].sum()), float((mass - weights.max(axis=1))[ends].sum() / mass[0])]
+    wrong = (mass - weights.max(axis=1)) / mass[0]
+    evenness = [1.0 - float(largest[asked].sum() / mass[asked].sum()) for asked in (tests, root)]
+    return [evenness[0], float(wrong[ends].sum()), evenness[1], float(wrong[first].sum())]

@@ -9,18 +9,19 @@ ROUNDING = 2.0**-50
 
 
 @kernel_part
-def hinged(a, b, alpha):
-    """[[a − α]₊ [b − α]₊ − α²]₊."""
+def hinged(a, b, alpha, squared):
+    """[[a − α]₊ [b − α]₊ − α²]₊, or without − α²."""
     if a <= alpha or b <= alpha:
         return 0.0
-    found = a * b - alpha * (a + b)
+    found = a * b - alpha * (a + b) if squared else (a - alpha) * (b - alpha)
     return found if found > ROUNDING * a * b else 0.0
 
 
 @criterion_kernel
 def worst_case_hinged(weights, counts, price, extra, node):
-    """−max_i c / (F(G) − F(G_i)) with α in ``node.params[0]``; −∞ where F(G) = 0 (a leaf), and next to it where some F(G_i) = F(G)."""
+    """−max_i c / (F(G) − F(G_i)) with α in ``node.params[0]``, − α² by ``[1]``; −∞ where F(G) = 0 (a leaf), and next to it where some F(G_i) = F(G)."""
     alpha = node.params[0]
+    squared = node.params[1] > 0.0
     n_outcomes, n_classes = weights.shape
     whole = 0.0
     for i in range(n_classes):
@@ -32,7 +33,7 @@ def worst_case_hinged(weights, counts, price, extra, node):
                 b = 0.0
                 for o in range(n_outcomes):
                     b += weights[o, j]
-                whole += hinged(a, b, alpha)
+                whole += hinged(a, b, alpha, squared)
     if whole <= 0.0:
         return -float("inf")
     least = whole
@@ -41,6 +42,6 @@ def worst_case_hinged(weights, counts, price, extra, node):
         for i in range(n_classes):
             if weights[o, i] > alpha:
                 for j in range(i):
-                    inside += hinged(weights[o, i], weights[o, j], alpha)
+                    inside += hinged(weights[o, i], weights[o, j], alpha, squared)
         least = min(least, whole - inside)
     return -price / least if least > 0.0 else -1e300

@@ -105,16 +105,16 @@ def stopped(tree: Tree, delta: float) -> Tree:
     return tree.cut(np.flatnonzero(tree.impurity <= delta * (1.0 + LeafRule.ROUNDING)))
 
 
-def hinges(weights: np.ndarray, steps: int | None = None) -> np.ndarray:
+def hinges(weights: np.ndarray, steps: int | None = None, *, subtract_square: bool = True) -> np.ndarray:
     """float64[·]: values of α from 0 to n/2, whole numbers, or so many steps.
 
-    weights : float64[classes] at the root.   Left out are those with no pair above them, n_i n_j ≤ α (n_i + n_j) for all i, j: their
-    trees are single leaves; the first of these stays.
+    weights : float64[classes] at the root.   Left out are those with no pair above them, n_i n_j ≤ α (n_i + n_j) for all i, j (without − α²:
+    min(n_i, n_j) ≤ α): their trees are single leaves; the first of these stays.
     """
     n, present = float(weights.sum()), weights[weights > 0]
     grid = np.arange(0.0, n // 2 + 1) if steps is None else np.linspace(0.0, n / 2, steps + 1)
     low, high = np.sort(present)[-2:] if len(present) > 1 else (0.0, n)
-    last = int(np.searchsorted(grid, low * high / (low + high)))
+    last = int(np.searchsorted(grid, low * high / (low + high) if subtract_square else low))
     return grid[: last + 1]
 
 
@@ -127,6 +127,7 @@ class Hinged:
     own_unit: ClassVar[bool] = True
 
     alpha: float = param(0.0, "α, the hinge, as an amount", ge=0.0)
+    subtract_square: float = param(1.0, "1: α² is subtracted from each pair, 0: it is not")
 
 
 def sweep(problem: Problem, alphas: Sequence[float]) -> Iterator[tuple[Any, np.ndarray]]:
@@ -136,11 +137,11 @@ def sweep(problem: Problem, alphas: Sequence[float]) -> Iterator[tuple[Any, np.n
     Raises CapabilityError for another, and for prices or columns that the compiled growth of many trees does not take.
     """
     parts = problem.parts
-    if (parts.criterion.name, getattr(parts.impurity, "name", ""), getattr(parts.impurity, "subtract_square", False)) != (*HINGED, True):
-        raise CapabilityError("a curve over α is grown by criterion=worst_case with impurity=hinged_pairs as equation 10 has it; choose both")
-    objects = api.bulk.Objects.of(problem.objects, problem.prices)
+    if (parts.criterion.name, getattr(parts.impurity, "name", "")) != HINGED:
+        raise CapabilityError("a curve over α is grown by criterion=worst_case with impurity=hinged_pairs; choose both")
+    objects, squared = api.bulk.Objects.of(problem.objects, problem.prices), float(parts.impurity.subtract_square)
     for first in range(0, len(alphas), CHUNK):
-        judges = api.bulk.Judges.of([(Hinged(float(alpha)), None) for alpha in alphas[first : first + CHUNK]], objects.n_classes)
+        judges = api.bulk.Judges.of([(Hinged(float(alpha), squared), None) for alpha in alphas[first : first + CHUNK]], objects.n_classes)
         forest = api.bulk.grow_many(objects, judges)
         yield forest, api.bulk.check(forest, objects)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
+import numpy as np
 import pytest
 
 import arboretum.cli.main
@@ -20,7 +21,7 @@ SMALL = [
     {"chapter": "figure1"},
     *({"chapter": "synthetic", "bits": bits} for bits in (4, 6, 10)),
     *({"chapter": "datasets", "dataset": name} for name in ("mammography", "wdbc")),
-    *({"chapter": "figure4", "dataset": name, "function": f} for name in ("mammography", "wdbc") for f in figure4.FUNCTIONS),
+    *({"chapter": "figure4", "dataset": name, "function": f} for name in ("mammography", "wdbc") for f in (*figure4.FUNCTIONS, figure4.LEAST)),
 ]
 
 
@@ -128,6 +129,22 @@ def test_curves_fall_and_the_portfolio_is_the_lowest_of_them(results):
         for f in figure4.FUNCTIONS:
             points, n = of(results, dataset=name, function=f)["points"], of(results, dataset=name, function=f)["objects"]
             assert all(lowest[int(cost)] <= errors / n + 1e-6 for cost, errors, *_ in points)
+
+
+def test_greedy_trees_do_not_beat_the_proven_least_errors(results):
+    for name in ("mammography", "wdbc"):
+        least = {cost: errors for cost, errors, *_ in of(results, dataset=name, function=figure4.LEAST)["points"]}
+        for f in figure4.FUNCTIONS:
+            for cost, errors, *_ in of(results, dataset=name, function=f)["points"]:
+                assert errors >= min(wrong for budget, wrong in least.items() if budget <= cost)
+
+
+def test_evenness_and_errors_of_the_top_by_hand():
+    """Ten objects: 6 | 4, and the six 3 | 3; of two classes."""
+    parent, asks = np.array([-1, 0, 1, 1, 0]), np.array([True, True, False, False, False])
+    weights = np.array([[6, 4], [5, 1], [3, 0], [2, 1], [1, 3]], float)
+    assert figure4.top(parent, asks, weights) == pytest.approx([1 - (6 + 3) / (10 + 6), 0.2, 0.4, 0.2])
+    assert figure4.top(parent[:1], ~asks[:1], weights[:1]) == []
 
 
 def test_what_has_not_been_done_is_not_judged(results):
