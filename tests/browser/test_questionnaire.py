@@ -1,4 +1,7 @@
-"""A person answers the questionnaire of a tree: it asks, counts, answers and explains as the tree does, whoever the person is."""
+"""A person answers the questionnaire of a tree: it asks, counts, answers and explains as the tree does, whoever the person is.
+
+Pictures of it are kept in the folder that ARBORETUM_SCREENSHOTS names (default: the test's own).
+"""
 
 from __future__ import annotations
 
@@ -588,5 +591,9 @@ def test_pictures(opened, iris, album):
     page = opened(iris, title="Which iris is it?", unit="€", questions={"petal_length": "How long is the petal, in cm?"})
     page.get_by_role("spinbutton").fill("4.8")
     page.get_by_role("button", name="Next").click()
-    page.screenshot(path=album / "questionnaire.png", full_page=True)
-    assert (album / "questionnaire.png").stat().st_size < 100_000
+    for name, width, scheme in [("wide", 1200, "light"), ("dark", 1200, "dark"), ("phone", 375, "light")]:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=album / f"questionnaire-{name}.png", full_page=True)
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == ("rgb(20, 24, 22)" if scheme == "dark" else "rgb(244, 245, 242)")
