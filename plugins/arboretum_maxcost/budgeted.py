@@ -12,6 +12,9 @@ from arboretum.api import Context, Problem, Tree
 from arboretum_maxcost.search import EVER, Search
 from arboretum_maxcost.space import Space, space_of
 
+FIRST_TURN = 1.0
+"""Seconds."""
+
 
 @attrs.frozen(eq=False)
 class Step:
@@ -85,19 +88,26 @@ def _staircase(space: Space, search: Search, solved: int, top: int) -> Staircase
 def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]:
     """(no tree that loses at most ``limit`` costs less, cost of the best such tree or EVER): by raising the budget from below.
 
-    What stops the search is ``search.stopped``.
+    Where that takes longer than a while, cheaper trees than the best one known are looked for as long, and so on in turn for longer
+    and longer; of what is left in between the memory is kept.  What stops the search is ``search.stopped``.
     """
     search.greedy(top)
-    budget = 0
+    budget, turn = 0, FIRST_TURN
     while budget <= top:
-        finished = search.ask(budget, limit)
-        low, reach, up, spent = search.bounds(budget)
+        finished = search.ask(budget, limit, turn)
+        _, reach, up, spent = search.bounds(budget)
         if up <= limit:
             return budget, spent
-        if not finished:
-            return budget, search.cheapest(limit)
-        budget = reach + 1
-        search.tell(budget, search.cheapest(limit))
+        best = search.cheapest(limit)
+        if finished:
+            budget = reach + 1
+            search.tell(budget, best)
+        elif search.over:
+            return budget, best
+        else:
+            if budget + 1 < min(top, best):
+                search.ask(min(top, best - 1), limit, turn)
+            turn *= 2
     return budget, EVER
 
 

@@ -37,18 +37,15 @@ def ways(table, x, y, used, stamp, mark):
 
 
 @jit
-def list_stars(table, apart, used, number, star, star_row, star_price):
-    """Fill ``star``, ``star_row``, ``star_price`` (see ``kernels_parts.Table``), nearest rivals first; returns the entries.
+def list_stars(table, apart, used, number, low, high, star, star_row, star_price):
+    """Fill ``star``, ``star_row``, ``star_price`` (see ``kernels_parts.Table``) of the objects low … high − 1, nearest rivals first.
 
     apart : bool[n], objects that belong to no star.   used : int64[tests], −1.   number : int64[n], scratch.
     """
-    n, end = len(table.label), 0
-    for x in range(n):
-        star[x] = end
-        if apart[x]:
-            continue
+    n, end = len(table.label), star[low]
+    for x in range(low, high):
         for y in range(n):
-            rival = not apart[y] and table.purity[y] != table.purity[x]
+            rival = not apart[x] and not apart[y] and table.purity[y] != table.purity[x]
             number[y] = ways(table, x, y, used, np.int64(-2), False)[0] if rival else 1 << 40
         for y in np.argsort(number, kind="mergesort"):
             if number[y] == 1 << 40 or end - star[x] == LONGEST or end == len(star_row):
@@ -58,5 +55,4 @@ def list_stars(table, apart, used, number, star, star_row, star_price):
                 star_row[end] = y
                 ways(table, x, y, used, np.int64(x), True)
                 end += 1
-    star[n] = end
-    return end
+        star[x + 1] = end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,8 @@ SLICE = 2_000_000
 FIRST_NODES = 1 << 12
 LIMITS = (8, 3, 1)
 """Shares of what is open that a limit rises by."""
-STAR_WORK = 4e9
-"""Comparisons of codes that listing the stars may take (a second or two)."""
+MOST_STARS, STAR_SHARE, STAR_STEP = 5.0, 0.1, 2e7
+"""Seconds for listing stars at most; of those that are left; comparisons of codes between two looks at the clock."""
 BOUNDS = ("lemma", "ahead", "stars")
 EVER = 1 << 60
 """A budget, and a loss, above all others."""
@@ -61,7 +62,12 @@ class Search:
         """(least loss, up to which budget, most loss, with how much of the budget) at that budget, as far as it is known."""
         return tuple(map(int, self.kernels.bounds_of(self._memory(), 0, budget, self.sure, self.leaf)))
 
-    def ask(self, budget: int, limit: int, until: float | None = None) -> bool:
+    @property
+    def over(self) -> bool:
+        """Whether the run's seconds or bytes ran out."""
+        return self.stopped == "bytes" or (self.context.deadline is not None and time.monotonic() >= self.context.deadline)
+
+    def ask(self, budget: int, limit: int, seconds: float = math.inf) -> bool:
         """Find out whether some tree within the budget loses at most ``limit``, and how little; False when something ran out."""
         from arboretum.kernels.solving.slices import run_slices
 
@@ -75,7 +81,8 @@ class Search:
         frame[[kernels.HIGH, kernels.COUNT, kernels.LEFT, kernels.LIMIT]] = n, -1, budget, min(limit, self.leaf)
         arrays["frames"][0] = frame
         self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
-        self.stopped = run_slices(self._slice, self._enlarge, self.context.deadline if until is None else until, self._progress)
+        until = min(time.monotonic() + seconds, math.inf if self.context.deadline is None else self.context.deadline)
+        self.stopped = run_slices(self._slice, self._enlarge, None if until == math.inf else until, self._progress)
         return not self.stopped
 
     def least_loss(self, budget: int) -> int:
@@ -159,13 +166,13 @@ class Search:
         if admissible or not math.isnan(space.delta):
             address = address_of(impurity.kernel, "impurity") if compiled(impurity) else address_in_python(impurity.value)
         used = [name not in without for name in BOUNDS]
-        used[2] &= math.isnan(space.delta) and n * n * len(space.family) <= STAR_WORK
+        used[2] &= math.isnan(space.delta)
         most = max(self._cells(impurity if admissible else None), 0.0 if math.isnan(space.delta) else space.delta)
         used[0] &= admissible or math.isnan(space.delta)  # hinged pairs say nothing of leaves that another impurity allows
         least = int(space.price.min(initial=1 << 52))
         setting = np.array([space.without_error, space.delta, float(space.unit), least, most, *used], np.float64)
         if used[2]:
-            table = table._replace(**_stars(table, space))
+            table = table._replace(**_stars(table, space, self.context.deadline))
         scratch = np.zeros((2, n), np.int64), np.zeros(tests, np.int64), np.zeros(tests)
         rule, bound = (address, address if admissible else 0)
         return parts.Task(table, parts.new_parts(space.n_bins, space.objects.n_classes), None, setting, rule, bound, *scratch[0], *scratch[1:])
@@ -256,14 +263,19 @@ class Search:
         return self.arrays.make_room(wanted, self.context.memory_bytes)
 
 
-def _stars(table: Any, space: Space) -> dict[str, np.ndarray]:
-    """The fields ``star…`` of a table."""
+def _stars(table: Any, space: Space, deadline: float | None) -> dict[str, np.ndarray]:
+    """The fields ``star…`` of a table: stars of as many objects as there is time for."""
     from arboretum_maxcost.kernels_stars import LONGEST, list_stars
 
-    n = space.n_objects
+    n, start = space.n_objects, time.monotonic()
+    until = start + (MOST_STARS if deadline is None else min(MOST_STARS, STAR_SHARE * (deadline - start)))
     apart = np.zeros(n, np.bool_) if space.without_error else np.isin(space.cell, space.cell[space.sure > 0])
-    room = min(LONGEST, max(1, len(space.price))) * n
+    room, used, number = min(LONGEST, max(1, len(space.price))) * n, np.full(len(space.price), -1, np.int64), np.zeros(n, np.int64)
     star, row, price = np.zeros(n + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int64)
-    end = int(list_stars(table, apart, np.full(len(space.price), -1, np.int64), np.zeros(n, np.int64), star, row, price))
-    return {"star": star, "star_row": row[:end].copy(), "star_price": price[:end].copy()}
-
+    step = 1 + int(STAR_STEP / (n * max(1, len(space.family))))
+    for low in range(0, n, step):
+        if time.monotonic() >= until:
+            star[low + 1 :] = star[low]
+            break
+        list_stars(table, apart, used, number, low, min(n, low + step), star, row, price)
+    return {"star": star, "star_row": row[: star[n]].copy(), "star_price": price[: star[n]].copy()}

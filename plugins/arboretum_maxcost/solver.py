@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -17,7 +16,7 @@ from arboretum_maxcost.search import BOUNDS, EVER, Search
 from arboretum_maxcost.space import Space, compiled, space_of
 
 DEFAULT_BYTES = 2_000_000_000
-FEW = 24
+FEW = 8
 """Objects of a problem that kernels are loaded on."""
 
 
@@ -66,11 +65,19 @@ class MaxCostSolver:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels on a few of the objects."""
+        from arboretum.kernels.solving.fingerprints import rehash
+
         context.progress(0, None, "loading the kernels of max_cost")
-        n = problem.objects.n_objects
-        some = np.unique(np.linspace(0, n - 1, min(n, FEW)).astype(np.int64))
-        small = attrs.evolve(problem, objects=problem.objects.take(some))
-        self.solve(small, Context(deadline=time.monotonic() + 1.0))
+        objects, counting = problem.objects, shape_of(problem.parts.objective) is not Shape.complexity
+        some = np.unique(np.linspace(0, objects.n_objects - 1, min(objects.n_objects, FEW)).astype(np.int64))
+        labels = (np.arange(len(some)) % objects.n_classes).astype(objects.label.dtype)
+        small = attrs.evolve(problem, objects=attrs.evolve(objects.take(some), label=labels))
+        search = Search(space_of(small, without_error=not counting), Context())
+        search.ask(EVER // 2, 0)
+        search.greedy(EVER)
+        search.tree(EVER)
+        search.bound_loss(0)
+        rehash(*np.zeros((2, 2, 2), np.uint64))
 
     def _without_error(self, problem: Problem, context: Context) -> Solution:
         """The least max cost, or depth, of trees that obey the leaf rule."""
