@@ -107,9 +107,7 @@ class HingedPairs(Admissible):
             alpha = self.epsilon * total
             alpha = float(round(alpha)) if math.isclose(alpha, round(alpha), rel_tol=1e-12) else alpha
             meant = attrs.evolve(self, alpha=alpha, epsilon=None)
-        if meant.alpha > total:
-            raise CapabilityError(f"impurity.alpha must be at most the weight of the training objects, {total:g}; got {meant.alpha:g}")
-        return meant
+        return meant  # α beyond the weight is no mistake here: kernels are tried on a few of the objects first
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…], square of weight."""

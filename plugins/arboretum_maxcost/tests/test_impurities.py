@@ -191,8 +191,6 @@ def test_what_does_not_fit_the_data_is_refused():
     objects = toy_objects(toy_table(0))
     with pytest.raises(CapabilityError, match="exponents for 2 classes, but toy0 has 3"):
         Polynomial().for_objects(objects)
-    with pytest.raises(CapabilityError, match="at most the weight of the training objects"):
-        HingedPairs(1000).for_objects(objects)
     large = toy_objects(toy_table(0, n_rows=120000))
     with pytest.raises(CapabilityError, match=r"Powers\(l=64\) of n = .* beyond the largest number"):
         Powers(64).for_objects(large)
