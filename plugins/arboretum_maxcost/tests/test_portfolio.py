@@ -1,0 +1,59 @@
+"""The best of several impurities at a budget."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+import arboretum
+from arboretum.api import Context, Parts, Problem, grow
+from arboretum.testing.suites.base import verify_solution
+from arboretum.testing.tables import toy_objects, toy_table
+from arboretum_basics.costs import RandomIntegers
+from arboretum_maxcost.criteria import WorstCase
+from arboretum_maxcost.impurities import HingedPairs, Powers
+from arboretum_maxcost.portfolio import BestOf, values_of
+from arboretum_maxcost.stopping import Budget
+
+
+@pytest.mark.parametrize("limit", [None, 0.0, 4.0, 9.0, 15.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_impurity_of_it_does_better_alone(seed, limit):
+    objects = toy_objects(toy_table(seed, 60))
+    parts = Parts(method=None, criterion=WorstCase(), impurity=Powers(), stopping=(Budget(limit=limit),))
+    problem = Problem(objects, RandomIntegers().price_list(objects, seed), parts)
+    method = BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1))
+    solution = method.fit(problem, Context())
+    verify_solution(solution, problem)
+    alone = [grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree for each in method.impurities(Powers())]
+    assert len(alone) == 7 and values_of(solution.tree) == min(map(values_of, alone))
+    assert limit is None or values_of(solution.tree)[1] <= limit
+
+
+def test_the_tree_has_the_impurity_of_the_run_whichever_grew_it():
+    found = 0
+    for dataset in ("monk2-full", "balance-scale", "tic-tac-toe"):
+        record = arboretum.run(["method=portfolio", f"dataset={dataset}", "split=none", "tracker=none", "cost=random", "stopping.max_cost.limit=14"])
+        pairs = Powers().value(record.tree.weights) / 2
+        assert record.verified and np.allclose(record.tree.impurity, pairs)
+        found += any("impurities rt is kept" in note for note in record.notes)
+    assert found < 3, "nowhere another impurity than the run's was better: nothing was tried"
+
+
+def test_the_1024_objects_err_four_times_at_a_budget_of_two():
+    record = arboretum.run(["method=portfolio", "dataset=dfep-synthetic", "split=none", "tracker=none", "stopping.max_cost.limit=2"])
+    assert record.metrics["train_error"] == 4 / 1024
+    assert any(note.startswith("of 11 impurities rt is kept: training error 0.003906, max cost 2") for note in record.notes)
+
+
+@pytest.mark.parametrize(("fields", "said"), [
+    ({"powers": (1,)}, "method.powers: must be ≥ 2"), ({"epsilons": (-0.1,)}, "method.epsilons: must be ≥ 0"), ({"epsilons": (float("nan"),)}, "method.epsilons"),
+])  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(fields, said):
+    with pytest.raises(ValueError, match=said):
+        BestOf(**fields)
+
+
+def test_a_share_of_nothing_is_pairs():
+    assert HingedPairs(epsilon=0.0) in BestOf().impurities(Powers())
