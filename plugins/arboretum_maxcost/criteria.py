@@ -42,6 +42,7 @@ class WorstCase:
     paper: ClassVar[str] = "Nan, Wang & Saligrama 2015, Algorithm 1"
     capabilities: ClassVar[tuple] = _ANY
     needs: ClassVar[tuple] = ("impurity",)
+    example: ClassVar[str] = "impurity=pairs"
     needs_outcome_prices: ClassVar[bool] = True
     own_unit: ClassVar[bool] = True
 

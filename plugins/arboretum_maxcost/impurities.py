@@ -143,6 +143,7 @@ class Polynomial(Admissible):
     """Polynomial of the class weights without singleton terms: Σ_t γ_t Π_k n_k^p_tk (equation 8), for that number of classes."""
 
     name: ClassVar[str] = "polynomial"
+    example: ClassVar[str] = "dataset=play-tennis"
 
     gamma: tuple[float, ...] = param((1.0,), "coefficient of each term", ge=0.0, lt=math.inf)
     exponents: tuple[tuple[int, ...], ...] = param(((1, 1),), "for each term the exponent of every class, in the order of the classes")
