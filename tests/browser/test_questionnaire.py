@@ -208,6 +208,20 @@ def test_a_table_with_missing_values_and_prices(opened, cost):
     compare(opened(tree), tree, canonical("house-votes").take(np.arange(0, 435, 4)))
 
 
+@pytest.mark.parametrize(
+    "cost",
+    [
+        ["by_outcome", "cost.prices={outlook: {sunny: 3, rainy: 1}, humidity: {high: 0.5}}"],
+        ["discount", "cost.groups={outlook: air, humidity: air, windy: air}", "cost.share=0.25"],
+        ["set_up", "cost.groups={humidity: meter, windy: meter}", "cost.set_up={meter: 4}"],
+    ],
+)
+def test_prices_of_the_real_world(opened, cost):
+    tree = arboretum.run(["dataset=play-tennis", "split=none", "method=id3", f"cost={cost[0]}", *cost[1:], "tracker=none"]).tree
+    assert len(set(tree.edge_price.tolist())) > 1
+    compare(opened(tree), tree, canonical("play-tennis"))
+
+
 @given(st.data())
 @settings(phases=[Phase.generate], suppress_health_check=[HealthCheck.filter_too_much], deadline=None)  # a browser takes minutes to make an example smaller
 def test_drawn_trees_with_surrogates_shares_and_prices_by_outcome(opened, data):

@@ -368,6 +368,8 @@ def test_a_tree_leaves_in_every_installed_form_as_its_method_writes_it(call, her
     assert call("export", "quick", "--to", "sql").out.rstrip("\n") == tree.to_sql().rstrip("\n")
     assert call("export", "quick", "--to", "svg", "export.max_depth=1", "--out", "tree.out").status == 0
     assert (here / "tree.out").read_text(encoding="utf-8") == tree.to_svg(max_depth=1)
+    assert call("export", "quick", "--to", "questionnaire", "--out", "tree.out", 'export.questions={petal_width: "How wide?"}').status == 0
+    assert '"words":"How wide?"' in (here / "tree.out").read_text(encoding="utf-8")
     assert call("export", "quick", "--to", "sklearn", "--out", "tree.out").status == 0
     assert pickle.loads((here / "tree.out").read_bytes()).tree_.node_count == tree.n_nodes
 
