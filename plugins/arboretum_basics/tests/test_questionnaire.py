@@ -67,3 +67,4 @@ def test_the_policy_names_the_two_texts_that_the_browser_may_use_and_no_address(
         assert f"{kind}-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
     assert not re.search("https?:|//[a-z]|url\\(|@import|<link rel=\"(?!icon)", page.replace("// ", "")), "nothing is fetched"
+    assert page.isascii(), "so it is the same text in whatever encoding it is written"
