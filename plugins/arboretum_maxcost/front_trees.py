@@ -20,7 +20,8 @@ GOLDEN = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
 class Subtable:
     """rows : of a subtable.   points : int64[., 4], as in the search.   weights : int64[classes].   count : rows of the data.
 
-    parts : test → (outcomes, subtables, sums of the points of each subtable and all after it; nothing for the first).
+    parts : test → (outcomes, subtables, sums of the points of each subtable and all after it; nothing for the first).   chosen : what is
+    wanted → test, and what is wanted of its branches.
     """
 
     rows: np.ndarray
@@ -29,6 +30,7 @@ class Subtable:
     count: int
     impurity: float
     parts: dict[int, Any] = attrs.field(factory=dict)
+    chosen: dict[Any, tuple[int, list[Any]]] = attrs.field(factory=dict)
 
 
 class Trees:
@@ -44,7 +46,7 @@ class Trees:
 
     def tree(self, points: np.ndarray, target: tuple[int, int, int]) -> tuple[tuple[int, int, int], Tree]:
         """A tree whose error, cost and leaves are at most those of ``target``, and its own.   points : of the whole table, one of them that."""
-        root = attrs.evolve(self._subtable(np.arange(self.space.n), self.search.max_depth or 0), points=points, parts={})
+        root = attrs.evolve(self._subtable(np.arange(self.space.n), self.search.max_depth or 0), points=points, parts={}, chosen={})
         rules: dict[Any, int] = {}
         tests, children, price, nodes, below = [], [], [], [], []
         stack: list[Any] = [(root, target, None, self.search.max_depth or 0)]
@@ -56,7 +58,9 @@ class Trees:
                 children[above[0]][above[1]] = number
             nodes.append(here)
             below.append(above[0] if above else -1)
-            test, targets = self._chosen(here, wanted, left)
+            if wanted not in here.chosen:
+                here.chosen[wanted] = self._chosen(here, wanted, left)
+            test, targets = here.chosen[wanted]
             if test < 0:
                 tests.append(LEAF)
                 children.append([])

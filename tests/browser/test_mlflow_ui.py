@@ -29,11 +29,12 @@ RUNS = ("iris seed=1 cart", "iris seed=2 cart", "wine seed=1 cart", "wine seed=2
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory) -> Path:
-    """A folder in which a sweep of four runs was done, as a user does it."""
+    """A folder in which a front was searched, and a sweep of four runs was done, as a user does it."""
     folder = tmp_path_factory.mktemp("lab")
-    command = [sys.executable, "-m", "arboretum.cli", "run", "-m", "dataset=iris,wine", "method=cart", "seed=1,2"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for words in (["dataset=monk1-full", "method=front", "split=none"], ["-m", "dataset=iris,wine", "method=cart", "seed=1,2"]):
+        command = [sys.executable, "-m", "arboretum.cli", "run", *words]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 
@@ -128,6 +129,23 @@ def test_a_person_finds_the_sweep_a_run_and_the_picture_of_its_tree(page, addres
     picture.wait_for()
     page.wait_for_function("() => [...document.images].some(i => i.src.startsWith('blob:') && i.naturalWidth > 200)")
     page.screenshot(path=album / "4-tree.png")
+
+
+def test_a_click_on_a_point_of_a_front_shows_its_tree(page, address, album):
+    page.goto(address)
+    page.locator(".ag-row").get_by_role("link", name="front monk1-full").first.click()
+    _close_the_assistant(page)
+    page.get_by_text("front.gap").first.wait_for()
+    page.get_by_role("tab", name="Artifacts").click()
+    page.get_by_text("front.html").first.click()
+    front = page.frame_locator("iframe").first
+    front.locator(".chart a").first.wait_for()
+    assert front.locator("section:visible").count() == 1, "the most accurate tree is shown at first"
+    front.locator(".chart a").nth(1).click()
+    front.locator("#point-1").wait_for()
+    assert front.locator("section:visible").evaluate_all("all => all.map(one => one.id)") == ["point-1"]
+    assert front.locator("#point-1 svg text", has_text="a5").count(), "its tree asks for a5"
+    page.screenshot(path=album / "7-front.png")
 
 
 def test_the_experiment_s_note_leads_to_the_sweeps_alone(page, address, album):

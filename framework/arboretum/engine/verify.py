@@ -75,7 +75,7 @@ def check_front(front: Front, problem: Problem, train: Table) -> str:
     """The tree of every point, as the run's own, and its values; returns how many were there to be checked."""
     trees = [(number, point) for number, point in enumerate(front.points) if point.tree is not None]
     for number, point in trees:
-        tree, arrived, _ = check_tree(point.tree, problem.objects, train)
+        tree, arrived, _ = check_tree(point.tree, problem.objects, train, rows=max(20, ROWS_IN_PYTHON // len(trees)))
         check_prices(tree, problem.objects, problem.prices)
         known = {**complexities(tree, problem.objects, arrived), **errors(tree, train, arrived.places)}
         for axis, value in zip(front.axes, point.values, strict=True):
@@ -84,16 +84,16 @@ def check_front(front: Front, problem: Problem, train: Table) -> str:
 
 
 def check_tree(
-    tree: Tree, objects: Encoded, table: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None = None
+    tree: Tree, objects: Encoded, table: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None = None, rows: int = ROWS_IN_PYTHON
 ) -> tuple[Tree, Arrivals, int]:
     """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows walked in plain Python.
 
     table : the rows the objects were made from.   label_costs : class weights → what each label costs; None: the heaviest is right.
-    Raises VerificationError.
+    rows : to walk in plain Python.   Raises VerificationError.
     """
     tree = check_structure(tree)
     places = walk.places(tree, table)
-    sampled = check_sample(tree, table, places)
+    sampled = check_sample(tree, table, places, rows)
     try:
         arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
     except ContractError as error:
@@ -116,12 +116,12 @@ def check_structure(tree: Tree) -> Tree:
     return tree
 
 
-def check_sample(tree: Tree, table: Table, places: walk.Places) -> int:
+def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> int:
     """Walk some rows in plain Python, shares in exact fractions, and compare; returns how many."""
     columns = {column.name: column for column in table.columns}
     by_row = np.argsort(places.row, kind="stable")
     first = np.searchsorted(places.row[by_row], np.arange(table.n_rows + 1))
-    even = np.unique(np.linspace(0, table.n_rows - 1, min(ROWS_IN_PYTHON, table.n_rows)).astype(np.int64))
+    even = np.unique(np.linspace(0, table.n_rows - 1, min(rows, table.n_rows)).astype(np.int64))
     walker, done = _Walker(tree), 0
     for row in np.random.default_rng(0).permutation(even).tolist():  # wherever the steps run out, they are spread evenly
         before = walker.steps

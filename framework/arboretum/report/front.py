@@ -13,11 +13,20 @@ from arboretum.report.table import spell_cell
 PAGE, CHART = "front.html", "front.svg"
 STAIRS = 5  # at most so many staircases, where a third measure sets several
 LEAVES = 40  # leaves that a tree on the page shows; larger ones are folded
+SCRIPT = """\
+document.addEventListener("click", event => {
+  const link = event.target.closest('a[href^="#"]'), id = link && link.getAttribute("href").slice(1)
+  if (!link) return
+  event.preventDefault()
+  if (id !== "chart") document.querySelectorAll("section").forEach(one => one.classList.toggle("shown", one.id === id))
+  document.getElementById(id).scrollIntoView()
+})"""
+"""Links within the page also where it stands in a frame that may not be navigated, such as MLflow's preview; without scripts they are plain."""
 UP = '<a href="#chart">all points</a>'
 STYLE = """\
 body { font: 15px/1.45 system-ui, sans-serif; color: #24292f; margin: 1.5rem auto; max-width: 1100px; padding: 0 1rem }
 svg { max-width: 100%; height: auto } a { color: #14508c } .chart a:hover, .chart a:focus { outline: 2px solid #c2410c }
-section { display: none } section:target, body:not(:has(section:target)) section.own { display: block }
+section { display: none } .shown, body:not(:has(.shown)) :target, body:not(:has(.shown, section:target)) .own { display: block }
 .top { display: flex; flex-wrap: wrap; gap: 2rem } .points { max-height: 32rem; overflow: auto; margin-top: 2rem }
 table { border-collapse: collapse } td, th { padding: .1rem .7rem; text-align: right } th { position: sticky; top: 0; background: #fff }
 """
@@ -74,7 +83,7 @@ def front_chart(front: Front, title: str = "") -> LineChart:
 
 def front_files(front: Front, title: str = "") -> dict[str, str]:
     """``front.json``, ``front.svg``, and ``front.html``: chart, trees and numbers on one page that needs no other file."""
-    chart, own = chart_svg(front_chart(front, title)).replace(' target="_blank"', ""), front.most_accurate
+    chart, own = chart_svg(front_chart(front, title)).replace(' target="_blank"', "").replace('xlink:href="#point-', 'href="#point-'), front.most_accurate
     rows, trees = front_rows(front), [number for number, point in enumerate(front.points) if point.tree is not None]
     spelled = [", ".join(f"{name} {spell_cell(value)}" for name, value in row.items()) for row in rows]
     sections = []
@@ -91,5 +100,5 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
     name = escape(title or "Pareto front")
     page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><style>{STYLE}</style>'
     page += f'<div class="top" id="chart"><div class="chart">{chart}</div><div class="points"><table><tr>{head}</tr>{table}</table></div></div>'
-    page += "".join(sections) + "</body></html>\n"
+    page += f"{''.join(sections)}<script>{SCRIPT}</script></html>\n"
     return {"front.json": front.text(), CHART: chart.replace('href="#point-', f'href="{PAGE}#point-'), PAGE: page}
