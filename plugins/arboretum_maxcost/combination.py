@@ -40,7 +40,7 @@ class Combined:
     paper = "Cicalese, Laber & Saettler 2014"
     capabilities = GROWS
     needs = ("criterion", "impurity")
-    example = "method=two_trees dataset=monk2-full cost=random"
+    example = "dataset=monk2-full criterion=worst_case impurity=pairs cost=random"
 
     rho: float = param(1.0, "ρ: small keeps the worst bill, large the expected one", gt=0.0, lt=math.inf)
     expected: str = param("eg2", f"criterion of the tree of small expected cost: {', '.join(MEANS)}")

@@ -29,7 +29,7 @@ class BestOf:
     paper = "Nan, Wang & Saligrama 2015, section 5"
     capabilities = GROWS
     needs = ("criterion", "impurity")
-    example = "method=portfolio dataset=dfep-synthetic stopping.max_cost.limit=2"
+    example = "dataset=dfep-synthetic criterion=worst_case impurity=pairs"
 
     powers: tuple[int, ...] = param((2, 3, 4, 5), "exponents l of powers", converter=tuple)
     epsilons: tuple[float, ...] = param(
