@@ -40,7 +40,8 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     """Each printed number is met, or differs as its reason predicts; an attribute too few is left open."""
-    found, cells, claims = {key["dataset"]: result for key, result in results}, [], []
+    order, cells, claims = list(published()["datasets"]), [], []
+    found = {key["dataset"]: result for key, result in sorted(results, key=lambda one: order.index(one[0]["dataset"]))}
     for name, one in found.items():
         paper = published()["datasets"][name]
         for what in ("rows", "objects", "attributes", "classes"):

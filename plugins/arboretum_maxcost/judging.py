@@ -71,6 +71,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     found: dict[str, dict[str, Any]] = {}
     for key, result in results:
         found.setdefault(key["dataset"], {})[key["function"]] = result
+    found = {name: found[name] for name in published()["datasets"] if name in found}
     sets = [
         DataSet(
             name, own[HINGED]["objects"],

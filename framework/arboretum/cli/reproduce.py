@@ -97,9 +97,10 @@ def counts_and_verdict(judged: Judgement) -> list[str]:
         return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]
     lines = []
     if judged.cells:
-        far = max(judged.cells, key=lambda cell: abs(cell.deviation))
-        deviation = f"{abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
-        lines.append(f"{_counts('cell', judged.cells)}; largest deviation {deviation}")
+        lines.append(_counts("cell", judged.cells))
+        if measured := [cell for cell in judged.cells if cell.error > 0.0]:  # exact numbers have none
+            far = max(measured, key=lambda cell: abs(cell.deviation))
+            lines[0] += f"; largest deviation {abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
     if judged.claims:
         lines.append(_counts("claim", judged.claims))
     return [*lines, f"verdict: {judged.verdict.value}"]

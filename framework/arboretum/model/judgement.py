@@ -169,7 +169,8 @@ class Chapter:
 def fared(cells: Sequence[Cell]) -> dict[str, float]:
     """Metrics: the number of cells by verdict, and the largest deviation that is finite; none without cells."""
     counts = {f"cells_{verdict.value}": float(sum(cell.verdict is verdict for cell in cells)) for verdict in Verdict}
-    return {**counts, "largest_deviation": max(d for cell in cells if math.isfinite(d := abs(cell.deviation)))} if cells else {}
+    finite = [d for cell in cells if math.isfinite(d := abs(cell.deviation))]
+    return {**counts, **({"largest_deviation": max(finite)} if finite else {})} if cells else {}
 
 
 @attrs.frozen
