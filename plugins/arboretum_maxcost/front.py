@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, ConfigError, Context, DataError, Family, Front, FrontPoint, Problem, Solution, Status, Task, param
+from arboretum_maxcost.front_curves import greedy_curves
 from arboretum_maxcost.front_trees import Trees
 
 AXES = {"expected_cost": (False, 0, 0, 1), "max_cost": (True, 0, 1, 0), "n_leaves": (False, 1, 0, 0), "depth": (True, 0, 1, 0)}
@@ -256,8 +257,8 @@ class FrontSolver:
     axes: tuple[str, ...] = param(
         ("error", "expected_cost"), "error, then expected_cost, max_cost, n_leaves or depth; after the first two also n_leaves", converter=tuple
     )
-
     trees: int = param(500, "points that get their tree, spread evenly over a front that has more (0: all)", ge=0)
+    curves: bool = param(False, "also grow greedy trees by powers and hinged pairs, for all δ and α, and draw them beside the front")
 
     def __attrs_post_init__(self) -> None:
         names = self.names
@@ -274,13 +275,19 @@ class FrontSolver:
     def solve(self, problem: Problem, context: Context) -> Solution:
         """The whole front.  Raises CapabilityError or DataError with the way out."""
         search, units = self._search(problem)
-        return self.solution(search.run(context), units)
+        found = self.solution(search.run(context), units)
+        if not self.curves:
+            return found
+        curves = {**found.front.curves, **dict(greedy_curves(problem, self.names))}
+        return attrs.evolve(found, front=attrs.evolve(found.front, curves=curves))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels: solve the problem as far as greedy trees go."""
         context.progress(0, None, "loading the kernels of front")
         search, units = self._search(problem)
         search.run(attrs.evolve(context, deadline=time.monotonic()))
+        if self.curves:
+            list(greedy_curves(problem, self.names))
 
     def _search(self, problem: Problem) -> tuple[Search, tuple[float, ...]]:
         """The search, and per axis the number by which its integers are divided."""
@@ -325,6 +332,4 @@ class FrontSolver:
             told = f"the budget of {search.stopped} ran out in round {search.rounds + 1}, after {search.opened:,} subtables were opened"
             notes += (f"{told}: at no price is the front's error more than {front.gap:.4g} above the least",)
         bound = best.values[0] if status is Status.optimal else min(corner[0] for corner in front.bound)
-        return Solution(
-            best.tree, best.values[0], bound, status, search.subproblems, exact, notes, details, front=front,
-        )  # fmt: skip
+        return Solution(best.tree, best.values[0], bound, status, search.subproblems, exact, notes, details, front=front)
