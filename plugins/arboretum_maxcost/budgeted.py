@@ -12,7 +12,7 @@ from arboretum.api import Context, Problem, Tree
 from arboretum_maxcost.search import EVER, Search
 from arboretum_maxcost.space import Space, space_of
 
-FIRST_TURN = 1.0
+FIRST_TURN = 0.2
 """Seconds."""
 
 
@@ -53,13 +53,14 @@ def staircase(problem: Problem, context: Context = Context(), *, without: tuple[
     space = space_of(problem, without_error=False)
     search = Search(space, context, without)
     top = EVER if most is None else space.paid(most)
-    search.greedy(top)
     budget = 0
     while budget <= top and search.ask(budget, EVER):
-        low, reach, up, _ = search.bounds(budget)
+        _, reach, up, _ = search.bounds(budget)
         if up == search.sure:
             break
         budget = reach + 1
+    if search.stopped:
+        search.greedy(top)
     return _staircase(space, search, budget, top)
 
 
@@ -88,13 +89,14 @@ def _staircase(space: Space, search: Search, solved: int, top: int) -> Staircase
 def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]:
     """(no tree that loses at most ``limit`` costs less, cost of the best such tree or EVER): by raising the budget from below.
 
-    Where that takes longer than a while, cheaper trees than the best one known are looked for as long, and so on in turn for longer
-    and longer; of what is left in between the memory is kept.  What stops the search is ``search.stopped``.
+    Where that takes longer than a while, cheaper trees than the best one known (first the greedy one) are looked for as long, and so on
+    in turn for longer and longer; the memory is kept.  What stops the search is ``search.stopped``.
     """
-    search.greedy(top)
     budget, turn = 0, FIRST_TURN
     while budget <= top:
         finished = search.ask(budget, limit, turn)
+        if not finished and turn == FIRST_TURN:
+            search.greedy(top)
         _, reach, up, spent = search.bounds(budget)
         if up <= limit:
             return budget, spent

@@ -24,7 +24,7 @@ class MaxCost:
     name = "max_cost"
     paper = "Nan, Wang & Saligrama 2014, section 2"
     capabilities = ("classification", "multiclass", "weights", "prices")
-    example = "dataset=house-votes method=max_cost objective=max_cost objective.error=0.03"
+    example = "dataset=monk1-full method=max_cost objective=max_cost objective.error=0.2"
 
     error: float = param(0.0, "ε, the share of the weight that may be misclassified", ge=0.0, le=1.0)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Form, Limits, Problem, Shape, Solution, Status, form_of, param, Tree, shape_of, unknown, value_of
+from arboretum.api import CapabilityError, ConfigError, Context, Form, Problem, Shape, Solution, Status, form_of, param, Tree, shape_of, unknown, value_of
 from arboretum_maxcost.budgeted import error_of, least_budget
 from arboretum_maxcost.objectives import MaxCost
 from arboretum_maxcost.search import BOUNDS, EVER, Search
@@ -37,7 +37,7 @@ class MaxCostSolver:
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "thresholds", "exact", "anytime")
     needs = ("objective",)
     limits = ("max_cost",)
-    example = "dataset=house-votes method=max_cost"
+    example = "dataset=monk1-full method=max_cost"
 
     without: tuple[str, ...] = param(
         (), "bounds of the search that are not used, which costs time and changes no optimum; a wrong name lists them", converter=tuple
@@ -124,9 +124,8 @@ class MaxCostSolver:
     @staticmethod
     def _budget(problem: Problem, space: Space, unlimited: int | None) -> int:
         """The run's limits on a path in whole prices.  Raises CapabilityError without one where one is needed."""
-        limits: Limits = problem.parts.limits()
-        budgets = []
-        if getattr(limits, "max_cost", None) is not None:
+        limits, budgets = problem.parts.limits(), []
+        if limits.max_cost is not None:
             budgets.append(space.paid(limits.max_cost))
         if limits.max_depth is not None:
             if len(set(space.price.tolist())) > 1:

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import CapabilityError, Context, LeafRule, Limits, Parts, Prices, Status
+from arboretum.api import CapabilityError, Context, LeafRule, Limits, Parts, Prices, Problem, Status
 from arboretum.testing import ObjectiveSuite, SolverSuite
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
@@ -27,7 +27,21 @@ from arboretum_maxcost.space import space_of, whole
 
 from front_truth import Held, random_problem, true_front
 
-IMPURITIES = [None, UnlikePairs(), Powers(l=3), HingedPairs(epsilon=0.2), HingedPairs(epsilon=0.2, subtract_square=False)]
+
+class Foreign:
+    """Somebody's impurity without a kernel: Σ_{i<j} (n_i n_j)²."""
+
+    kind, name, scale, capabilities = "impurity", "foreign", "total", ("classification", "multiclass", "weights", "admissible")
+
+    def value(self, weights):
+        squares = weights**2
+        return (squares.sum(axis=-1) ** 2 - (squares**2).sum(axis=-1)) / 2
+
+    def __repr__(self):
+        return "foreign"
+
+
+IMPURITIES = [None, Foreign(), UnlikePairs(), Powers(l=3), HingedPairs(epsilon=0.2), HingedPairs(epsilon=0.2, subtract_square=False)]
 SWITCHES = [names for k in range(len(BOUNDS) + 1) for names in itertools.combinations(BOUNDS, k)]
 
 
@@ -130,6 +144,16 @@ def test_the_least_error_within_a_depth_is_that_of_all_trees():
         assert found.value == pytest.approx(least_loss(space)(int(seed % 4 * space.price.max(initial=0))) / space.total)
 
 
+def test_the_least_error_within_a_budget_is_that_of_all_trees():
+    for seed in range(60):
+        budget = (0.0, 0.3, 1.0, 2.6, 3.7)[seed % 5]
+        rule = (Held(held=Limits(max_cost=budget)),)
+        problem = asked(random_problem(7000 + seed), Accuracy(lam=0.0), without=SWITCHES[seed % len(SWITCHES)], stopping=rule)
+        space, found = space_of(problem, without_error=False), solved(problem)
+        assert found.status is Status.optimal and found.tree.price_to.max() <= budget + 1e-9
+        assert found.value == pytest.approx(least_loss(space)(space.paid(budget)) / space.total)
+
+
 def test_the_staircase_is_the_front_of_error_and_price():
     for seed in range(80):
         problem = random_problem(4000 + seed)
@@ -174,6 +198,41 @@ def test_equal_prices_and_two_way_tests_give_the_error_that_gosdt_proves():
         problem = attrs.evolve(problem, objects=objects, prices=prices_of(objects))
         other = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=Gosdt()))
         assert solved(problem).value == pytest.approx(Gosdt().solve(other, Context()).value)
+
+
+def test_the_words_with_four_outliers_are_solved_at_once():
+    """Section 5.1 of the paper: 1024 objects, where 4 of them need all ten tests."""
+    problem = words_of(10)
+    found = staircase(problem)
+    assert found.exact
+    assert [(step.budget, step.errors) for step in found.steps] == [(0, 768), (1, 512), (2, 4), (10, 0)]
+    best = solved(asked(problem, ZeroError(), Dearest(), stopping=(Held(),)))
+    assert best.status is Status.optimal and best.value == 10 and best.subproblems == 35  # the inner nodes of the tree: the star of an outlier refutes the rest
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_every_bound_saves_subtables_somewhere(bound):
+    """Of whole prices, on which the lemma says more than of equal ones."""
+    saved = 0
+    for seed in range(8):
+        objects = toy_objects(toy_table(seed, n_rows=80), multiway=True)
+        problem = attrs.evolve(asked(random_problem(0), ZeroError(), Dearest()), objects=objects, prices=prices_of(objects, seed))
+        without = tuple(other for other in BOUNDS if other != bound) if bound != "ahead" else ("stars",)
+        least = problem.parts.solver
+        best = attrs.evolve(least, without=without).solve(problem, Context())
+        worse = attrs.evolve(least, without=(*without, bound)).solve(problem, Context())
+        assert best.value == worse.value
+        saved += worse.details["opened"] - best.details["opened"]
+    assert saved > 0
+
+
+def words_of(bits):
+    from arboretum_data.encoding.encoder import MultiwayEncoder
+    from arboretum_data.generated import dfep
+
+    table = dfep(bits)
+    objects = MultiwayEncoder().encode(table, table, raw_thresholds=False, seed=0)
+    return Problem(objects, prices_of(objects), Parts(method=None))
 
 
 def test_stopped_it_says_what_is_proven_and_keeps_a_tree():
