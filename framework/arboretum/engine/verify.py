@@ -51,6 +51,7 @@ def verify(
     labelled = parts.solver is not None and hasattr(parts.objective, "label_costs")
     tree, arrived, sampled = check_tree(tree, objects, train, (lambda w: parts.objective.label_costs(w, problem)) if labelled else None)
     check_prices(tree, objects, problem.prices)
+    at_every_node("no path pays more than max_cost", tree.price_to <= parts.limits().most_paid(tree.depth_of), tree.price_to)
     known = {**complexities(tree, objects, arrived), **errors(tree, train, arrived.places)}
     if "covering_cost" in metrics:
         known["covering_cost"] = covering_cost(tree, problem, arrived)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arboretum.api import CapabilityError, Context, Family, Limits, Prices, Task, grow
+from arboretum.api import CapabilityError, Context, Family, Limits, Prices, Task, VerificationError, grow
 from arboretum.engine.certificate import beyond
 from arboretum.engine.search.bulk import Judges, Objects, grow_many
 from arboretum.testing.suites.base import verify_solution
@@ -126,6 +126,11 @@ def test_a_tree_beyond_the_limit_is_told():
     tree = grow(problem_of(objects, Reduction(), Gini(), prices=prices), Context()).tree
     assert beyond(tree, Limits(max_cost=3.5)) == ""
     assert beyond(tree, Limits(max_cost=3.4)) == "it is beyond the limits: a path pays 3.5, and max_cost is 3.4"
+    problem = problem_of(objects, Reduction(), Gini(), prices=prices, max_cost=2.9)
+    solution = grow(problem, Context())
+    verify_solution(solution, problem)
+    with pytest.raises(VerificationError, match="no path pays more than max_cost: reported 3.5"):
+        verify_solution(attrs.evolve(solution, tree=tree), problem)
 
 
 def test_bulk_growth_refuses_a_budget():
