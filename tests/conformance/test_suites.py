@@ -16,9 +16,10 @@ from arboretum.api import Form, Limits, Parts, Prices, Selection, Solution, Stat
 from arboretum.kernels import criterion_kernel
 from arboretum.testing import suite_of
 from arboretum.testing.oracles import best_tree, build_tree
-from arboretum.testing.tables import ToyExcluded, ToyGini, ToyReduction
+from arboretum.testing.tables import ToyGini, ToyReduction
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "property" / "search"))
+from toy_coverage import ToyExcluded  # noqa: E402
 from cover import ToyCover  # noqa: E402
 
 

@@ -211,34 +211,6 @@ class ToyReduction:
         return node.impurity - below
 
 
-@attrs.frozen
-class ToyExcluded:
-    """Share of the weight of the other objects that an object has been told apart from: (W − w(S)) / (W − w_i)."""
-
-    kind = "coverage"
-    name = "toy_excluded"
-    paper = ""
-    capabilities = ()
-
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        return self.prepare(objects).covered(objects, rows)
-
-    def prepare(self, objects: Encoded) -> ExcludedOf:
-        return ExcludedOf(float(objects.weight.sum()))
-
-
-@attrs.frozen
-class ExcludedOf:
-    """The same, bound to the weight of all objects."""
-
-    total: float
-
-    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        weight = objects.weight[rows]
-        others = self.total - weight
-        return np.divide(self.total - weight.sum(), others, out=np.ones(len(rows)), where=others > 0.0)
-
-
 def small_vectors(task: Task = Task.classification, n_classes: int = 3) -> Iterator[np.ndarray]:
     """float64[n_classes] (or moments [3]): class-weight vectors of small sets, empty and pure ones included."""
     if task is Task.regression:

@@ -10,7 +10,8 @@ import numpy as np
 
 from arboretum.api import Node, Tables, param
 from arboretum.kernels import column_kernel, criterion_kernel
-from arboretum.testing.tables import ToyExcluded
+
+from toy_coverage import ToyExcluded
 
 
 @attrs.frozen

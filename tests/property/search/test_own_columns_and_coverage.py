@@ -28,11 +28,11 @@ from arboretum.api import (
 from arboretum.engine.why import reasons
 from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.testing.oracles import coverage_of
-from arboretum.testing.tables import ToyExcluded
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
+from toy_coverage import ToyExcluded  # noqa: E402
 from cover import ToyCover  # noqa: E402
 from naive import check_tree  # noqa: E402
 from problems import encode, encodeds, examples, problem_of  # noqa: E402

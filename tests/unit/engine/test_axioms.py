@@ -11,7 +11,9 @@ import pytest
 from arboretum.api import ConfigError, Task, lint, not_admissible
 from arboretum.engine.axioms import EXHAUSTIVE, examine, vectors
 from arboretum.engine.axioms_of_coverages import examine_coverage
-from arboretum.testing.tables import ToyExcluded, ToyGini, ToyVariance
+from arboretum.testing.tables import ToyGini, ToyVariance
+
+from toy_coverage import ToyExcluded
 
 
 @attrs.frozen

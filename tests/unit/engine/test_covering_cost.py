@@ -12,7 +12,9 @@ from arboretum.engine.verify import check_tree, covering_cost, verify
 from arboretum.measure import better, complexities
 from arboretum.model.tree import MISSING_SPLITS
 from arboretum.testing.oracles import left_of
-from arboretum.testing.tables import ToyExcluded, ToyGini, ToyReduction, TreeParts, prices_of, toy_objects, toy_table
+from arboretum.testing.tables import ToyGini, ToyReduction, TreeParts, prices_of, toy_objects, toy_table
+
+from toy_coverage import ToyExcluded
 
 
 @attrs.frozen

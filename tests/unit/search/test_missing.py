@@ -13,9 +13,11 @@ from arboretum.engine.check import check_missing
 from arboretum.model.rules import Bins, Equals, Threshold, Values
 from arboretum.testing import MissingSuite
 from arboretum.testing.suites.base import verify_solution
-from arboretum.testing.tables import SEEDS, ToyExcluded, ToyGini, ToyReduction, TreeParts, problem_of, toy_table
+from arboretum.testing.tables import SEEDS, ToyGini, ToyReduction, TreeParts, problem_of, toy_table
 from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_data.encoding.encoder import Missing, TestsEncoder
+
+from toy_coverage import ToyExcluded
 
 
 def choice(name, placements, counted=True, discounted=False, **more):
