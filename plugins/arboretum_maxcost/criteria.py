@@ -60,26 +60,28 @@ class WorstCase:
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
-        worst = self.terms(tables, node)["R"]
-        return np.where(np.isfinite(worst), -worst, kernels.NO_PROGRESS)
+        return np.maximum(self.terms(tables, node)["-R"], kernels.NO_PROGRESS)
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """R, and the least reduction of [F − δ]₊ in an outcome."""
+        """−R, and the least reduction of [F − δ]₊ in an outcome."""
         inside = np.maximum(tables.impurity(tables.weights) - self.delta, 0.0)
         lowered = max(node.impurity - self.delta, 0.0) - inside
         price = tables.price[:, None] if tables.outcome_price is None else tables.outcome_price
         there = tables.counts.sum(axis=-1) > 0
         each = np.divide(price + 0.0 * lowered, lowered, out=np.full(lowered.shape, np.inf), where=lowered > 0)
-        return {"R": np.where(there, each, 0.0).max(axis=-1), "least reduction": np.where(there, lowered, np.inf).min(axis=-1)}
+        return {"-R": -np.where(there, each, 0.0).max(axis=-1), "least reduction": np.where(there, lowered, np.inf).min(axis=-1)}
 
     def notes(self, problem: Problem, tree: Tree | None = None) -> tuple[str, ...]:
-        """What Theorem 2.2 promises, or why nothing; what the impurity is not; Lemma 4.4's bound of the errors of a hinged tree."""
-        impurity, found = problem.parts.impurity, [str(self._guarantee(problem))]
+        """What Theorem 2.2 promises, or why nothing; what the impurity is not; of a hinged tree Theorem 4.6 and Lemma 4.4's bound of errors."""
+        impurity, promise = problem.parts.impurity, self._guarantee(problem)
+        found = [str(promise)]
         total = float(impurity.value(class_weights(problem.objects)))
         if not declares_admissible(impurity):
             found.append(_lacking(impurity))
         if total > EXACT:
             found.append(f"impurity {impurity.name} of the whole table is {total:.4g}: beyond 2^53 its values are rounded to 53 bits")
+        if isinstance(impurity, HingedPairs) and not promise.reason:
+            found.append(f"that many times the least of all trees that misclassify at most {impurity.alpha:g} of the weight, too (Theorem 4.6)")
         if tree is not None and tree.n_nodes == 1:
             found.append(f"impurity {impurity.name} of the whole table is {total:g}: the root is a leaf; choose a smaller δ, or a smaller α")
         if tree is not None and isinstance(impurity, HingedPairs) and not impurity.value(tree.weights[tree.is_leaf]).any():

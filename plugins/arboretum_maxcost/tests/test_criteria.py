@@ -195,6 +195,7 @@ def test_the_1024_objects_with_hinged_pairs_and_lemma_4_4():
     assert record.tree.rule(0).column == "t2"
     assert (record.metrics["max_cost"], record.metrics["train_error"], record.metrics["n_leaves"]) == (2, 4 / 1024, 4)
     assert f"at most {4 * 3 * 5 * 4 / 1024:.4g} of the weight is misclassified (Lemma 4.4)" in record.notes
+    assert "that many times the least of all trees that misclassify at most 5 of the weight, too (Theorem 4.6)" in record.notes
     same = arboretum.run([*common, f"impurity.epsilon={5 / 1024}", "certify=true"])
     assert same.tree == record.tree, "the share is that of the training objects, for growth and verification alike"
 
@@ -210,6 +211,14 @@ def test_prices_by_outcome_are_read_outcome_by_outcome():
     assert tree.rule(0).column == f"t{min(ratio, key=ratio.get)}" and tree.score[0] == pytest.approx(-min(ratio.values()))
     dear = attrs.evolve(x, price=np.array([[1.0, 9.0], [9.0, 9.0], [30.0, 30.0]]))
     assert grown(dear.problem(PAIRS)).rule(0).column == "t0"
+
+
+def test_a_run_with_prices_by_outcome_is_verified_and_says_why_it_grows_node_by_node():
+    common = ["dataset=play-tennis", "method=greedytree_pairs", "cost=by_outcome", "split=none", "tracker=none"]
+    record = arboretum.run([*common, "cost.prices={outlook: {sunny: 3}, humidity: {high: 0}}"])
+    assert record.verified and "no kernel for impurity" not in " ".join(record.notes)
+    assert any("prices depend on the path or on the outcome" in note for note in record.notes)
+    assert any(note.startswith(f"guarantee: max cost at most {3 * (math.log(45) + 1):.5}") for note in record.notes), "ρ = 3 of outlook"
 
 
 @attrs.frozen

@@ -70,7 +70,7 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
     criterion, impurity = f"criterion {component_name(scorer.criterion)}", f"impurity {component_name(scorer.impurity)}"
     yield from reasons_of("criterion", scorer.criterion)
-    if scorer.kernel is None and hasattr(scorer.criterion, "kernel"):
+    if scorer.kernel is None and hasattr(scorer.criterion, "kernel") and space.prices.fixed:
         yield f"{criterion} has no kernel for {impurity}"
     if scorer.kernel and scorer.has_columns and (objects.raw_features or not scorer.column_at or scorer.by_class):
         yield f"{criterion} adds up columns of its own"
