@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from front_truth import Held, random_problem, true_front
 
-from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, Status
+from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, Parts, Status
 from arboretum.engine.verify import check_tree, complexities, errors
+from arboretum.testing import SolverSuite
+from arboretum_maxcost.budgeted import staircase
 from arboretum_maxcost.front import FrontSolver
 
 AXES = [("error", "expected_cost"), ("error", "max_cost"), ("error", "n_leaves"), ("error", "depth"),
@@ -39,6 +41,22 @@ def test_the_front_is_that_of_all_trees(axes):
         np.testing.assert_allclose([p.values for p in found.front.points], true_front(problem, found.front.axes[1], len(axes)), atol=1e-9)
         assert found.status is Status.optimal and found.front.gap == 0.0
         check_points(problem, found.front)
+
+
+class TestConformance(SolverSuite):
+    """Of the most accurate tree."""
+
+    @pytest.fixture
+    def component(self):
+        return FrontSolver()
+
+    @pytest.fixture
+    def parts(self, component):
+        return Parts(method=None, solver=component)
+
+    @pytest.fixture
+    def value(self):
+        return lambda tree, problem: float((tree.weights.sum(axis=1) - tree.weights.max(axis=1))[tree.is_leaf].sum() / problem.objects.weight.sum())
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
@@ -90,3 +108,38 @@ def test_what_it_cannot_add_up_exactly_is_refused():
     impure = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Held(LeafRule(delta=0.1)),)))
     with pytest.raises(CapabilityError, match="no leaf rule by impurity"):
         solved(impure, AXES[0])
+
+
+def test_the_search_under_a_budget_finds_the_same_steps():
+    """Dynamic programming here, branch and bound there."""
+    for seed in range(300, 330):
+        problem = random_problem(seed)
+        steps = staircase(problem).steps
+        found = solved(problem, AXES[1]).front.points
+        np.testing.assert_allclose([p.values for p in found], unbeaten_steps(problem, steps), atol=1e-9)
+
+
+def unbeaten_steps(problem, steps):
+    total, kept = problem.objects.weight.sum(), []
+    for step in steps:
+        if not kept or step.errors < kept[-1].errors:
+            kept.append(step)
+    return [(float(step.errors) / total, float(step.budget)) for step in kept]
+
+
+def test_greedy_curves_lie_on_or_above_the_front():
+    problem = random_problem(25, most_rows=9)
+    front = FrontSolver(axes=AXES[1], curves=True).solve(problem, Context()).front
+    assert "greedy, powers 2" in front.curves
+    for curve in front.curves.values():
+        assert all(front.error_within(values[1:]) <= values[0] + 1e-12 for values in curve)
+
+
+def test_a_front_of_many_points_may_keep_some_trees_only():
+    problem, whole = next(
+        (problem, front) for seed in range(210, 260) if len((front := solved(problem := random_problem(seed, 9), AXES[4]).front).points) > 3
+    )
+    some = FrontSolver(axes=AXES[4], trees=2).solve(problem, Context())
+    assert [p.values for p in some.front.points] == [p.values for p in whole.points]
+    assert 2 <= sum(point.tree is not None for point in some.front.points) <= 3
+    assert some.tree is not None and "have their tree" in some.notes[0]
