@@ -100,16 +100,16 @@ def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]
         _, reach, up, spent = search.bounds(budget)
         if up <= limit:
             return budget, spent
-        best = search.cheapest(limit)
         if finished:
             budget = reach + 1
-            search.tell(budget, best)
-        elif search.over:
-            return budget, best
-        else:
-            if budget + 1 < min(top, best):
-                search.ask(min(top, best - 1), limit, turn)
-            turn *= 2
+            search.tell(budget, search.cheapest(limit))
+            continue
+        best = min(top, search.cheapest(limit))
+        if not search.over and budget + 1 < best:
+            search.ask(best - 1, limit, turn)
+        if search.over:
+            return budget, search.cheapest(limit)
+        turn *= 2
     return budget, EVER
 
 

@@ -27,7 +27,8 @@ EVER = 1 << 60
 class Search:
     """What the least loss is within a budget, all in whole units of a space.
 
-    without : names of ``BOUNDS`` that are not used; it changes no optimum.   stopped : "" or what ran out, "seconds" or "bytes".
+    without : names of ``BOUNDS`` that are not used; it changes no optimum.   stopped : "" or what ended it, "seconds", "bytes" or
+    "interrupt" (Ctrl-C, a signal).
     """
 
     def __init__(self, space: Space, context: Context, without: tuple[str, ...] = ()) -> None:
@@ -36,6 +37,8 @@ class Search:
         from arboretum_maxcost import kernels_search
 
         self.space, self.context, self.kernels, self.stopped = space, context, kernels_search, ""
+        self.interrupt: dict[str, Any] = {}
+        """How it was stopped, in the words of ``Solution.details``."""
         self.tell: Callable[[int, int], None] = lambda low, value: None
         """Called with what is proven of the whole table: a lower bound, and the value of a tree or EVER."""
         n, tests = space.n_objects, max(1, len(space.price))
@@ -64,8 +67,8 @@ class Search:
 
     @property
     def over(self) -> bool:
-        """Whether the run's seconds or bytes ran out."""
-        return self.stopped == "bytes" or (self.context.deadline is not None and time.monotonic() >= self.context.deadline)
+        """Whether the run's seconds or bytes ran out, or somebody stopped it."""
+        return self.stopped in ("bytes", "interrupt") or (self.context.deadline is not None and time.monotonic() >= self.context.deadline)
 
     def ask(self, budget: int, limit: int, seconds: float = math.inf) -> bool:
         """Find out whether some tree within the budget loses at most ``limit``, and how little; False when something ran out."""
@@ -82,7 +85,10 @@ class Search:
         arrays["frames"][0] = frame
         self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
         until = min(time.monotonic() + seconds, math.inf if self.context.deadline is None else self.context.deadline)
-        self.stopped = run_slices(self._slice, self._enlarge, None if until == math.inf else until, self._progress)
+        try:
+            self.stopped = run_slices(self._slice, self._enlarge, None if until == math.inf else until, self._progress)
+        except KeyboardInterrupt as error:
+            self.stopped, self.interrupt = "interrupt", {"interrupted": error.args[0] if error.args else True}
         return not self.stopped
 
     def least_loss(self, budget: int) -> int:

@@ -153,7 +153,8 @@ class MaxCostSolver:
         if search.from_python is not None:
             notes.append("the impurity has no kernel: every look at it is a call of Python, slowly")
         if not proven:
-            notes.append(f"the budget of {search.stopped or 'seconds'} ran out after {search.subproblems:,} subtables: no tree is below {low:g}")
+            ended = "the search was interrupted" if search.interrupt else f"the budget of {search.stopped or 'seconds'} ran out"
+            notes.append(f"{ended} after {search.subproblems:,} subtables: no tree is below {low:g}")
         status = Status.optimal if proven else Status.feasible
-        details = {"opened": int(search.state[search.kernels.OPENED])}
+        details = {"opened": int(search.state[search.kernels.OPENED]), **search.interrupt}
         return Solution(tree, value, value if proven else min(value, low), status, search.subproblems, proven, tuple(notes), details)

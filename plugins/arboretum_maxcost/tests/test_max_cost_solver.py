@@ -245,6 +245,16 @@ def test_stopped_it_says_what_is_proven_and_keeps_a_tree():
                 assert found.lower_bound <= best.value <= found.value
 
 
+def test_interrupted_it_keeps_the_greedy_tree():
+    def stop(*_):
+        raise KeyboardInterrupt(15)
+
+    objects = toy_objects(toy_table(1, n_rows=200), multiway=False)
+    problem = attrs.evolve(asked(random_problem(0), ZeroError(), Dearest()), objects=objects, prices=prices_of(objects, 3))
+    found = solved(problem, Context(progress=stop))
+    assert found.status is Status.feasible and found.interrupted.args == (15,) and found.lower_bound < found.value
+
+
 def test_bytes_run_out_before_the_search_does():
     objects = toy_objects(toy_table(1, n_rows=200), multiway=False)
     problem = attrs.evolve(asked(random_problem(0), ZeroError(), Dearest()), objects=objects, prices=prices_of(objects, 3))
