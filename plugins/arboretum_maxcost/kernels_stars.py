@@ -36,23 +36,47 @@ def ways(table, x, y, used, stamp, mark):
     return number, least
 
 
+@jit(inner=True, borrow=True)
+def count_ways(table, x, apart, number):
+    """Write how many tests divide each object from x, 0 for one that is no rival."""
+    number[:] = 0
+    for f in range(table.codes.shape[0]):
+        column, here, family = table.codes[f], np.int64(table.codes[f, x]), table.family[f]
+        for y in range(len(number)):
+            far = abs(np.int64(column[y]) - here)
+            number[y] += min(far, 1) if family == MULTIWAY else 2 * min(far, 1) if family == EQUALS else far
+    for y in range(len(number)):
+        if apart[x] or apart[y] or table.purity[y] == table.purity[x]:
+            number[y] = 0
+
+
 @jit
-def list_stars(table, apart, used, number, low, high, star, star_row, star_price):
+def list_stars(table, apart, used, number, order, begin, low, high, star, star_row, star_price):
     """Fill ``star``, ``star_row``, ``star_price`` (see ``kernels_parts.Table``) of the objects low … high − 1, nearest rivals first.
 
-    apart : bool[n], objects that belong to no star.   used : int64[tests], −1.   number : int64[n], scratch.
+    apart : bool[n], objects that belong to no star.   used : int64[tests], −1.   number, order : int64[n], begin : int64[tests + 2], scratch.
     """
-    n, end = len(table.label), star[low]
+    end = star[low]
     for x in range(low, high):
-        for y in range(n):
-            rival = not apart[x] and not apart[y] and table.purity[y] != table.purity[x]
-            number[y] = ways(table, x, y, used, np.int64(-2), False)[0] if rival else 1 << 40
-        for y in np.argsort(number, kind="mergesort"):
-            if number[y] == 1 << 40 or end - star[x] == LONGEST or end == len(star_row):
+        count_ways(table, x, apart, number)
+        begin[:] = 0
+        for y in range(len(number)):
+            begin[number[y] + 1] += 1
+        for k in range(1, len(begin)):
+            begin[k] += begin[k - 1]
+        first = begin[1]
+        for y in range(len(number)):
+            order[begin[number[y]]] = y
+            begin[number[y]] += 1
+        left = np.int64(len(used))  # tests that divide no rival of the star
+        for k in range(first, len(order)):
+            y = order[k]
+            if number[y] > left or end - star[x] == LONGEST or end == len(star_row):
                 break
-            if ways(table, x, y, used, np.int64(x), False)[0] > 0:
-                star_price[end] = ways(table, x, y, used, np.int64(-3), False)[1]
-                star_row[end] = y
+            count, price = ways(table, x, y, used, np.int64(x), False)
+            if count > 0:
+                star_row[end], star_price[end] = y, price
                 ways(table, x, y, used, np.int64(x), True)
+                left -= count
                 end += 1
         star[x + 1] = end

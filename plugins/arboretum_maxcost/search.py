@@ -276,12 +276,13 @@ def _stars(table: Any, space: Space, deadline: float | None) -> dict[str, np.nda
     n, start = space.n_objects, time.monotonic()
     until = start + (MOST_STARS if deadline is None else min(MOST_STARS, STAR_SHARE * (deadline - start)))
     apart = np.zeros(n, np.bool_) if space.without_error else np.isin(space.cell, space.cell[space.sure > 0])
-    room, used, number = min(LONGEST, max(1, len(space.price))) * n, np.full(len(space.price), -1, np.int64), np.zeros(n, np.int64)
+    tests = len(space.price)
+    room, used, begin = min(LONGEST, max(1, tests)) * n, np.full(tests, -1, np.int64), np.zeros(tests + 2, np.int64)
     star, row, price = np.zeros(n + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int64)
     step = 1 + int(STAR_STEP / (n * max(1, len(space.family))))
     for low in range(0, n, step):
         if time.monotonic() >= until:
             star[low + 1 :] = star[low]
             break
-        list_stars(table, apart, used, number, low, min(n, low + step), star, row, price)
+        list_stars(table, apart, used, *np.zeros((2, n), np.int64), begin, low, min(n, low + step), star, row, price)
     return {"star": star, "star_row": row[: star[n]].copy(), "star_price": price[: star[n]].copy()}
