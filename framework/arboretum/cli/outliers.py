@@ -32,7 +32,8 @@ GIVEN_UP = 13  # number of the colour and form of the outliers: dark, a square
 class Outliers:
     """rows : int64[n_train], numbers of the training rows in the data set.   wrong : positions of those given up, among them.
 
-    paid, full : float64[n_train], price of a row's path in the tree, and in the one without limits.   missed : bool[n_train], the latter errs.
+    paid, full : float64[n_train], price of a row's path in the tree, and in the one without limits, NaN where the method makes none.
+    missed : bool[n_train], the latter errs.   unknown : why there is none.
     """
 
     tree: Tree
@@ -42,6 +43,7 @@ class Outliers:
     paid: np.ndarray
     full: np.ndarray
     missed: np.ndarray
+    unknown: str = ""
 
     @staticmethod
     def of(record: Record, parts: Any, table: Table) -> "Outliers":
@@ -49,12 +51,16 @@ class Outliers:
         tree = record.tree
         if tree.task is not Task.classification:
             raise CapabilityError("outliers are rows of another class than the tree's; this tree predicts numbers")
-        free = engine.fit(attrs.evolve(parts, stopping=(), pruner=None, tuner=None), table, record.seed)
-        rows, other = free.division.train, free.solution.tree
+        free = attrs.evolve(parts, stopping=(), pruner=None, tuner=None)
+        rows = engine.pose(parts, table, record.seed).division.train
         train = table.take(rows)
-        label = train.target.codes
-        wrong = np.flatnonzero(tree.predict(train) != label)
-        return Outliers(tree, train, rows, wrong, tree.prices_paid(train), other.prices_paid(train), other.predict(train) != label)
+        label, none = train.target.codes, np.full(len(rows), np.nan)
+        wrong, paid = np.flatnonzero(tree.predict(train) != label), tree.prices_paid(train)
+        try:
+            other = engine.fit(free, table, record.seed).solution.tree
+        except CapabilityError as error:  # an exact solver may need the limit
+            return Outliers(tree, train, rows, wrong, paid, none, np.isfinite(none), f"what it would cost is not known: {error}")
+        return Outliers(tree, train, rows, wrong, paid, other.prices_paid(train), other.predict(train) != label)
 
     def cells(self) -> list[dict[str, Any]]:
         """A row of cells per row given up."""
@@ -62,7 +68,7 @@ class Outliers:
         return [
             {
                 "row": int(self.rows[i]), "class": classes[label[i]], "predicted": classes[answer[i]], "paid": float(self.paid[i]),
-                "price to classify it": "no tests do" if self.missed[i] else float(self.full[i]),
+                "price to classify it": "no tests do" if self.missed[i] else None if self.unknown else float(self.full[i]),
             }
             for i in self.wrong.tolist()
         ]  # fmt: skip
@@ -71,7 +77,7 @@ class Outliers:
         """What is printed."""
         n, most, unlimited = len(self.rows), self.tree.price_to[self.tree.is_leaf].max(), self.full.max()
         share = f"{len(self.wrong)} of {n} rows ({100 * len(self.wrong) / n:.3g} %) are given up"
-        head = f"{share}: no path pays more than {most:g}; without limits the dearest pays {unlimited:g}"
+        head = f"{share}: no path pays more than {most:g}; " + (self.unknown or f"without limits the dearest pays {unlimited:g}")
         cells = self.cells()
         more = [f"… and {len(cells) - LISTED} more (--out FILE.csv lists all)"] if len(cells) > LISTED else []
         lines = [head, "", text_table(cells[:LISTED], width=width).rstrip(), *more] if cells else [head]

@@ -66,6 +66,14 @@ def test_a_row_that_no_test_tells_apart_has_no_price(capsys, tmp_path):
     assert lines[0][-3:] == ["no", "tests", "do"] and lines[1][-1] == "2"
 
 
+def test_a_method_that_needs_its_budget_tells_no_price(capsys, tmp_path):
+    exact = ["method=max_cost", "objective=accuracy", "objective.lam=0", "stopping=[max_cost]", "stopping.max_cost.limit=2", "split=none", "tracker=none"]
+    assert main(["run", "dataset=monk3-full", *exact, f"hydra.run.dir={tmp_path / 'run'}"]) == 0
+    capsys.readouterr()
+    status, out, _ = shown(capsys, tmp_path / "run", "--outliers")
+    assert status == 0 and "12 of 432 rows (2.78 %) are given up" in out and "what it would cost is not known: objective accuracy with" in out
+
+
 def test_a_tree_of_numbers_has_no_outliers(capsys, tmp_path):
     assert main(["run", "dataset=diabetes", "method=cart", "stopping.standard.max_depth=2", "tracker=none", f"hydra.run.dir={tmp_path / 'run'}"]) == 0
     capsys.readouterr()
