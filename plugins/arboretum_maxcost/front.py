@@ -135,7 +135,7 @@ class Search:
         table = space.table
         n, tests = space.n, max(1, len(table.price))
         self.counts = np.zeros((int(table.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64)
-        self.state = np.zeros(10, np.int64)
+        self.state = np.zeros(11, np.int64)
         lists = {name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool", *Buffers._fields)}
         self.arrays = Arrays({
             "frames": np.zeros((64, 13), np.int64), "rows": np.zeros(4 * n + 64, np.int32), "tests": np.zeros((8 * tests, 6), np.int64),

@@ -142,13 +142,15 @@ class Trees:
         rest = point[:3] - [0, (form.per_node + form.per_mass * mass) * int(self.table.price[test]), 0]
         targets = []
         for kid, suffix in zip(kids[:-1], sums[1:], strict=True):
-            one, other = kid.points[:, None, :3], suffix[None, :, :3]
-            both = one + other
-            if self.largest:
-                both[..., 1] = np.maximum(one[..., 1], other[..., 1])
-            i, j = np.argwhere((both <= rest).all(axis=-1))[0]
-            targets.append(tuple(kid.points[i, :3].tolist()))
-            rest = suffix[j, :3]
+            ones, others = (all_[(all_[:, :3] <= rest).all(axis=1), :3] for all_ in (kid.points, suffix))
+            fits = np.add.outer(ones[:, 0], others[:, 0]) <= rest[0]
+            if not self.largest:
+                fits &= np.add.outer(ones[:, 1], others[:, 1]) <= rest[1]
+            if self.counts:
+                fits &= np.add.outer(ones[:, 2], others[:, 2]) <= rest[2]
+            i, j = divmod(int(fits.argmax()), len(others))
+            targets.append(tuple(ones[i].tolist()))
+            rest = others[j]
         return test, [*targets, tuple(rest.tolist())]
 
     def _parts(self, rows: np.ndarray, test: int, left: int) -> tuple[list[int], list[Subtable], list[np.ndarray]]:

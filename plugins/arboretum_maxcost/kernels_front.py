@@ -31,8 +31,8 @@ class Table(NamedTuple):
     n_classes: int
 
 
-FRAMES, ROWS, TESTS, KIDS, UPS, LOWS, POOL, NODES, VISITS, LONGEST = range(10)
-"""Places of ``state``: lengths in use, how many subtables were opened, and the longest list that was kept."""
+FRAMES, ROWS, TESTS, KIDS, UPS, LOWS, POOL, NODES, VISITS, LONGEST, EFFORT = range(11)
+"""Places of ``state``: lengths in use, how many subtables were opened, the longest list that was kept, and sums made in this slice."""
 F_LOW, F_HIGH, F_NODE, F_LEFT, F_TESTS, F_END, F_AT, F_OUTCOME, F_KIDS, F_UP, F_LOWER, F_CUT, F_LEAF = range(13)
 """Of a frame: its rows, node, tests left to ask below it; its candidates and the one at hand; the outcome that is next, where the
 branches found so far stand; where its two lists begin; whether something was left out; the error of a leaf."""
@@ -44,7 +44,7 @@ EXACT = np.int64(1) << 40
 
 
 class Stacks(NamedTuple):
-    """state : int64[10].   frames, tests, kids, rows : stacks.   score : float64, beside tests.   ups, lows : lists under way.
+    """state : int64[11].   frames, tests, kids, rows : stacks.   score : float64, beside tests.   ups, lows : lists under way.
 
     pool : finished lists.   nodes : int64[., 6].   slots : fingerprints.   table : int64[most bins + 3, classes + 3], of a feature at a node, then
     of all rows, of the rows inside a test, and zeros.
@@ -206,13 +206,14 @@ def fold(frame, test, stacks, form, upper, buffers):
     put(buffers.one, 0, np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     n, cap = np.int64(1), frame[F_LEAF]
     for at in range(frame[F_KIDS], stacks.state[KIDS]):
-        kid = stacks.kids[at]
+        kid, low, high = stacks.kids[at], np.int64(0), np.int64(1)
         if kid < 0:  # a leaf, of error −1 − kid
             put(buffers.three, 0, -1 - kid, form.leaf, form.counts, np.int64(-1))
             n = add(buffers.one, np.int64(0), n, buffers.three, np.int64(0), np.int64(1), cap, form, buffers, buffers.two)
         else:
             low, high = (stacks.nodes[kid, N_UP], stacks.nodes[kid, N_UP_END]) if upper else (stacks.nodes[kid, N_LOW], stacks.nodes[kid, N_LOW_END])
             n = add(buffers.one, np.int64(0), n, stacks.pool, low, high, cap, form, buffers, buffers.two)
+        stacks.state[EFFORT] += n * (high - low)
         if n <= 0:  # FULL, or all are worse than a leaf
             return n
         copy(buffers.two, 0, n, buffers.one, 0)
@@ -343,8 +344,9 @@ def search_fronts(table, form, most, stacks, buffers):
     """Work on the frames until none is left, room is needed, or so many rows were looked at.  Returns how it ended."""
     state, frames, rows, k, work = stacks.state, stacks.frames, stacks.rows, table.n_classes, np.int64(0)
     whole, limited = stacks.table[len(stacks.table) - 3], form.stop > -EXACT
+    state[EFFORT] = 0
     while state[FRAMES] > 0:
-        if work > most:
+        if work + state[EFFORT] // 8 > most:
             return PAUSED
         frame = frames[state[FRAMES] - 1]
         if frame[F_AT] == frame[F_END]:
