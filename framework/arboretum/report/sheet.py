@@ -183,7 +183,7 @@ def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int
 
     known = sorted(value for value in values if math.isfinite(value))
     whole = all(value == round(value) for value in known)  # counts: no tick lies between two of them
-    here, round_steps = getattr(axes, f"{which}axis"), MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10], integer=whole)
+    here, round_steps = getattr(axes, f"{which}axis"), MaxNLocator(ticks, steps=[1, 2, 2.5, *[4] * whole, 5, 10], integer=whole)
     here.set_major_locator(round_steps)
     if axis.names:
         here.set_ticks(range(len(axis.names)), axis.names)
