@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -51,7 +52,7 @@ class Front:
         for one in (*values, *self.bound, *(one for curve in self.curves.values() for one in curve)):
             if len(one) != len(self.axes) or not all(map(math.isfinite, one)):
                 raise ContractError(f"a front on {', '.join(self.axes)} has a finite number for each; got {one}")
-        corners, table = np.array(self.bound, ndmin=2), np.array(values)
+        corners, table = np.array(self.bound, ndmin=2), self._values
         for number, one in enumerate(values):
             if number and one[1:] <= values[number - 1][1:]:
                 raise ContractError(f"points of a front ascend in {', '.join(self.axes[1:])}; got {one} after {values[number - 1]}")
@@ -62,10 +63,15 @@ class Front:
 
     def error_within(self, budget: Sequence[float]) -> float:
         """The least error among the points whose other values are at most ``budget``; ∞ where there is none."""
-        values = np.array([point.values for point in self.points])
+        values = self._values
         return float(values[(values[:, 1:] <= budget).all(axis=1), 0].min(initial=math.inf))
 
-    @property
+    @cached_property
+    def _values(self) -> np.ndarray:
+        """float64[points, axes]."""
+        return np.array([point.values for point in self.points])
+
+    @cached_property
     def gap(self) -> float:
         """The most by which the front's error may lie above the truth at any budget; 0 where the front is exact."""
         return max(0.0, *(self.error_within(corner[1:]) - corner[0] for corner in self.bound))
