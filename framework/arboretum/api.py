@@ -28,7 +28,6 @@ from arboretum.model.front import Front, Point as FrontPoint
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
 from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
 from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
-from arboretum.model.scores import AgainstControl, Friedman, Observed, Pairwise, Scores
 from arboretum.model.shown import masked, visible
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from arboretum.engine.lint import lint
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.warmup import warm_up
-    from arboretum.measure import ValidationScore, roc_auc, study
+    from arboretum.measure import ValidationScore, better, pareto_front, roc_auc
     from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
     from arboretum.proof.extract import Extraction, Memo
     from arboretum.proof.format import read as read_proof
@@ -61,13 +60,13 @@ _LATE = {
     "read_proof": "arboretum.proof.format:read",
     "ValidationScore": "arboretum.measure:ValidationScore",
     "roc_auc": "arboretum.measure:roc_auc",
-    "study": "arboretum.measure.study",
+    "better": "arboretum.measure:better",
+    "pareto_front": "arboretum.measure:pareto_front",
     "charts": "arboretum.report.charts",
     "table": "arboretum.report.table",
 }
-"""Name → module, or module:name, that is loaded on first use: what grows trees (numba), measures them (``study``: ranks, tests
-and figures of many runs), writes and reads proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table,
-csv_table, markdown_table)."""
+"""Name → module, or module:name, that is loaded on first use: what grows trees (numba), measures them, writes and reads
+proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
 
 __all__ = sorted({name for name in globals() if name[0] != "_"} - {"annotations", "importlib", "TYPE_CHECKING", "Any"} | _LATE.keys())  # noqa: PLE0605
 

@@ -15,11 +15,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-import arboretum.api as api
-from arboretum.api import Claim, Scores
+from arboretum.api import Claim
+from arboretum_regularized import comparing
 from arboretum_regularized.results import (
     AUTHORS, BASES, FAMILY, JUDGED, MEASURES, PAPER, PRICES, RANDOM, UNIT, WORDS, Part, Results, as_published, called, published,
 )  # fmt: skip
+from arboretum_regularized.scores import Scores
 
 ENOUGH = 15
 """Data sets that a sentence about ranks or means over the twenty needs."""
@@ -70,8 +71,8 @@ class Case:
         Where Friedman's test finds no difference at all, no two are told apart: the critical difference is infinite.
         """
         scores = self.scores(measure)
-        test = api.study.bonferroni_dunn(scores, scores.methods[-1])
-        reach = float(test.critical_difference) if api.study.friedman(scores).p <= test.alpha else math.inf
+        test = comparing.bonferroni_dunn(scores, scores.methods[-1])
+        reach = float(test.critical_difference) if comparing.friedman(scores).p <= test.alpha else math.inf
         return dict(zip(FAMILY[self.base], map(float, test.ranks), strict=True)), reach
 
     def pairs(self, one: str, other: str, measure: str) -> dict[str, tuple[float, float]]:
@@ -123,7 +124,7 @@ def _of_ranks(question: Question) -> Question:
 @_of_ranks
 def differ_at_all(x: Case) -> Answer:
     """Friedman's test of the average ranks, by AUC and by expected cost."""
-    tests = {m: api.study.friedman(x.scores(m)) for m in MEASURES}
+    tests = {m: comparing.friedman(x.scores(m)) for m in MEASURES}
     words = (f"{WORDS[m][0]}: chi-square {t.chi_square:.1f}, p = {t.p:.2g}, F {t.f:.1f}, p = {t.f_p:.2g}" for m, t in tests.items())
     return Answer(all(test.p <= ALPHA for test in tests.values()), ", ".join(words))
 
@@ -149,7 +150,7 @@ def pruning_helps(x: Case) -> Answer | None:
         scores = x.scores(measure, x.base, x.pruned)
         change = scores.values[:, 1] - scores.values[:, 0]
         gain = change if scores.higher_is_better else -change
-        p = float(api.study.wilcoxon_holm(scores).p[0, 1])
+        p = float(comparing.wilcoxon_holm(scores).p[0, 1])
         holds &= bool(p <= ALPHA and (gain > 0).sum() > (gain < 0).sum())
         words.append(f"{WORDS[measure][0]}: better on {(gain > 0).sum()} of {len(gain)}, worse on {(gain < 0).sum()}, p = {p:.2g}")
     return Answer(holds, ", ".join(words))
@@ -224,7 +225,7 @@ def pairs_before_ranking(x: Case) -> Answer:
 @_of_ranks
 def like_balance(x: Case) -> Answer:
     """Nemenyi's test tells neither ASR nor IP from BAL."""
-    test = api.study.nemenyi(x.scores("roc_auc"))
+    test = comparing.nemenyi(x.scores("roc_auc"))
     at = {name: FAMILY[x.base].index(name) for name in ("ASR", "IP", "BAL")}
     alike = not any(test.different[at[name], at["BAL"]] for name in ("ASR", "IP"))
     ranks = ", ".join(f"{name} {test.ranks[m]:.2f}" for name, m in at.items())

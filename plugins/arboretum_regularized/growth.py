@@ -14,11 +14,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-import arboretum.api as api
-from arboretum.api import Claim, Context, House, Judgement, Piece, Problem, Scores, csv_text
+from arboretum.api import Claim, Context, House, Judgement, Piece, Problem, csv_text
+from arboretum_regularized import comparing
 from arboretum_regularized.claims import MEASURABLE
 from arboretum_regularized.protocol import Lesson, Measured, lesson, price_list, taught
 from arboretum_regularized.results import PAPER, UNIT
+from arboretum_regularized.scores import Scores
 from arboretum_regularized.study import recipe
 
 DATASETS = {"covertype": 900.0, "bioresponse": 700.0}
@@ -116,7 +117,7 @@ class Exponent:
     def of(points: Sequence[tuple[float, float]]) -> Exponent:
         from scipy.stats import t
 
-        law = api.study.power_law(*np.array(points).T)
+        law = comparing.power_law(*np.array(points).T)
         reach = float(t.ppf(0.975, len(points) - 2)) * law.error
         return Exponent(law.exponent, law.exponent - reach, law.exponent + reach)
 
@@ -151,4 +152,4 @@ def _chart(name: str, own: Sequence[Sequence[Any]], kind: str) -> Any:
     by_method = [_of([line for line in own if line[0] == method], kind) for method in METHODS]
     sizes = {f"part {number}": line[2 if kind == "objects" else 3] for number, line in enumerate(by_method[0])}
     seconds = np.array([[line[4] for line in lines] for lines in by_method]).T
-    return api.study.growth_chart(Scores("seconds to grow", METHODS, list(sizes), seconds, False), sizes, f"{name}: fewer {kind}", axis=kind)
+    return comparing.growth_chart(Scores("seconds to grow", METHODS, list(sizes), seconds, False), sizes, f"{name}: fewer {kind}", axis=kind)

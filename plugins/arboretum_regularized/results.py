@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Observed, Scores
+from arboretum_regularized.scores import Observed, Scores
 
 BASES = ("C4.5", "CART")
 """Plain algorithms, with the impurity that each stands for."""

@@ -13,8 +13,7 @@ import numpy as np
 
 from arboretum.config.resolve import Settings
 from arboretum.errors import ConfigError, unknown
-from arboretum.measure.evaluate import BEST, CONFIDENCE, HIGHER, LEAST_SHARED, TIED, better, direction, mean_and_error, places
-from arboretum.measure.study import pareto_front
+from arboretum.measure.evaluate import BEST, CONFIDENCE, HIGHER, LEAST_SHARED, TIED, better, direction, mean_and_error, pareto_front, places
 from arboretum.model.charts import Axis, Chart, DotChart, Line, LineChart, Panels
 from arboretum.model.record import Record
 from arboretum.report.table import csv_table, spell_cell, text_table

@@ -204,3 +204,20 @@ def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]
 
     found = [TIED if one and is_tied(one, mean) else BEHIND for one, mean in zip(finite, means, strict=True)]
     return [*found[:first], BEST, *found[first + 1 :]]
+
+
+def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.ndarray:
+    """int[f]: the points that no other dominates, by the first coordinate from small to large.
+
+    points : float64[n, d]; a point with a NaN is on no front.   higher_is_better : per coordinate.   A point dominates another if it is as
+    good in all coordinates and better in one; equal points are on the front together.   Raises DataError where the shapes do not fit.
+    """
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != len(higher_is_better):
+        raise DataError(f"points of shape {points.shape} do not fit {len(higher_is_better)} directions: give float64[n, directions]")
+    toward = np.where(higher_is_better, points, -points)
+    whole = ~np.isnan(toward).any(axis=1)
+    no_worse = (toward[:, None] >= toward[None, :]).all(axis=2)
+    better = (toward[:, None] > toward[None, :]).any(axis=2)
+    front = np.flatnonzero(whole & ~(no_worse & better).any(axis=0))
+    return front[np.lexsort((*points[front].T[:0:-1], points[front, 0]))]

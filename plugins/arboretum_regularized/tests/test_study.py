@@ -221,7 +221,7 @@ def test_the_papers_own_numbers_bear_out_its_sentences_but_one():
 
 def test_the_ranks_of_the_published_means_are_those_of_figures_3_and_4():
     """Critical difference 1.80 for seven methods on twenty data sets; pEC4.5 and pECART first in cost, BAL last in both."""
-    from arboretum.api import study as statistics
+    from arboretum_regularized import significance as statistics
 
     scores = Results.of(printed()).scores(Part(UNIT, AUTHORS), "expected_cost", ("C4.5", "EC4.5", "ASR", "IP", "BAL", "pC4.5", "pEC4.5"))
     test = statistics.bonferroni_dunn(scores, "pEC4.5")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from arboretum.api import Cell, Chaptered, Claim, ConfigError, Judgement, Known, Observed, Piece, Verdict, csv_text, standard_error
+from arboretum.api import Cell, Chaptered, Claim, ConfigError, Judgement, Known, Piece, Verdict, csv_text, standard_error
 
 RUNS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 ERROR = math.sqrt(2.5) * math.sqrt(1 / 5 + 1 / 4)
@@ -47,13 +47,6 @@ def test_a_known_difference_predicts_what_lies_between_two_means_widened():
 def test_a_sentence_keeps_its_reason_where_it_does_not_hold(holds, reason, verdict, kept):
     claim = Claim.judged("it is so", holds, "by this", reason)
     assert (claim.verdict.value, claim.reason) == (verdict, kept)
-
-
-def test_what_was_noted_of_runs_has_means_and_errors():
-    found = Observed({("unit", "iris"): [{"auc": 1.0}, {"auc": None}, {"auc": 3.0}, {}]})
-    assert found.values("unit", "iris", "auc").tolist() == [1.0, 3.0]
-    assert found.mean("unit", "iris", "auc") == 2.0 and found.error("unit", "iris", "auc") == 1.0
-    assert math.isnan(found.mean("unit", "letter", "auc")) and math.isnan(found.error("unit", "letter", "auc"))
 
 
 def part(name, costs):

@@ -19,13 +19,13 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from arboretum.errors import DataError
-from arboretum.measure.study import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
-from arboretum.measure.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
 from arboretum.model.charts import Axis, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
-from arboretum.model.scores import Scores
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.sheet import HINT, STYLE
+from arboretum_regularized.comparing import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
+from arboretum_regularized.scores import Scores
+from arboretum_regularized.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
 
 METHODS = ("C4.5", "EC4.5", "a method with a long name", "ASR & <IP>", "BAL")
 DATASETS = tuple(f"data-set-{i}" for i in range(9)) + ("one-with-quite-a-long-name",)

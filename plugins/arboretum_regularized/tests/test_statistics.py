@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from arboretum.errors import ArboretumError, DataError
-from arboretum.measure.study import compare, group_letters, pareto_front, power_law, rank_rows, verdict_lines
-from arboretum.measure.significance import average_ranks, friedman, ranks
-from arboretum.measure.significance import (
+from arboretum.api import ArboretumError, DataError, pareto_front
+from arboretum_regularized.comparing import compare, group_letters, power_law, rank_rows, verdict_lines
+from arboretum_regularized.significance import average_ranks, friedman, ranks
+from arboretum_regularized.significance import (
     bonferroni_dunn,
     critical_difference,
     holm,
@@ -23,7 +23,7 @@ from arboretum.measure.significance import (
     q_nemenyi,
     wilcoxon_holm,
 )
-from arboretum.model.scores import Pairwise, Scores
+from arboretum_regularized.scores import Pairwise, Scores
 
 METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
 AUC = {

@@ -1,6 +1,7 @@
-"""Everything to compare methods over data sets, in one place: ``from arboretum.measure import study``.
+"""Everything to compare methods over data sets, in one place: from runs to scores, all tests of them at once, trade-offs, and charts
+ready to be drawn.
 
-From runs to scores, all tests of them at once, trade-offs, and charts ready to be drawn.  Plugins have it as ``arboretum.api.study``.
+Of any study: ``from arboretum_regularized import comparing``.
 """
 
 import string
@@ -10,30 +11,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import DataError, unknown
-from arboretum.measure.evaluate import HIGHER, direction
-from arboretum.measure.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
-from arboretum.measure.significance import average_ranks, critical_difference, holm, q_bonferroni_dunn, q_nemenyi  # noqa: F401
-from arboretum.model.charts import Axis, BarChart, DotChart, Line, LineChart, Point, PointChart, RankDiagram
-from arboretum.model.record import Record
-from arboretum.model.scores import AgainstControl, Friedman, Pairwise, Scores
-
-
-def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.ndarray:
-    """int[f]: the points that no other dominates, by the first coordinate from small to large.
-
-    points : float64[n, d]; a point with a NaN is on no front.   higher_is_better : per coordinate.   A point dominates another if it is as
-    good in all coordinates and better in one; equal points are on the front together.   Raises DataError where the shapes do not fit.
-    """
-    points = np.asarray(points, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != len(higher_is_better):
-        raise DataError(f"points of shape {points.shape} do not fit {len(higher_is_better)} directions: give float64[n, directions]")
-    toward = np.where(higher_is_better, points, -points)
-    whole = ~np.isnan(toward).any(axis=1)
-    no_worse = (toward[:, None] >= toward[None, :]).all(axis=2)
-    better = (toward[:, None] > toward[None, :]).any(axis=2)
-    front = np.flatnonzero(whole & ~(no_worse & better).any(axis=0))
-    return front[np.lexsort((*points[front].T[:0:-1], points[front, 0]))]
+from arboretum.api import (
+    Axis, BarChart, DataError, DotChart, Line, LineChart, Point, PointChart, RankDiagram, Record, better, pareto_front, unknown,
+)  # fmt: skip
+from arboretum_regularized.scores import AgainstControl, Friedman, Pairwise, Scores
+from arboretum_regularized.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
 
 
 @attrs.frozen
@@ -86,7 +68,7 @@ def scores_of(records: Iterable[Record], metric: str, *, measure: str = "", name
     rows = [(str(r.data["name"]), name(r) if name else r.method, value) for r, value in known]
     timed = metric.startswith("timing.")
     words = measure or (f"{metric.removeprefix('timing.')} time in seconds" if timed else metric.replace("_", " "))
-    return Scores.of_rows(words, rows, higher_is_better=not timed and direction(metric) == HIGHER)
+    return Scores.of_rows(words, rows, higher_is_better=not timed and better(metric, 1.0, 0.0))
 
 
 @attrs.frozen(eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import DataError, unknown
+from arboretum.api import DataError, unknown
 
 
 def _numbers(values: Any) -> np.ndarray:
