@@ -172,11 +172,11 @@ class Search:
         end = frames[1, up] if self.state[self.kernels.FRAMES] > 1 else self.state[self.kernels.UPS]
         return self.arrays["ups"][frames[0, up] : end]
 
-    def sums(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """All sums of points of two lists, but for those that are beaten."""
+    def sums(self, one: np.ndarray, other: np.ndarray, cap: int) -> np.ndarray:
+        """All sums of points of two lists with errors below ``cap``, but for those that are beaten."""
         from arboretum_maxcost.kernels_lists import sums
 
-        while (n := sums(one, other, self.form, buffers := self._buffers())) < 0:
+        while (n := sums(one, other, cap, self.form, buffers := self._buffers())) < 0:
             self.arrays.make_room(dict.fromkeys(self.buffers._fields, 2 * len(buffers.one)), None)
         return buffers.one[:n].copy()
 

@@ -136,7 +136,7 @@ class Trees:
         if test < 0:
             return -1, []
         if test not in here.parts:
-            here.parts[test] = self._parts(here.rows, test, left)
+            here.parts[test] = self._parts(here, test, left)
         _, kids, sums = here.parts[test]
         mass, form = int(here.weights.sum()), self.search.form
         rest = point[:3] - [0, (form.per_node + form.per_mass * mass) * int(self.table.price[test]), 0]
@@ -153,8 +153,9 @@ class Trees:
             rest = others[j]
         return test, [*targets, tuple(rest.tolist())]
 
-    def _parts(self, rows: np.ndarray, test: int, left: int) -> tuple[list[int], list[Subtable], list[np.ndarray]]:
+    def _parts(self, here: Subtable, test: int, left: int) -> tuple[list[int], list[Subtable], list[np.ndarray]]:
         """Outcomes of a test, the subtables that have them, and per outcome the sums of the points from there on."""
+        rows, leaf = here.rows, int(here.weights.sum() - here.weights.max())
         f = int(np.searchsorted(self.offset, test, side="right")) - 1
         code, k = self.table.codes[f, rows].astype(np.int64), test - int(self.offset[f])
         outcome = (code, code > k, code != k)[self.table.family[f]].astype(np.int64)
@@ -162,5 +163,5 @@ class Trees:
         kids = [self._subtable(rows[outcome == one], left - 1) for one in outcomes]
         sums = [kids[-1].points]
         for kid in kids[-2:0:-1]:
-            sums.append(self.search.sums(kid.points, sums[-1]))
+            sums.append(self.search.sums(kid.points, sums[-1], leaf))
         return outcomes, kids, [np.zeros((0, 4), np.int64), *sums[::-1]]

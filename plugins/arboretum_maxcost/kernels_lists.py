@@ -181,6 +181,6 @@ def beaten(a, i, end, error, cost, leaves):
 
 
 @jit(borrow=True)
-def sums(a, b, form, buffers):
+def sums(a, b, cap, form, buffers):
     """:func:`add` of two whole lists, into ``buffers.one``."""
-    return add(a, np.int64(0), len(a), b, np.int64(0), len(b), NEVER, form, buffers, buffers.one)
+    return add(a, np.int64(0), len(a), b, np.int64(0), len(b), cap, form, buffers, buffers.one)
