@@ -9,10 +9,7 @@ from arboretum.api import LeafRule, Limits, Node, param
 
 @attrs.frozen
 class Budget:
-    """No path from the root to a leaf pays more than a budget; tests that can still be paid compete.
-
-    Which tests these are depends on what the path has paid, so that trees are grown node by node.
-    """
+    """No path from the root to a leaf pays more than a budget; tests that can still be paid compete."""
 
     kind = "stopping"
     name = "max_cost"

@@ -21,6 +21,7 @@ from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RAN
 from arboretum.kernels.sorting import split_many, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
 
+EPS = 2.0**-52
 FOUND_NAN = -1  # the criterion returned NaN or +inf somewhere, or its own column a value that is not finite
 NODE_WORK = 50  # what a node costs per feature besides its objects, in objects
 
@@ -63,15 +64,19 @@ class Rules(NamedTuple):
     once: bool
     total: float
     corners: bool
+    max_cost: float
 
 
 class Above(NamedTuple):
     """The path to the given node.   asked : bool[·], by place in ``prices``, whether a test was asked; empty without allow_constant.
-    paid : bool[F], whether a feature's column was asked."""
+    paid : bool[F], whether a feature's column was asked.   spent : what it has paid.   listed : float64[·], the prices, of which the kernel
+    makes ∞ what a path cannot pay any more; empty without ``max_cost``."""
 
     depth: int
     asked: np.ndarray
     paid: np.ndarray
+    spent: float
+    listed: np.ndarray
 
 
 class Scorer(NamedTuple):
@@ -185,6 +190,8 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
         count_bins(features, lists[first:stop], rows[low:high], objects, bins)
         if rules.once:
             mark_paid(v, features.owner, nodes, above.paid, free)
+        if len(above.listed) > 0:
+            bar_prices(v, nodes, above, rules.max_cost, features.prices)
         if rules.allow_constant:
             mark_asked(v, features, nodes, above.asked, True)
         mass = mass_of(nodes.weights, v, not by_class)
@@ -202,8 +209,8 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
                 runs.all_c[k] = nodes.counts[v, k]
             for at in range(first, stop):
                 f = lists[at]
-                if family[f] == SORTED:
-                    price = 0.0 if free[f] else features.prices[features.price_offset[f]]
+                price = 0.0 if free[f] else features.prices[features.price_offset[f]]
+                if family[f] == SORTED and price < np.inf:
                     bar = max(bar, probe(features.column[f], features, low, high, price, rules.min_leaf, runs, block, ask))
             bar -= 8.0 * slack(bar, ask.ties) if bar > -np.inf else 0.0
         kept, room = np.int64(0), 2 * stop - first <= len(lists)
@@ -212,9 +219,9 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
             if family[f] == MULTIWAY:
                 alive = scan_multiway(f, features, bins, allowed, block, ask)
             elif family[f] == SORTED:
-                price = 0.0 if free[f] else features.prices[features.price_offset[f]]
+                price = 0.0 if free[f] else features.prices[features.price_offset[f]]  # ∞: it may be free further down
                 whole = (nodes.weights[v], nodes.counts[v])
-                alive = scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
+                alive = price == np.inf or scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
             else:
                 alive = scan_binary(f, features, bins, allowed, block, ask)
             if alive and room:
@@ -318,6 +325,18 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
             nodes.stack[waiting] = v
             waiting += 1
     return waiting
+
+
+@jit(inner=True, borrow=True)
+def bar_prices(v, nodes, above, max_cost, prices):
+    """Write the prices at node v: ∞ where its path cannot pay them any more (Limits.most_paid)."""
+    spent, up = above.spent, nodes.parent[v]
+    while up >= 0:
+        spent += nodes.price[up]
+        up = nodes.parent[up]
+    most = max_cost * (1.0 + (nodes.segment[v, 2] + 3) * EPS)
+    for i in range(len(prices)):
+        prices[i] = above.listed[i] if spent + above.listed[i] <= most else np.inf
 
 
 @jit(inner=True, borrow=True)

@@ -166,7 +166,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
     trees = Trees(np.empty((6, room), np.int32), np.empty((3, room)), np.empty((room, width)), np.empty((room, width), np.int64), NO_ROWS)
     done = grow_forest(
-        objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_)),
+        objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_), 0.0, np.zeros(0)),
         Members(objects.label, NO_NUMBERS, weight, count, objects.weight is None, NO_ROWS),
         rules_of(limits, rule, limits.min_mass * total, total, objects.once),
         Scorer(judges.batch, judges.params, judges.impurity_at, np.zeros(n_trees, np.int64), TIE_TOLERANCE, judges.floor),

@@ -80,8 +80,6 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
         yield "prices depend on the path or on the outcome"
     if limits.max_leaves is not None:
         yield "stopping.standard.max_leaves counts leaves over the whole tree"
-    if limits.max_cost is not None:
-        yield "max_cost depends on what the path has paid"
     if timed and order == "best":
         yield "budget.seconds with method.order=best"
     for stopping in parts.stopping:

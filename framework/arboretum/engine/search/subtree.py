@@ -69,7 +69,7 @@ def rules_of(limits: Limits, rule: LeafRule, min_weight: float, total: float, on
         max_depth=-1 if limits.max_depth is None else limits.max_depth, min_leaf=max(1, limits.min_leaf), min_weight=float(min_weight),
         min_split=rule.min_split, min_objects=rule.min_objects, light=float(light), mixed=float(mixed),
         bounded=limits.min_decrease is not None, least=float(limits.min_decrease or 0.0), allow_constant=more.get("allow_constant", False),
-        once=once, total=total, corners=more.get("corners", False),
+        once=once, total=total, corners=more.get("corners", False), max_cost=math.inf if limits.max_cost is None else float(limits.max_cost),
     )  # fmt: skip
 
 
@@ -210,7 +210,7 @@ class Subtrees:
         """
         rows = self.space.rows[cell.low : cell.high]
         paid = np.array([name in cell.asked for name in self.tests.column], np.bool_)
-        whole, waiting = self._call(rows, cell.depth, list(cell.used), paid)
+        whole, waiting = self._call(rows, cell.depth, list(cell.used), paid, cell.paid)
         while waiting and not late():
             v, rows, depth = waiting.pop()
             more, below = self._call(rows, depth, *self._above(whole, v, cell, paid))
@@ -223,18 +223,21 @@ class Subtrees:
         root.below = whole
         return int(np.count_nonzero(whole.feature >= 0))
 
-    def _above(self, whole: Subtree, v: int, cell: Cell, paid: np.ndarray) -> tuple[list[int], np.ndarray]:
-        """What the path to an open node has asked: tests, as positions in the prices, and of each feature whether its column is paid for."""
-        used, paid, tests = list(cell.used), paid.copy(), self.tests
+    def _above(self, whole: Subtree, v: int, cell: Cell, paid: np.ndarray) -> tuple[list[int], np.ndarray, float]:
+        """What the path to an open node has asked: tests, as positions in the prices, of each feature whether its column is paid for, and
+        what was paid in all."""
+        used, paid, spent, tests = list(cell.used), paid.copy(), cell.paid, self.tests
         while v > 0:
             v = int(whole.parent[v])
-            f = int(whole.feature[v])
+            f, spent = int(whole.feature[v]), spent + float(whole.price[v])
             paid |= tests.owner == tests.owner[f]
             if f < len(tests.objects.features):
                 used.append(int(tests.price_offset[f] + whole.number[v]))
-        return used, paid
+        return used, paid, spent
 
-    def _call(self, rows: np.ndarray, depth: int, used: list[int], paid: np.ndarray) -> tuple[Subtree | None, list[tuple[int, np.ndarray, int]]]:
+    def _call(
+        self, rows: np.ndarray, depth: int, used: list[int], paid: np.ndarray, spent: float
+    ) -> tuple[Subtree | None, list[tuple[int, np.ndarray, int]]]:
         """One call of the kernel: what it grew, None if the criterion broke its contract; the nodes left open, with their rows and depths."""
         stats, room = self.space.statistics, 2 * len(rows)
         members = members_of(stats, rows)
@@ -244,7 +247,9 @@ class Subtrees:
         asked = np.zeros(len(features.prices) if self.rules.allow_constant else 0, np.bool_)
         if len(asked):
             asked[used] = True
-        above = kernels.Above(depth, asked, paid[chosen])
+        listed = features.prices if self.limits.max_cost is not None else np.zeros(0)
+        features = features._replace(prices=features.prices.copy()) if len(listed) else features  # the kernel writes into them
+        above = kernels.Above(depth, asked, paid[chosen], spent, listed)
         by_units = stats.unit and not stats.moments
         scratch = kernels.scratch_for(features, len(rows), stats.width, stats.count_width, by_units, int(self.scorer.column != 0))
         n, left = kernels.grow_subtree(features, here, self.most_work, above, members, self.rules, self.scorer, nodes, scratch)
