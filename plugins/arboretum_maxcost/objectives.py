@@ -22,7 +22,7 @@ class MaxCost:
 
     kind = "objective"
     name = "max_cost"
-    paper = "Nan, Wang & Saligrama 2014, section 2"
+    paper = "Nan, Wang & Saligrama 2015, section 2"
     capabilities = ("classification", "multiclass", "weights", "prices")
     example = "dataset=monk1-full method=max_cost objective=max_cost objective.error=0.2"
 

@@ -33,7 +33,7 @@ class MaxCostSolver:
 
     kind = "solver"
     name = "max_cost"
-    paper = "Nan, Wang & Saligrama 2014, sections 2 and 4"
+    paper = "Nan, Wang & Saligrama 2015, sections 2 and 4"
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "thresholds", "exact", "anytime")
     needs = ("objective",)
     limits = ("max_cost",)
