@@ -4,7 +4,7 @@ A block fills up over the features of a node and is scored in one call; a test o
 a kernel to score them tables are listed: as many as there is room for, after those that are skipped.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -16,22 +16,9 @@ USED, ARITY, FEATURE, INDEX, SIDE, BROKEN, SKIPPED = range(7)
 """What is known while a node's tests are scored (``Block.state``): tables in the block and their arity, the best test, whether a score
 broke the contract (the test is its), how many tables are not kept."""
 
-
-class Block(NamedTuple):
-    """weights, counts, extra : flat.   shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
-    table.   price, scores : float64[BLOCK].   place : int32[BLOCK, 3], feature, index, side.   state : int64[7].   best : float64[1]."""
-
-    weights: np.ndarray
-    counts: np.ndarray
-    extra: np.ndarray
-    shaped_w: np.ndarray
-    shaped_c: np.ndarray
-    shaped_e: np.ndarray
-    price: np.ndarray
-    scores: np.ndarray
-    place: np.ndarray
-    state: np.ndarray
-    best: np.ndarray
+Block = namedtuple("Block", "weights counts extra shaped_w shaped_c shaped_e price scores place state best")
+"""weights, counts, extra : flat.   shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
+table.   price, scores : float64[BLOCK].   place : int32[BLOCK, 3], feature, index, side.   state : int64[7].   best : float64[1]."""
 
 
 def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 0) -> Block:

@@ -1,5 +1,6 @@
 """Coded features of a node: counted by bin, and their tests scored or listed."""
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -11,53 +12,26 @@ from arboretum.kernels.tables import NO_SIDE, Least, add_moments, ask_of, mass_o
 
 MULTIWAY, THRESHOLDS, EQUALS, SORTED = 0, 1, 2, 3  # families of features; a sorted one is a raw column with a test at every cut
 
+Features = namedtuple(
+    "Features", "codes row_stride column_stride column family offset has_missing price_offset prices owner order reach close"
+)
+"""What may be asked, in the order in which ties are broken.
 
-class Features(NamedTuple):
-    """What may be asked, in the order in which ties are broken.
-
-    codes : uint16[·], flat, with strides in elements.   column : int64[F], a feature's place in ``codes``, or in ``order``.   family :
-    int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   price_offset : int64[F], where the prices of a feature's tests
-    begin in prices float64[·]; a sorted column has one.   owner : int64[F], number of the raw column.   order : uint64[columns, n],
-    reach : int32[columns, n], close : bool[columns], of the sorted columns (:func:`arboretum.kernels.runs.rank_columns`).
-    """
-
-    codes: np.ndarray
-    row_stride: int
-    column_stride: int
-    column: np.ndarray
-    family: np.ndarray
-    offset: np.ndarray
-    has_missing: np.ndarray
-    price_offset: np.ndarray
-    prices: np.ndarray
-    owner: np.ndarray
-    order: np.ndarray
-    reach: np.ndarray
-    close: np.ndarray
-
+codes : uint16[·], flat, with strides in elements.   column : int64[F], a feature's place in ``codes``, or in ``order``.   family :
+int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   price_offset : int64[F], where the prices of a feature's tests
+begin in prices float64[·]; a sorted column has one.   owner : int64[F], number of the raw column.   order : uint64[columns, n],
+reach : int32[columns, n], close : bool[columns], of the sorted columns (:func:`arboretum.kernels.runs.rank_columns`).
+"""
 
 NO_CODES = np.zeros(0, np.uint16), 0, 0
 NO_RUNS = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.int32), np.zeros(0, np.bool_)
 
+Bins = namedtuple("Bins", "weights counts extra all_w all_c all_e left_w left_c left_e picked values")
+"""A node's objects by bin: weights float64[bins, width] (empty where they are counts), counts int64[bins, count width], and the
+criterion's own columns float64[bins, k].
 
-class Bins(NamedTuple):
-    """A node's objects by bin: weights float64[bins, width] (empty where they are counts), counts int64[bins, count width], and the
-    criterion's own columns float64[bins, k].
-
-    all_*, left_* : scratch, sums over the known bins of a feature.   picked, values : scratch for :func:`count_column`.
-    """
-
-    weights: np.ndarray
-    counts: np.ndarray
-    extra: np.ndarray
-    all_w: np.ndarray
-    all_c: np.ndarray
-    all_e: np.ndarray
-    left_w: np.ndarray
-    left_c: np.ndarray
-    left_e: np.ndarray
-    picked: np.ndarray
-    values: np.ndarray
+all_*, left_* : scratch, sums over the known bins of a feature.   picked, values : scratch for :func:`count_column`.
+"""
 
 
 class Allowed(NamedTuple):

@@ -6,6 +6,7 @@ value, counted and bounded again: of pieces of a few dozen objects hardly any re
 *entry*; entries lie in the order of the values, the missing values come last.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -19,22 +20,12 @@ BINS = 256
 
 WHOLE = 8  # shift that leaves a bin in one piece: positions within a bin have eight bits
 
+Raw = namedtuple("Raw", "codes values row_stride column_stride edges many fine is_fine")
+"""The raw columns.
 
-class Raw(NamedTuple):
-    """The raw columns.
-
-    codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements.   edges : float[columns, 256].   many
-    : bool[columns, 256], see ``binning``.   fine : uint16[columns, n], written for the columns that need it, which ``is_fine`` remembers.
-    """
-
-    codes: np.ndarray
-    values: np.ndarray
-    row_stride: int
-    column_stride: int
-    edges: np.ndarray
-    many: np.ndarray
-    fine: np.ndarray
-    is_fine: np.ndarray
+codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements.   edges : float[columns, 256].   many
+: bool[columns, 256], see ``binning``.   fine : uint16[columns, n], written for the columns that need it, which ``is_fine`` remembers.
+"""
 
 
 class Rules(NamedTuple):
@@ -47,15 +38,9 @@ class Rules(NamedTuple):
     piece: int
 
 
-class Entries(NamedTuple):
-    """w, c : [entries, classes].   first : int64[256], the bin's first entry.   shift : uint8[256], position >> shift is the
-    piece.   wanted : uint8[entries]."""
-
-    w: np.ndarray
-    c: np.ndarray
-    first: np.ndarray
-    shift: np.ndarray
-    wanted: np.ndarray
+Entries = namedtuple("Entries", "w c first shift wanted")
+"""w, c : [entries, classes].   first : int64[256], the bin's first entry.   shift : uint8[256], position >> shift is the
+piece.   wanted : uint8[entries]."""
 
 
 class Found(NamedTuple):

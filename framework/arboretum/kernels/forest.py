@@ -4,7 +4,7 @@ The trees lie one after the other; tree k has the nodes ``start[k] … start[k +
 the root first.  Arrays of nodes are those of :class:`arboretum.kernels.subtree.Nodes`.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -19,15 +19,8 @@ SOUND, BROKEN_TREE, UNREACHED = 0, 1, 2
 """What checking a tree says: rows walk through all of it; its nodes do not form one tree, or a row finds no branch; a
 node is reached by no row."""
 
-
-class Trees(NamedTuple):
-    """Nodes of all trees: integers int32[6, room] and floats float64[3, room] are the first nine of ``Nodes``, tallies its ``n_rows``."""
-
-    integers: np.ndarray
-    floats: np.ndarray
-    weights: np.ndarray
-    counts: np.ndarray
-    tallies: np.ndarray
+Trees = namedtuple("Trees", "integers floats weights counts tallies")
+"""Nodes of all trees: integers int32[6, room] and floats float64[3, room] are the first nine of ``Nodes``, tallies its ``n_rows``."""
 
 
 @jit

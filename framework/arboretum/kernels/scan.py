@@ -6,6 +6,7 @@ an impurity is computed along the sorted objects, one loop serves all, which cal
 Sorted runs are those of ``presort``; a *cut* at position j divides a run into its first j + 1 rows and the rest.
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -55,21 +56,12 @@ class Rules(NamedTuple):
     gap: float
 
 
-class Table(NamedTuple):
-    """The table of a cut, float64[2, width], int64[2, count width], float64[2, 0], and what is summed up for it.
+Table = namedtuple("Table", "weights counts extra left_w left_c lost_w lost_c own")
+"""The table of a cut, float64[2, width], int64[2, count width], float64[2, 0], and what is summed up for it.
 
-    left_w, left_c, lost_w, lost_c : rows left of the cut, and those without a value, as tables of one row.
-    own : float64[3, k], the criterion's columns left, known, missing; or the costs of a prefix kernel.
-    """
-
-    weights: np.ndarray
-    counts: np.ndarray
-    extra: np.ndarray
-    left_w: np.ndarray
-    left_c: np.ndarray
-    lost_w: np.ndarray
-    lost_c: np.ndarray
-    own: np.ndarray
+left_w, left_c, lost_w, lost_c : rows left of the cut, and those without a value, as tables of one row.
+own : float64[3, k], the criterion's columns left, known, missing; or the costs of a prefix kernel.
+"""
 
 
 def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Any:

@@ -6,6 +6,7 @@ and their runs divided from node to node (:mod:`arboretum.kernels.runs`).  A fea
 again further down.  Nothing is allocated per node.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -29,17 +30,9 @@ LEVELS = 64
 """Lists of features that are not constant which a path may need, each shorter than the one above; without room for another, a node goes
 by the list of its parent."""
 
-
-class Members(NamedTuple):
-    """What is added up, by object; label or y is empty.   unit : all weigh 1 and count once.   n_rows : int64[n], rows that each object
-    stands for, where ``count`` is something else; else empty."""
-
-    label: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    unit: bool
-    n_rows: np.ndarray
+Members = namedtuple("Members", "label y weight count unit n_rows")
+"""What is added up, by object; label or y is empty.   unit : all weigh 1 and count once.   n_rows : int64[n], rows that each object
+stands for, where ``count`` is something else; else empty."""
 
 
 class Rules(NamedTuple):
@@ -90,41 +83,16 @@ class Scorer(NamedTuple):
     floor: float
 
 
-class Nodes(NamedTuple):
-    """Written, one entry per node, the given node first; children have consecutive numbers.
+Nodes = namedtuple("Nodes", "feature index side parent branch beyond price score impurity weights counts n_rows segment stack")
+"""Written, one entry per node, the given node first; children have consecutive numbers.
 
-    feature : −1 at a leaf.   index : of the test; for a raw column the rank below the cut, and in ``beyond`` the rank (or code) above it.
-    branch : outcome of the parent's test.   rows : int64[·], empty without ``n_rows``.   segment : int64[·, 5], where the node's objects
-    lie in ``rows``, its depth, and its features worth looking at.   stack : int32[·], the nodes that are open.
-    """
+feature : −1 at a leaf.   index : of the test; for a raw column the rank below the cut, and in ``beyond`` the rank (or code) above it.
+branch : outcome of the parent's test.   rows : int64[·], empty without ``n_rows``.   segment : int64[·, 5], where the node's objects
+lie in ``rows``, its depth, and its features worth looking at.   stack : int32[·], the nodes that are open.
+"""
 
-    feature: np.ndarray
-    index: np.ndarray
-    side: np.ndarray
-    parent: np.ndarray
-    branch: np.ndarray
-    beyond: np.ndarray
-    price: np.ndarray
-    score: np.ndarray
-    impurity: np.ndarray
-    weights: np.ndarray
-    counts: np.ndarray
-    n_rows: np.ndarray
-    segment: np.ndarray
-    stack: np.ndarray
-
-
-class Runs(NamedTuple):
-    """Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts, bounds of pieces and counts before them."""
-
-    left_w: np.ndarray
-    left_c: np.ndarray
-    lost_w: np.ndarray
-    lost_c: np.ndarray
-    all_c: np.ndarray
-    bound: np.ndarray
-    before: np.ndarray
-    spare: np.ndarray
+Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare")
+"""Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts, bounds of pieces and counts before them."""
 
 
 class Scratch(NamedTuple):

@@ -3,6 +3,7 @@
 A row of a table is the class weights of an outcome, or its moments (Σw, Σwy, Σwy²).
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +16,8 @@ NOTHING = -1  # in place of a position: no test is admissible
 NO_SIDE = -1  # no row lacks a value, so that none needs to be sent anywhere
 BLOCK = 128  # tables scored per call of a criterion; 128 of 2 × 3 stay in the first-level cache
 
-
-class Objects(NamedTuple):
-    """What is added up, by object; label or y is empty.   unit : all weigh 1 and count once."""
-
-    label: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    unit: bool
+Objects = namedtuple("Objects", "label y weight count unit")
+"""What is added up, by object; label or y is empty.   unit : all weigh 1 and count once."""
 
 
 class Least(NamedTuple):

@@ -5,6 +5,7 @@ those after it.  For a criterion that is quasi-convex in the class weights of an
 impurity, gain ratio) the highest score over the box is at one of its corners.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -25,17 +26,8 @@ class Whole(NamedTuple):
     counts: np.ndarray
 
 
-class Block(NamedTuple):
-    """Tables that are scored together.   place : int64[tables], low, high : float64[tables], what each is about."""
-
-    weights: np.ndarray
-    counts: np.ndarray
-    extra: np.ndarray
-    price: np.ndarray
-    scores: np.ndarray
-    place: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+Block = namedtuple("Block", "weights counts extra price scores place low high")
+"""Tables that are scored together.   place : int64[tables], low, high : float64[tables], what each is about."""
 
 
 @jit(inner=True)

@@ -8,7 +8,7 @@ that the record's path leads to the very same mask.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -28,83 +28,34 @@ costs at most, one beside a leaf, and the cheapest of the columns."""
 COUNTED, RECORDED = 1, 2
 """Bits of ``Node.state``."""
 
+Ground = namedtuple("Ground", "bits packed everything members plane shift mixer literal first price dearest numbers")
+"""The table.   bits : uint64[objects, ·], bit f of the words is whether the object has column f.   packed : uint64[columns + 1, ·], the
+same as masks; the last holds no object.
 
-class Ground(NamedTuple):
-    """The table.   bits : uint64[objects, ·], bit f of the words is whether the object has column f.   packed : uint64[columns + 1, ·], the
-    same as masks; the last holds no object.
+everything : uint64[·], mask.   members : uint64[groups, ·], masks of the objects with a power of two in the count of a plane.   plane, shift : int64[groups], the
+plane and the power.   mixer : uint64[·], random.
+literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those of a test begin.
+price : int64[columns + 1], of a unit of mass.   dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
+"""
 
-    everything : uint64[·], mask.   members : uint64[groups, ·], masks of the objects with a power of two in the count of a plane.   plane, shift : int64[groups], the
-    plane and the power.   mixer : uint64[·], random.
-    literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those of a test begin.
-    price : int64[columns + 1], of a unit of mass.   dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
-    """
+Log = namedtuple("Log", "words start mark slots before")
+"""Records.   words : int32.   start : int64[records + 1].   mark : uint64[records], fingerprints.   slots : int64[2^k], the last
+record of a fingerprint, −1: free.   before : int64[records], the one before it.
+"""
 
-    bits: np.ndarray
-    packed: np.ndarray
-    everything: np.ndarray
-    members: np.ndarray
-    plane: np.ndarray
-    shift: np.ndarray
-    mixer: np.ndarray
-    literal: np.ndarray
-    first: np.ndarray
-    price: np.ndarray
-    dearest: np.ndarray
-    numbers: np.ndarray
+Node = namedtuple("Node", "mask columns paid words ends ones totals low own told tried state rank numbers")
+"""A set.   mask : uint64[·].   columns, paid : int64, and what it costs to ask them.   words : uint64, ``words[w · columns + c]``.
+ends : int64[groups], first word after each.   ones : int64, sums by plane and column; totals : int64[planes].   low, own : int64[levels, 2, columns], bounds of
+sides, and those of them that are from counting or a record.   A level is a number of leaves from 1 on, or there is one.
+told : int64[2, columns], what somebody says of sides.   tried : uint8, as ``low``.   state : uint8.   rank : int64, weight of the
+smaller side.   numbers : see the names above.
+"""
 
-
-class Log(NamedTuple):
-    """Records.   words : int32.   start : int64[records + 1].   mark : uint64[records], fingerprints.   slots : int64[2^k], the last
-    record of a fingerprint, −1: free.   before : int64[records], the one before it.
-    """
-
-    words: np.ndarray
-    start: np.ndarray
-    mark: np.ndarray
-    slots: np.ndarray
-    before: np.ndarray
-
-
-class Node(NamedTuple):
-    """A set.   mask : uint64[·].   columns, paid : int64, and what it costs to ask them.   words : uint64, ``words[w · columns + c]``.
-    ends : int64[groups], first word after each.   ones : int64, sums by plane and column; totals : int64[planes].   low, own : int64[levels, 2, columns], bounds of
-    sides, and those of them that are from counting or a record.   A level is a number of leaves from 1 on, or there is one.
-    told : int64[2, columns], what somebody says of sides.   tried : uint8, as ``low``.   state : uint8.   rank : int64, weight of the
-    smaller side.   numbers : see the names above.
-    """
-
-    mask: np.ndarray
-    columns: np.ndarray
-    paid: np.ndarray
-    words: np.ndarray
-    ends: np.ndarray
-    ones: np.ndarray
-    totals: np.ndarray
-    low: np.ndarray
-    own: np.ndarray
-    told: np.ndarray
-    tried: np.ndarray
-    state: np.ndarray
-    rank: np.ndarray
-    numbers: np.ndarray
-
-
-class Scratch(NamedTuple):
-    """rows : int64[objects].   block : uint64[64].   words : uint64, of all columns.   both : int64[planes · columns].   most, loss, mass, busy : int64[4 · columns], of the cells of
-    sides s of one column and t of another, at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass, and whether
-    it may stand below the root.   mask, path : uint64[·].
-    """
-
-    rows: np.ndarray
-    block: np.ndarray
-    words: np.ndarray
-    both: np.ndarray
-    most: np.ndarray
-    loss: np.ndarray
-    mass: np.ndarray
-    busy: np.ndarray
-    mask: np.ndarray
-    path: np.ndarray
+Scratch = namedtuple("Scratch", "rows block words both most loss mass busy mask path")
+"""rows : int64[objects].   block : uint64[64].   words : uint64, of all columns.   both : int64[planes · columns].   most, loss, mass, busy : int64[4 · columns], of the cells of
+sides s of one column and t of another, at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass, and whether
+it may stand below the root.   mask, path : uint64[·].
+"""
 
 
 @jit(inner=True, borrow=True)

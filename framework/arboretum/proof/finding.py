@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -28,17 +28,11 @@ LOOKED_AT = 4
 AT, RECORDS, BASE = range(3)
 """Places of the state: frame at work, records written, frame at which the walk ends."""
 
+Remembered = namedtuple("Remembered", "words slots bound turn")
+"""What a search remembers.   words : uint64[objects, 2], random.   slots : see :mod:`arboretum.kernels.solving.fingerprints`.
 
-class Remembered(NamedTuple):
-    """What a search remembers.   words : uint64[objects, 2], random.   slots : see :mod:`arboretum.kernels.solving.fingerprints`.
-
-    bound : int64, by number.   turn : [2], what a set's first sum is raised by for each test that may follow, and without a limit.
-    """
-
-    words: np.ndarray
-    slots: np.ndarray
-    bound: np.ndarray
-    turn: np.ndarray
+bound : int64, by number.   turn : [2], what a set's first sum is raised by for each test that may follow, and without a limit.
+"""
 
 
 @jit(inner=True, borrow=True)
