@@ -20,9 +20,10 @@ from arboretum.config.compose import Loader, search_path
 from arboretum.config.entry import named_plugins
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, quote_home
-from arboretum.config.resolve import Limits, Settings, resolve
+from arboretum.config.resolve import Settings, resolve
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.method import Budget
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, Registry, plugin_files
 from arboretum.proof.format import Proof, is_proof, read as read_proof
@@ -54,7 +55,7 @@ exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, b
 
 def help_text(registry: Registry) -> str:
     """Usage, settings, and every group with its options; the default is marked with *."""
-    fields = [(prefix + f.name, f) for cls, prefix in ((Settings, ""), (Limits, "budget.")) for f in attrs.fields(cls) if f.name != "budget"]
+    fields = [(prefix + f.name, f) for cls, prefix in ((Settings, ""), (Budget, "budget.")) for f in attrs.fields(cls) if f.name != "budget"]
     rows = [(f"  {key}", "null" if f.default is None else f.default, f.metadata["doc"]) for key, f in fields]
     lines = [HEAD, "settings:", columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
     for kind, question in KINDS.items():

@@ -23,9 +23,10 @@ from omegaconf import DictConfig, OmegaConf
 from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import chosen_options, conceal, normalise, refuse_code
 from arboretum.config.launch import NAME as SEARCH
-from arboretum.config.resolve import SETTINGS, Limits, Resolved, resolve
+from arboretum.config.resolve import SETTINGS, Resolved, resolve
 from arboretum.errors import ArboretumError, ConfigError, closest, unknown
 from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.method import Budget
 from arboretum.plugin.assemble import expand
 from arboretum.plugin.build import coerce, field_types, fields_of
 from arboretum.plugin.registry import NONE, Registry
@@ -122,7 +123,7 @@ def _expanded(overrides: Sequence[str], registry: Registry) -> dict[str, Any]:
 def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
     group, *rest = key.lstrip("+~").split(".")
     if group == "budget":
-        return unknown("parameter", key, [f"budget.{field.name}" for field in attrs.fields(Limits)])
+        return unknown("parameter", key, [f"budget.{field.name}" for field in attrs.fields(Budget)])
     if group.partition("/")[0] == "hydra":
         return f"unknown Hydra setting {key!r}; arboretum run --cfg hydra dataset=NAME lists them"
     if group not in KINDS:

@@ -179,7 +179,7 @@ class Session:
         return engine.Request(
             parts=parts,
             seed=settings.seed,
-            budget=engine.Budget(settings.budget.seconds, settings.budget.memory_mb),
+            budget=settings.budget,
             certify=settings.certify,
             certifier=certifier,
             complexities=complexities,

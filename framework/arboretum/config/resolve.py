@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY, param
-from arboretum.interfaces.method import Parts
+from arboretum.interfaces.method import Budget, Parts
 from arboretum.model.shown import masked_values
 from arboretum.plugin.assemble import certifier_of
 from arboretum.plugin.build import build, coerce, field_types, fields_of, followers, plain
@@ -18,16 +18,6 @@ from arboretum.plugin.registry import NONE, Entry, Registry, plugin_files
 from arboretum.runs.sweeps import flatten
 
 MISSING = "???"
-
-
-@attrs.frozen
-class Limits:
-    """What a run may spend (the group of keys ``budget.…``)."""
-
-    kind = "budget"
-
-    seconds: float | None = param(None, "wall clock for growing or solving; 0: what is known without any work", ge=0.0, unit="s")
-    memory_mb: int | None = param(None, "what growing or solving allocates, at most; a smaller budget than needed is refused", gt=0, unit="MB")
 
 
 @attrs.frozen
@@ -43,7 +33,7 @@ class Settings:
     certifier: str | None = param(None, "solver that certifies; null: the run's own, else the first by name that can")
     skip_finished: bool = param(False, "do not repeat a run whose configuration, data and code are already finished")
     plugins: tuple[str, ...] = param((), "one-file plugins (as --plugin FILE)")
-    budget: Limits = attrs.field(factory=Limits, metadata={"doc": "see budget.seconds, budget.memory_mb"})
+    budget: Budget = attrs.field(factory=Budget, metadata={"doc": "see budget.seconds, budget.memory_mb"})
 
 
 SETTINGS: tuple[str, ...] = tuple(field.name for field in attrs.fields(Settings))

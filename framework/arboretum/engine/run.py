@@ -20,7 +20,7 @@ from arboretum.engine.progress import Progress, about
 from arboretum.errors import ArboretumError, BudgetError, DataError, blaming
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.split import Division
-from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.method import Budget, Context, Parts, Problem
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import Record, Status
 from arboretum.model.table import Table, Task
@@ -33,28 +33,6 @@ _silent = Context().progress  # of a run nobody watches
 CERTIFICATE_MB = 4000
 """Megabytes that a certificate may take where ``budget.memory_mb`` says nothing: nobody who asks for a quick tree expects the
 proof beside it to fill the machine.  (Memory, not seconds: the same bound on every machine.)"""
-
-
-def _in_bounds(budget: Any, field: Any, value: float | None) -> None:
-    if value is not None and not (value > 0 or (value == 0 and field.name == "seconds")):
-        raise ValueError(f"budget.{field.name} must be {'≥' if field.name == 'seconds' else '>'} 0; got {value!r}")
-
-
-@attrs.frozen
-class Budget:
-    """What a run may spend on growing or solving, and again on its certificate.
-
-    seconds : wall; 0: a solver returns its best leaf and what it knows without a search.   memory_mb : megabytes of their own
-        arrays; a growth that is estimated to need more is refused before it starts.
-    """
-
-    seconds: float | None = attrs.field(default=None, validator=_in_bounds)
-    memory_mb: int | None = attrs.field(default=None, validator=_in_bounds)
-
-    def context(self, seed: int, progress: Progress) -> Context:
-        """The budget from now on."""
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        return Context(seed, deadline, None if self.memory_mb is None else self.memory_mb * 1_000_000, progress)
 
 
 @attrs.frozen(eq=False)
