@@ -113,17 +113,9 @@ class Session:
 
     @blaming()
     def execute(
-        self,
-        resolved: Resolved,
-        folder: Path | None = None,
-        *,
-        index: Index | None = None,
-        sweep_id: str = "",
-        sweep: Path | None = None,
-        varied: tuple[str, ...] = (),
-        beside: bool = False,
-        progress: Progress | None = None,
-    ) -> Outcome:
+        self, resolved: Resolved, folder: Path | None = None, *, index: Index | None = None, sweep_id: str = "", sweep: Path | None = None,
+        varied: tuple[str, ...] = (), beside: bool = False, progress: Progress | None = None,
+    ) -> Outcome:  # fmt: skip
         """Do one run.  Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
 
         folder : where to keep it; proved writable before any work.  One that holds another finished run is refused; in a multirun,

@@ -25,14 +25,8 @@ _F1 = types.Array(types.float64, 1, "C")
 IMPURITY_SIGNATURE = types.float64(_F1)
 IMPURITY_TYPE = types.FunctionType(IMPURITY_SIGNATURE)
 NODE_TYPE = types.NamedTuple((types.float64, types.float64, types.float64, types.int64, types.float64, _F1, IMPURITY_TYPE), KernelNode)
-BATCH_SIGNATURE = types.int64(
-    types.Array(types.float64, 3, "C"),
-    types.Array(types.int64, 3, "C"),
-    _F1,
-    types.Array(types.float64, 3, "C"),
-    NODE_TYPE,
-    _F1,
-)
+_F3 = types.Array(types.float64, 3, "C")
+BATCH_SIGNATURE = types.int64(_F3, types.Array(types.int64, 3, "C"), _F1, _F3, NODE_TYPE, _F1)
 _I1 = types.Array(types.int32, 1, "C")
 COLUMN_SIGNATURE = types.int64(_I1, _F1, _I1, NODE_TYPE, _I1, _F1)
 PREFIX_SIGNATURE = types.int64(_F1, _F1, _F1)

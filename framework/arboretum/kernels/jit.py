@@ -59,14 +59,7 @@ def _probe() -> int:
     return 0
 
 
-def jit(
-    function: Callable | None = None,
-    *,
-    inner: bool = False,
-    inline: bool = False,
-    borrow: bool = False,
-    signature: Any = None,
-) -> Any:
+def jit(function: Callable | None = None, *, inner: bool = False, inline: bool = False, borrow: bool = False, signature: Any = None) -> Any:
     """Decorate a kernel (see the module's docstring for the policy).
 
     inner : only kernels call it, so that no entry for Python is compiled: taking tuples of arrays apart is more code than most

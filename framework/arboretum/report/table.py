@@ -13,12 +13,9 @@ SHORTEST_HEADING = 5  # columns of the terminal that the heading of numbers keep
 
 
 def text_table(
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[str] | Mapping[str, str] | None = None,
-    *,
-    width: int | None = 120,
-    absent: str = "–",
-) -> str:
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None,
+    *, width: int | None = 120, absent: str = "–",
+) -> str:  # fmt: skip
     """Align rows under their headings; numbers to the right, text to the left.
 
     rows : mappings from column to value.   columns : which to show, in order (all, as first met, unless given); a mapping also gives the

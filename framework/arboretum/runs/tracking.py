@@ -53,14 +53,9 @@ def _note(tracker: Any, folder: Path, fields: Mapping[str, Any], run_id: str, wi
 
 
 def track_folder(
-    tracker: Any,
-    folder: Path,
-    fields: Mapping[str, Any],
-    registry: Registry,
-    sweep_id: str = "",
-    varied: Sequence[str] = (),
-    copy_of: str = "",
-) -> str:
+    tracker: Any, folder: Path, fields: Mapping[str, Any], registry: Registry,
+    sweep_id: str = "", varied: Sequence[str] = (), copy_of: str = "",
+) -> str:  # fmt: skip
     """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already (in that sweep).
 
     varied : keys with which its name begins.   copy_of : see :class:`RunInfo`. Raises StoreError (no run there) and TrackerError.

@@ -144,14 +144,9 @@ class Work:
 
 
 def perform(
-    job: Job,
-    pieces: Sequence[Piece],
-    folder: Path,
-    *,
-    workers: int = 1,
-    fresh: bool = False,
-    watch: Callable[[Work], None] = lambda work: None,
-) -> Work:
+    job: Job, pieces: Sequence[Piece], folder: Path,
+    *, workers: int = 1, fresh: bool = False, watch: Callable[[Work], None] = lambda work: None,
+) -> Work:  # fmt: skip
     """Do what is not done yet.
 
     folder : where pieces are kept.   workers : processes; 1 works in this one.   fresh : do everything again.
