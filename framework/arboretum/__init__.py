@@ -19,23 +19,18 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "ArboretumError": "arboretum.errors",
-    "Record": "arboretum.model.record",
-    "Solution": "arboretum.model.record",
     "Tree": "arboretum.model.tree",
-    "TreeClassifier": "arboretum.sklearn",
-    "TreeRegressor": "arboretum.sklearn",
-    "load": "arboretum.config.entry",
-    "run": "arboretum.config.entry",
+    **dict.fromkeys(("Record", "Solution"), "arboretum.model.record"),
+    **dict.fromkeys(("TreeClassifier", "TreeRegressor"), "arboretum.sklearn"),
+    **dict.fromkeys(("load", "run"), "arboretum.config.entry"),
 }
 
 _FORMS = {
     "exported": "arboretum.plugin.assemble",
     "front_files": "arboretum.report.front",
     "record_html": "arboretum.report.table",
-    "tree_dot": "arboretum.report.picture",
-    "tree_png": "arboretum.report.picture",
-    "tree_svg": "arboretum.report.picture",
     "tree_text": "arboretum.report.text",
+    **dict.fromkeys(("tree_dot", "tree_png", "tree_svg"), "arboretum.report.picture"),
 }
 """What ``Tree.to_text`` and its siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
 

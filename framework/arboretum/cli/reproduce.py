@@ -214,22 +214,13 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     pictures = {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()}
     failures = [failure for _, failure in sorted(work.failures.items())]
     summary = {
-        "name": entry.name,
-        "paper": reference(entry.paper),
-        "fields": component_values(component),
-        "seed": job.seed,
-        "fraction": arguments.fraction,
-        "pieces": work.total,
-        "reused": work.reused,
+        "name": entry.name, "paper": reference(entry.paper), "fields": component_values(component), "seed": job.seed,
+        "fraction": arguments.fraction, "pieces": work.total, "reused": work.reused,
         "failures": [{"piece": dict(key), "error": text} for key, text in failures],
-        "seconds": round(work.seconds, 2),
-        "processor_seconds": round(work.busy, 2),
-        "workers": workers,
-        "machine": platform.machine(),
-        "code": job.code,
-        "versions": dict(session.versions),
+        "seconds": round(work.seconds, 2), "processor_seconds": round(work.busy, 2), "workers": workers,
+        "machine": platform.machine(), "code": job.code, "versions": dict(session.versions),
         "tracker": None if tracker is None else tracker.name,
-    }
+    }  # fmt: skip
     facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
     write_files(folder, facts.files(), OUT)

@@ -168,17 +168,9 @@ class Session:
             shared = {} if settings.theta is None else {"theta": settings.theta}
             certifier = certifier_of(self.registry, parts, settings.certifier, shared)
             complexities = certified_complexities(self.registry, parts, shared)
-        return engine.Request(
-            parts=parts,
-            seed=settings.seed,
-            budget=settings.budget,
-            certify=settings.certify,
-            certifier=certifier,
-            complexities=complexities,
-            config=resolved.config,
-            versions=self.versions,
-            code=self.code(parts, (*((certifier,) if certifier else ()), *complexities)),
-        )
+        code = self.code(parts, (*((certifier,) if certifier else ()), *complexities))
+        asked = settings.seed, settings.budget, settings.certify, certifier, complexities
+        return engine.Request(parts, *asked, config=resolved.config, versions=self.versions, code=code)
 
     def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str, varied: tuple[str, ...] = ()) -> str:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""

@@ -147,12 +147,10 @@ def function_of(impurity: Any, task: Task) -> Callable[[np.ndarray], np.ndarray]
         powers = TARGETS[:, None] ** np.arange(3)
         return lambda counts: np.asarray(impurity.value(counts @ powers[: counts.shape[-1]]))
 
-    def of(counts: np.ndarray) -> float:
-        return impurity.of_values(TARGETS[: len(counts)][counts > 0], counts[counts > 0]) if counts.any() else 0.0
-
     def f(counts: np.ndarray) -> np.ndarray:  # one call per set: each set once
         once, place = np.unique(counts, axis=0, return_inverse=True)
-        return np.array([of(each) for each in once])[place.ravel()]
+        here = [(TARGETS[: len(each)][each > 0], each[each > 0]) for each in once]
+        return np.array([impurity.of_values(*each) if len(each[0]) else 0.0 for each in here])[place.ravel()]
 
     return f
 

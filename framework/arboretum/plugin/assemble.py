@@ -22,24 +22,10 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Entry, Owner, Registry, check_component, plugin_files
 
 DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
-    "dataset": "",
-    "split": "holdout",
-    "encoder": "auto",
-    "predicate": NONE,
-    "impurity": "auto",
-    "coverage": (),
-    "criterion": "reduction",
-    "stopping": ("standard",),
-    "missing": "better_side",
-    "cost": "unit",
-    "complexity": NONE,
-    "objective": NONE,
-    "solver": NONE,
-    "pruner": NONE,
-    "tuner": NONE,
-    "tracker": "mlflow",
-    "method": "cart",
-}
+    "dataset": "", "split": "holdout", "encoder": "auto", "predicate": NONE, "impurity": "auto", "coverage": (),
+    "criterion": "reduction", "stopping": ("standard",), "missing": "better_side", "cost": "unit", "complexity": NONE,
+    "objective": NONE, "solver": NONE, "pruner": NONE, "tuner": NONE, "tracker": "mlflow", "method": "cart",
+}  # fmt: skip
 """Option of each group when nobody chooses; ``method`` comes last so that its preset can select the others."""
 
 
