@@ -30,23 +30,12 @@ def {name}(runs, objects, own, whole, price, rules, scorer):
     return search(kernel, runs, objects, own, whole, price, rules, scorer)  # CONSTANTS
 """
 
+Runs = namedtuple("Runs", "order low high shift values")
+"""A node's part of the columns.   order : uint32/64[columns, n] of entries.   low, high, shift : int.   values : float32/64[columns, n]."""
 
-class Runs(NamedTuple):
-    """A node's part of the columns.   order : uint32/64[columns, n] of entries.   values : float32/64[columns, n]."""
-
-    order: np.ndarray
-    low: int
-    high: int
-    shift: int
-    values: np.ndarray
-
-
-class Own(NamedTuple):
-    """Columns of the criterion's own.   values : float64[n, k], by object.   prefix : address of a prefix kernel, whose
-    answers take their place (k = 1)."""
-
-    values: np.ndarray
-    prefix: int
+Own = namedtuple("Own", "values prefix")
+"""Columns of the criterion's own.   values : float64[n, k], by object.   prefix : address of a prefix kernel, whose
+answers take their place (k = 1)."""
 
 
 class Rules(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, Block, block_for, flush
+from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, block_for, flush
 from arboretum.kernels.coded import (
-    EQUALS, MULTIWAY, SORTED, Allowed, Bins, Features, bins_for, count_bins, count_column, scan_binary, scan_multiway,
+    EQUALS, MULTIWAY, SORTED, Allowed, Features, bins_for, count_bins, count_column, scan_binary, scan_multiway,
 )  # fmt: skip
 from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
@@ -60,16 +60,10 @@ class Rules(NamedTuple):
     max_cost: float
 
 
-class Above(NamedTuple):
-    """The path to the given node.   asked : bool[·], by place in ``prices``, whether a test was asked; empty without allow_constant.
-    paid : bool[F], whether a feature's column was asked.   spent : what it has paid.   listed : float64[·], the prices, of which the kernel
-    makes ∞ what a path cannot pay any more; empty without ``max_cost``."""
-
-    depth: int
-    asked: np.ndarray
-    paid: np.ndarray
-    spent: float
-    listed: np.ndarray
+Above = namedtuple("Above", "depth asked paid spent listed")
+"""The path to the given node.   asked : bool[·], by place in ``prices``, whether a test was asked; empty without allow_constant.
+paid : bool[F], whether a feature's column was asked.   spent : float, what it has paid.   listed : float64[·], the prices, of which the kernel
+makes ∞ what a path cannot pay any more; empty without ``max_cost``.   depth : int."""
 
 
 class Scorer(NamedTuple):
@@ -94,18 +88,8 @@ lie in ``rows``, its depth, and its features worth looking at.   stack : int32[�
 Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare")
 """Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts, bounds of pieces and counts before them."""
 
-
-class Scratch(NamedTuple):
-    """Memory for :func:`grow_subtree`.   lists : features worth looking at: a node's lie in lists[first : stop]."""
-
-    bins: Bins
-    block: Block
-    runs: Runs
-    lists: np.ndarray
-    free: np.ndarray
-    spare: np.ndarray
-    goes: np.ndarray
-    start: np.ndarray
+Scratch = namedtuple("Scratch", "bins block runs lists free spare goes start")
+"""Memory for :func:`grow_subtree`: Bins, Block, Runs, then arrays.   lists : features worth looking at: a node's lie in lists[first : stop]."""
 
 
 def scratch_for(features: Features, n_rows: int, width: int, count_width: int, by_units: bool, own: int) -> Scratch:

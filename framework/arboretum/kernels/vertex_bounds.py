@@ -6,7 +6,6 @@ impurity, gain ratio) the highest score over the box is at one of its corners.
 """
 
 from collections import namedtuple
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,13 +17,8 @@ OCCUPIED, CUT_INSIDE, BARRED = 1, 2, 4
 
 MOST_CORNERS = 6  # bins with more classes than this are not bounded by their corners (2⁶ of them), but searched
 
-
-class Whole(NamedTuple):
-    """The table of a node.   weights : float64[classes].   counts : int64[classes]."""
-
-    weights: np.ndarray
-    counts: np.ndarray
-
+Whole = namedtuple("Whole", "weights counts")
+"""The table of a node.   weights : float64[classes].   counts : int64[classes]."""
 
 Block = namedtuple("Block", "weights counts extra price scores place low high")
 """Tables that are scored together.   place : int64[tables], low, high : float64[tables], what each is about."""
