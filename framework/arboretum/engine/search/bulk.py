@@ -203,9 +203,6 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
         if verdict[k] != SOUND:
             raise VerificationError(f"verification failed: tree {k}: its rows do not walk through all of it (verdict {verdict[k]})")
         m = int(np.flatnonzero(~good[k])[0])
-        msg = (
-            f"verification failed: tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed "
-            f"{found[k, m]:g}; please report this table"
-        )
-        raise VerificationError(msg)
+        what = f"tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed {found[k, m]:g}"
+        raise VerificationError(f"verification failed: {what}; please report this table")
     return wrong / (float(n) if objects.weight is None else math.fsum(weight))

@@ -97,11 +97,9 @@ def check_scores(scorer: CompiledCriterion, scores: np.ndarray, rule_of: Callabl
 def check_steady(scorer: CompiledCriterion, method: str, first: np.ndarray, again: np.ndarray) -> None:
     """Raise ContractError when the same question is answered in two ways.  Asked once per growth, at its root."""
     if not np.array_equal(first, again, equal_nan=True):
-        msg = (
-            f"criterion {component_name(scorer.criterion)!r}: {method} answers the same question in two ways, so that no run could be "
-            "repeated; draw by with_seed(seed) and tables.test alone, and keep nothing between calls"
-        )
-        raise ContractError(msg)
+        msg = f"criterion {component_name(scorer.criterion)!r}: {method} answers the same question in two ways"
+        way = "draw by with_seed(seed) and tables.test alone, and keep nothing between calls"
+        raise ContractError(f"{msg}, so that no run could be repeated; {way}")
 
 
 def every_score(

@@ -210,11 +210,8 @@ class CompiledCriterion:
         if n < 0:
             i = int(rows[picked[0]])
             of = "" if objects.label is None else f" and class {int(objects.label[i])}"
-            msg = (
-                f"criterion {component_name(self.criterion)!r}: column must be finite; it is not for an object of weight "
-                f"{objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
-            )
-            raise ContractError(msg)
+            where = f"an object of weight {objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
+            raise ContractError(f"criterion {component_name(self.criterion)!r}: column must be finite; it is not for {where}")
         found = np.zeros((len(rows), self.width if self.by_class else 1))
         found[picked[:n], label[picked[:n]] if self.by_class else 0] = values[:n]
         return found

@@ -238,11 +238,8 @@ def _compare(slow: float, fast: float, kernel: Callable, what: str, form: str = 
     """Where the slow form has no number there is nothing to compare with."""
     if math.isnan(slow) or slow == fast or abs(slow - fast) <= TOLERANCE * max(1.0, abs(slow), abs(fast)):
         return
-    msg = (
-        f"{what}: its kernel {_where(kernel)} answers {fast:.9g} compiled and {slow:.9g} {form} for the same table; "
-        + (way or "numba's integers have 64 bits and its variables keep one type: write the arithmetic in floats")
-    )
-    raise ContractError(msg)
+    way = way or "numba's integers have 64 bits and its variables keep one type: write the arithmetic in floats"
+    raise ContractError(f"{what}: its kernel {_where(kernel)} answers {fast:.9g} compiled and {slow:.9g} {form} for the same table; {way}")
 
 
 def _hashable(component: Any) -> bool:
@@ -273,8 +270,5 @@ def _check_memory(work: Callable[[], Any], usual: Callable[[], Any] | None, kern
 
     memory.memsys_enable_stats()
     if all(taken(work) > (1 if usual is None else taken(usual)) for _ in range(REPEATED)):
-        msg = (
-            f"{what}: its kernel {_where(kernel)} takes memory each time it is called, which a kernel must not; loop over numbers "
-            "instead of np.zeros, lists and arithmetic of whole rows, or write it in NumPy form"
-        )
-        raise ContractError(msg)
+        way = "loop over numbers instead of np.zeros, lists and arithmetic of whole rows, or write it in NumPy form"
+        raise ContractError(f"{what}: its kernel {_where(kernel)} takes memory each time it is called, which a kernel must not; {way}")

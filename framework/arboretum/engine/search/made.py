@@ -50,11 +50,8 @@ class MadeEngine(TableEngine):
             rows = self._space.rows[cell.low : cell.high].astype(np.int64)
             found = self._asked(rows)
             if cell.depth == 0 and found != self._asked(rows):
-                msg = (
-                    f"predicate {self._predicate.name!r}: candidates answers the same question in two ways, so that no run could be "
-                    "repeated; draw by the seed given, and keep nothing between calls"
-                )
-                raise ContractError(msg)
+                msg = f"predicate {self._predicate.name!r}: candidates answers the same question in two ways"
+                raise ContractError(f"{msg}, so that no run could be repeated; draw by the seed given, and keep nothing between calls")
             cell.memo[self] = found
         return cell.memo[self]
 
@@ -75,11 +72,8 @@ class MadeEngine(TableEngine):
         with blaming(f"predicate {self._predicate.name!r}: test {rule.describe()!r}"):
             found = np.asarray(rule.outcomes(self._space.objects.table, self._row[rows]))
         if found.shape != rows.shape or found.dtype.kind not in "iu" or ((found < -1) | (found >= rule.arity)).any():
-            msg = (
-                f"predicate {self._predicate.name!r}: outcomes of {rule.describe()!r} must be one whole number per row, "
-                f"−1 … {rule.arity - 1}; got {found.dtype}{list(found.shape)}"
-            )
-            raise ContractError(msg)
+            want = f"must be one whole number per row, −1 … {rule.arity - 1}; got {found.dtype}{list(found.shape)}"
+            raise ContractError(f"predicate {self._predicate.name!r}: outcomes of {rule.describe()!r} {want}")
         return np.where(found < 0, rule.arity, found)
 
     def _views(self, cell: Cell) -> Iterator[View]:
@@ -112,11 +106,9 @@ class MadeEngine(TableEngine):
     def _price(self, rule: TestRule, paid: dict[str, float]) -> float:
         unpriced = [name for name in rule.columns if name not in paid]
         if unpriced:
-            msg = (
-                f"predicate {self._predicate.name!r}: the test {rule.describe()!r} reads column {unpriced[0]!r}, which the encoder "
-                "left out, so that it has no price; read objects.features and objects.raw_features, or choose another encoder"
-            )
-            raise CapabilityError(msg)
+            what = f"predicate {self._predicate.name!r}: the test {rule.describe()!r} reads column {unpriced[0]!r}"
+            way = "read objects.features and objects.raw_features, or choose another encoder"
+            raise CapabilityError(f"{what}, which the encoder left out, so that it has no price; {way}")
         return sum(paid[name] for name in dict.fromkeys(rule.columns))
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:

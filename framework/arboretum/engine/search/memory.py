@@ -23,11 +23,8 @@ def check_memory(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
     """
     if memory_bytes is None or (need := growth_bytes(space, scorer, plan, compiled)) <= memory_bytes:
         return
-    msg = (
-        f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than budget.memory_mb={memory_bytes / 1e6:g};"
-        " raise it, or choose fewer rows, columns or bins"
-    )
-    raise BudgetError(msg)
+    msg = f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than budget.memory_mb={memory_bytes / 1e6:g}"
+    raise BudgetError(f"{msg}; raise it, or choose fewer rows, columns or bins")
 
 
 def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool) -> int:
