@@ -137,7 +137,8 @@ def main(argv: list[str]) -> int:
         compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
         terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
         return 0
-    record, registry = find_run(arguments.run, arguments.overrides, arguments.plugin)
+    find = find_tree if arguments.outliers else find_run
+    record, registry = find(arguments.run, arguments.overrides, arguments.plugin)
     if arguments.outliers:
         return show_outliers(record, registry, arguments.out)
     if arguments.out is not None:
@@ -156,8 +157,6 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     """Print the rows that the tree gives up, and write them where a file is named."""
     from arboretum.cli.outliers import Outliers, written
 
-    if record.tree is None:
-        raise StoreError("the run holds no tree")
     resolved, prepared, changes = again(record, registry)
     found = Outliers.of(record, resolved.parts, prepared.table)
     terminal.say("\n".join([*changes, found.text(terminal.width())]))

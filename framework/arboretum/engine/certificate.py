@@ -34,10 +34,8 @@ from arboretum.model.tree import LEAF, Tree
 from arboretum.model.walk import EPS, summed
 
 OF_VALUES = 1e-9  # relative: an objective adds up losses and prices in an order of its own
-OPEN = (
-    "certify: only a lower bound{} is proven within the budget, so the ratio is at most the one shown; raise budget.seconds or "
-    "budget.memory_mb"
-)
+WAY_OUT = "raise budget.seconds or budget.memory_mb"
+OPEN = f"certify: only a lower bound{{}} is proven within the budget, so the ratio is at most the one shown; {WAY_OUT}"
 
 
 def certify(
@@ -65,7 +63,7 @@ def certify(
         return None, (f"certify: not applicable: {error}",)
     except (BudgetError, MemoryError) as error:
         why = str(error) or "out of memory"
-        return None, (f"certify: nothing is proven within the budget: {why}; raise budget.seconds or budget.memory_mb",)
+        return None, (f"certify: nothing is proven within the budget: {why}; {WAY_OUT}",)
     bounds = certified(kept, found, tree, problem, rule, metrics)
     order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}

@@ -7,10 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 TRIAL_VECTORS = ((1.0, 1.0, 2.0), (3.0, 1.0, 0.0), (0.5, 0.25, 0.25))
-CLASSICAL = (
-    ("entropy", (1.5, 2.0 - 0.75 * math.log2(3.0), 1.5)),
-    ("gini", (0.625, 0.375, 0.625)),
-)
+CLASSICAL = (("entropy", (1.5, 2.0 - 0.75 * math.log2(3.0), 1.5)), ("gini", (0.625, 0.375, 0.625)))
 """Name → values of the trial vectors, by hand; entropy in bits."""
 
 

@@ -162,10 +162,8 @@ def refuse_dates(name: str, values: Any) -> None:
             return
     elif _kind(values) not in "mM" and not found.startswith("period["):
         return
-    raise DataError(
-        f"column {name!r} holds dates or times ({found}) where numbers or categories are asked for: give what may matter "
-        f"of them as numbers, such as year, month, or days since a date"
-    )
+    way = "give what may matter of them as numbers, such as year, month, or days since a date"
+    raise DataError(f"column {name!r} holds dates or times ({found}) where numbers or categories are asked for: {way}")
 
 
 def spelled(values: Any) -> tuple[list[str], np.ndarray]:

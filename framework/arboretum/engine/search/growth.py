@@ -277,16 +277,13 @@ class Growth:
         if self.stopped:
             found.append(f"budget.seconds ran out: the tree is cut short after {self.expanded} splits")
         if self.refused and order != "best":
-            found.append(
-                f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test gains; method.order=best spends them by gain"
-            )
+            spent = f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test gains"
+            found.append(f"{spent}; method.order=best spends them by gain")
         if self.scorer.sums_gain and self.scorer.kernel is None:
             parts = self.problem.parts
             coverage, impurity = ", ".join(map(component_name, parts.coverage)), component_name(parts.impurity)
-            found.append(
-                f"criterion {component_name(parts.criterion)} has no kernel for coverage={coverage} with impurity={impurity}: "
-                "scored by its definition, object by object"
-            )
+            lacks = f"criterion {component_name(parts.criterion)} has no kernel for coverage={coverage} with impurity={impurity}"
+            found.append(f"{lacks}: scored by its definition, object by object")
         elif compiled and self.plan.note:
             found.append(self.plan.note)
         return tuple(found)
