@@ -20,12 +20,12 @@ from arboretum_gosdt.objectives import Accuracy
 from arboretum_maxcost.budgeted import staircase
 from arboretum_maxcost.impurities import HingedPairs, Powers
 from arboretum_maxcost.objectives import MaxCost
-from arboretum_maxcost.reference_search import least_loss, least_price
 from arboretum_maxcost.search import BOUNDS, EVER, Search
 from arboretum_maxcost.solver import MaxCostSolver
 from arboretum_maxcost.space import space_of, whole
 
 from front_truth import Held, random_problem, true_front
+from slow_search import least_loss, least_price
 
 
 class Foreign:
