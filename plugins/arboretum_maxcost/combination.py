@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ColumnSpec, ConfigError, Context, Prices, Problem, Solution, TestRule, Tree, param, unknown
+from arboretum.api import CapabilityError, ConfigError, Context, Prices, Problem, Solution, TestRule, Tree, param, unknown
 from arboretum_maxcost.criteria import CRITERIA
 from arboretum_maxcost.portfolio import GROWS, values_of
+from arboretum_maxcost.trees import Choice, assemble
 
-LEAF, NO_CHILD = -1, -1
-"""As in Tree."""
 MEANS = {criterion.name: criterion for criterion in CRITERIA if criterion.name != "worst_case"}
 """Criteria for a small expected cost."""
 
@@ -81,12 +80,11 @@ class Combined:
 
 
 class Place(NamedTuple):
-    """Where some objects stand.   rows : they.   tree, node : whose test comes next.   above : (node of the result, outcome), or None."""
+    """Where some objects stand.   rows : they.   tree, node : whose test comes next."""
 
     rows: np.ndarray
     tree: Tree
     node: int
-    above: tuple[int, int] | None
     asked: frozenset[str]
     paid: float
 
@@ -94,42 +92,21 @@ class Place(NamedTuple):
 def combine(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
     """The combination of two trees of one problem, verified as any tree: what its nodes hold is added up anew."""
     objects, prices, budget = problem.objects, Listed(problem), rho * float(worst.price_to[worst.is_leaf].max())
-    rules: dict[TestRule, int] = {}
-    tests, children, side, price, weights, counts = [], [], [], [], [], []
-    stack = [Place(np.arange(objects.n_objects), expected, 0, None, frozenset(), 0.0)]
-    while stack:
-        here = stack.pop()
-        number, label = len(tests), objects.label[here.rows]
-        if here.above is not None:
-            children[here.above[0]][here.above[1]] = number
-        weights.append(np.bincount(label, objects.weight[here.rows], objects.n_classes))
-        counts.append(float(objects.count[here.rows].sum()))
-        here, outcome, asks = _next(here, worst, prices, budget, bool((label == label[0]).all()))
+
+    def choose(place: Place) -> Choice:
+        label, weight, count = objects.label[place.rows], objects.weight[place.rows], float(objects.count[place.rows].sum())
+        weights = np.bincount(label, weight, objects.n_classes)
+        here, outcome, asks = _next(place, worst, prices, budget, bool((label == label[0]).all()))
         if outcome is None:
-            tests.append(LEAF)
-            children.append([])
-            side.append(-1)
-            price.append(0.0)
-            continue
-        rule = here.tree.rule(here.node)
-        present = np.unique(outcome)
-        tests.append(rules.setdefault(rule, len(rules)))
-        children.append([NO_CHILD] * rule.arity)
-        heavy = np.bincount(outcome, objects.weight[here.rows], rule.arity).argmax()
-        missing = int(here.tree.missing_child[here.node])
-        side.append(missing if missing in present else int(heavy))
-        price.append(asks)
-        asked, below = here.asked | set(rule.columns), here.tree.children(here.node)
-        for k in present[::-1].tolist():
-            stack.append(Place(here.rows[outcome == k], here.tree, int(below[k]), (number, k), asked, here.paid + asks))
-    table, impurity, weights = objects.table, problem.parts.impurity, np.array(weights)
-    nothing = np.full(len(tests), math.nan)
-    return Tree(
-        task=objects.task, columns=tuple(map(ColumnSpec.of, table.columns)), classes=table.target.classes, rules=tuple(rules), test=tests,
-        child_offset=np.cumsum([0, *map(len, children)]), child=[child for of_node in children for child in of_node], missing_child=side,
-        weights=weights, counts=counts, label=weights.argmax(axis=1), value=nothing, price=price,
-        impurity=nothing if impurity is None else impurity.value(weights), score=nothing,
-    )  # fmt: skip
+            return Choice(weights, count)
+        rule, missing = here.tree.rule(here.node), int(here.tree.missing_child[here.node])
+        present, asked, children = np.unique(outcome).tolist(), here.asked | set(rule.columns), here.tree.children(here.node)
+        below = [(k, Place(here.rows[outcome == k], here.tree, int(children[k]), asked, here.paid + asks)) for k in present]
+        heaviest = int(np.bincount(outcome, weight, rule.arity).argmax())
+        return Choice(weights, count, rule, asks, below, missing if missing in present else heaviest)
+
+    root = Place(np.arange(objects.n_objects), expected, 0, frozenset(), 0.0)
+    return assemble(objects, problem.parts.impurity, root, choose)
 
 
 def _next(here: Place, worst: Tree, prices: Listed, budget: float, pure: bool) -> tuple[Place, np.ndarray | None, float]:

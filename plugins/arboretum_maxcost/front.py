@@ -11,109 +11,32 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, DataError, Family, Front, FrontPoint, Problem, Solution, Status, Task, param
+from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, Problem, Solution, Status, param
 from arboretum_maxcost.front_curves import greedy_curves
 from arboretum_maxcost.front_trees import Trees
+from arboretum_maxcost.space import WHOLE, Space, space_of, whole
 
 AXES = {"expected_cost": (False, 0, 0, 1), "max_cost": (True, 0, 1, 0), "n_leaves": (False, 1, 0, 0), "depth": (True, 0, 1, 0)}
 """Second axis → largest, leaf, per_node, per_mass of :class:`arboretum_maxcost.kernels_lists.Form`."""
-FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
-"""As in arboretum.kernels.solving.rows."""
 UNLIMITED = -(1 << 40)
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
 DEFAULT_BYTES = 2_000_000_000
 """Where the run sets no budget.memory_mb."""
-LARGEST = 1 << 52
-"""Sums stay below: exact in float64 as well."""
 
 
-def whole_numbers(values: np.ndarray, what: str) -> tuple[np.ndarray, int]:
-    """(int64, unit): the values are these numbers ÷ unit, exactly as they are written.  Raises CapabilityError where no unit will do."""
-    exact = [Fraction(str(value)) for value in np.unique(values).tolist()]
-    unit = math.lcm(*(one.denominator for one in exact))
-    if unit > 10**9:
-        raise CapabilityError(f"solver front adds up {what} exactly, and these have no common unit (such as {values[0]!r}); round them")
-    return np.rint(values * unit).astype(np.int64), unit
-
-
-@attrs.frozen(eq=False)
-class Space:
-    """The objects as the search sees them: those of equal codes and class are merged.
-
-    table : as the kernels read it.   members : int64[n objects], the merged object of each.   scale : errors and masses are these ÷ scale,
-    prices ÷ price_scale.
-    """
-
-    problem: Problem
-    table: Any
-    codes: np.ndarray
-    members: np.ndarray
-    scale: int
-    price_scale: int
-
-    @property
-    def n(self) -> int:
-        return len(self.table.label)
-
-    @property
-    def total(self) -> int:
-        return int(self.table.weight.sum())
-
-
-def space_of(problem: Problem, *, priced: bool = True) -> Space:
-    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
-    from arboretum.kernels.solving.fingerprints import random_words
-    from arboretum_maxcost.kernels_front import Table
-
-    objects, prices = problem.objects, problem.prices
-    _check(problem)
-    weight, scale = whole_numbers(objects.weight, "the weights of objects")
-    price, price_scale = whole_numbers(prices.tests if priced else np.ones(len(prices.tests)), "prices")
-    labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
-    _, index, members = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
-    members, codes, label = members.ravel(), objects.codes[index], objects.label[index]
-    merged = np.zeros(len(index), np.int64)
-    np.add.at(merged, members, weight)
-    _, group = np.unique(codes, axis=0, return_inverse=True) if codes.shape[1] else (None, np.zeros(len(index), np.int64))
-    group = group.ravel()
-    heaviest = np.zeros(group.max() + 1, np.int64)  # of those that no test tells apart, one object alone is right
-    np.maximum.at(heaviest, group, merged)
-    first = np.full(len(heaviest), -1)
-    right = np.flatnonzero(merged == heaviest[group])[::-1]
-    first[group[right]] = right
-    loss = np.where(first[group] == np.arange(len(index)), 0, merged)
-    if int(weight.sum()) * (1 + int(price.sum())) > LARGEST:
-        raise CapabilityError("solver front adds up weights times prices exactly, and here the sums exceed 2^52; round prices or weights")
-    features, offset = objects.features, objects.test_offset
-    table = Table(
-        codes=np.ascontiguousarray(codes.T), family=np.array([FAMILIES[f.family] for f in features], np.int64),
-        n_bins=np.array([f.n_bins for f in features], np.int64), first_test=offset[:-1].astype(np.int64), price=price,
-        label=np.ascontiguousarray(label, np.int32), weight=merged, loss=loss,
-        count=np.bincount(members, objects.count, len(index)).astype(np.int64), words=random_words(len(index)), n_classes=objects.n_classes,
-    )  # fmt: skip
-    return Space(problem, table, np.asarray(codes), members, scale, price_scale)
-
-
-def _check(problem: Problem) -> None:
-    objects, prices = problem.objects, problem.prices
-    if objects.task is not Task.classification:
-        raise CapabilityError("solver front counts errors, but the target is a number; make classes of it (dataset.task=classification)")
-    if objects.raw_features:
-        name = objects.raw_features[0].column
-        raise CapabilityError(f"solver front needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
-    if objects.n_objects == 0:
-        raise DataError("no object to learn from; does the split leave any training row?")
-    for f, feature in enumerate(objects.features):
-        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
-            way = "use encoder.missing=category (or drop_rows)"
-            raise CapabilityError(f"solver front needs an outcome for every object, but column {feature.column!r} has missing values; {way}")
-    if not prices.fixed or (prices.once_per_column and len({f.column for f in objects.features}) < len(prices.tests)):
-        raise CapabilityError("solver front knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
-    rows = objects.table
+def exact_space(problem: Problem, *, priced: bool) -> Space:
+    """Read a problem; raises CapabilityError or DataError, with the way out, where sums are not exact or rows not told apart."""
+    space, objects, rows = space_of(problem, without_error=False, priced=priced, solver="front"), problem.objects, problem.objects.table
     merged = np.bincount(objects.object_of_row, rows.row_weights(), objects.n_objects)
     if (objects.label[objects.object_of_row] != rows.target.codes).any() or not np.allclose(merged, objects.weight, rtol=1e-12, atol=0):
         raise CapabilityError("solver front counts the errors of rows, and merged objects hide some; use encoder.coalesce=none")
+    for what, values in (("the weights of objects", objects.weight), ("prices", problem.prices.tests)):
+        if not space.exact and not whole(values)[2]:
+            raise CapabilityError(f"solver front adds up {what} exactly, and these have no common unit (such as {values[0]!r}); round them")
+    if space.total * (1 + int(space.price.sum())) > WHOLE:
+        raise CapabilityError("solver front adds up weights times prices exactly, and here the sums exceed 2^52; round prices or weights")
+    return space
 
 
 class Search:
@@ -132,8 +55,8 @@ class Search:
 
         self.buffers = Buffers
         self.space, self.kernels, self.form, self.max_depth = space, kernels, form, max_depth
-        table = space.table
-        n, tests = space.n, max(1, len(table.price))
+        table = self.table = space.table()
+        n, tests = space.n_objects, max(1, len(table.price))
         self.counts = np.zeros((int(table.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64)
         self.state = np.zeros(11, np.int64)
         lists = {name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool", *Buffers._fields)}
@@ -154,10 +77,6 @@ class Search:
     def opened(self) -> int:
         """Subtables opened, each as often as it was opened again."""
         return int(self.state[self.kernels.VISITS])
-
-    @property
-    def peak_bytes(self) -> int:
-        return self.arrays.peak
 
     def points(self, node: int, corners: bool = False) -> np.ndarray:
         """int64[., 4]: error, cost, leaves and test of the trees known for a subtable; or its corners."""
@@ -200,7 +119,7 @@ class Search:
 
         form = self.form if self.max_depth is None else self.form._replace(stop=depth - self.max_depth)
         self._make_room()
-        self.root = int(self.kernels.begin(self.space.table, form, self._stacks(), self.space.n, depth))
+        self.root = int(self.kernels.begin(self.table, form, self._stacks(), self.space.n_objects, depth))
         until = None if depth == 0 else context.deadline
 
         def tell() -> None:
@@ -213,7 +132,7 @@ class Search:
         return stacks(self.state, *(arrays[name] for name in stacks._fields[1:-1]), self.counts)
 
     def _slice(self, form: Any) -> int:
-        return int(self.kernels.search_fronts(self.space.table, form, SLICE, self._stacks(), self._buffers()))
+        return int(self.kernels.search_fronts(self.table, form, SLICE, self._stacks(), self._buffers()))
 
     def _buffers(self) -> Any:
         return self.buffers(*(self.arrays[name] for name in self.buffers._fields))
@@ -222,7 +141,7 @@ class Search:
         """Make room for one more step; False when that exceeds the budget in bytes."""
         kernels, state = self.kernels, self.state
         used = dict(zip(("frames", "rows", "tests", "kids", "ups", "lows", "pool", "nodes"), state.tolist(), strict=False))
-        longest, n, tests = int(state[kernels.LONGEST]), self.space.n, len(self.space.table.price)
+        longest, n, tests = int(state[kernels.LONGEST]), self.space.n_objects, len(self.space.price)
         more = {"frames": 2, "rows": 2 * n + 2, "tests": 2 * tests + 2, "kids": 2, "nodes": 2}
         wanted = {name: used[name] + one for name, one in more.items()} | {"score": used["tests"] + 2 * tests + 2, "slots": 2 * used["nodes"] + 4}
         full = all(length <= len(self.arrays[name]) for name, length in wanted.items())
@@ -289,7 +208,7 @@ class FrontSolver:
         if self.curves:
             list(greedy_curves(problem, self.names))
 
-    def _search(self, problem: Problem) -> tuple[Search, tuple[float, ...]]:
+    def _search(self, problem: Problem) -> tuple[Search, tuple[Fraction | int, ...]]:
         """The search, and per axis the number by which its integers are divided."""
         from arboretum_maxcost.kernels_lists import Form
 
@@ -298,18 +217,18 @@ class FrontSolver:
         limits = problem.parts.limits()
         if rule.delta is not None:
             raise CapabilityError("solver front knows no leaf rule by impurity; use stopping=[pure], or limits")
-        space = space_of(problem, priced=names[1] in ("expected_cost", "max_cost"))
+        space = exact_space(problem, priced=names[1] in ("expected_cost", "max_cost"))
         largest, leaf, per_node, per_mass = AXES[names[1]]
         counts = int("n_leaves" in names[2:] or limits.max_leaves is not None)
         light, _ = rule.levels(space.total)
         form = Form(
             largest, leaf, per_node, per_mass, counts, limits.max_leaves or 1 << 30, limits.min_leaf, rule.min_split, math.floor(light), UNLIMITED,
-            int(space.table.price.min(initial=0)),
+            int(space.price.min(initial=0)),
         )  # fmt: skip
-        scale = {"expected_cost": space.total * space.price_scale, "max_cost": space.price_scale}.get(names[1], 1)
+        scale = {"expected_cost": space.total / space.coin, "max_cost": 1 / space.coin}.get(names[1], 1)
         return Search(space, form, limits.max_depth), (space.total, scale, 1)[: len(names)]
 
-    def solution(self, search: Search, units: tuple[float, ...]) -> Solution:
+    def solution(self, search: Search, units: tuple[Fraction | int, ...]) -> Solution:
         """Trees of all points, what is proven, and how the search ended."""
         axes, trees, known, found = len(units), Trees(search), search.best(), {}
         points = {tuple(point[:axes]): tuple(point) for point in known[:, :3].tolist()}
@@ -321,7 +240,7 @@ class FrontSolver:
         kept = unbeaten(found)
         exact = not search.stopped
         corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
-        scaled = lambda values: tuple(value / unit for value, unit in zip(values, units, strict=True))  # noqa: E731
+        scaled = lambda values: tuple(float(value / unit) for value, unit in zip(values, units, strict=True))  # noqa: E731
         greedy = tuple(sorted((scaled(one[:axes]) for one in search.greedy.tolist()), key=lambda values: values[1:]))
         front = Front(self.names, [FrontPoint(scaled(one), found[one]) for one in kept], [*map(scaled, corners)], {"greedy, cut back": greedy})
         best = front.most_accurate

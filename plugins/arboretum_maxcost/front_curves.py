@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -11,7 +11,7 @@ from arboretum import api
 from arboretum.api import CapabilityError, Context, Problem, Tree
 from arboretum_maxcost.criteria import WorstCase
 from arboretum_maxcost.impurities import HingedPairs, Powers
-from arboretum_maxcost.tradeoff import Curve, by_alpha, by_delta, hinges
+from arboretum_maxcost.tradeoff import by_alpha, by_delta, hinges
 
 COLUMNS = {"train_error": "error", "max_cost": "max_cost", "expected_cost": "expected_cost", "n_leaves": "n_leaves"}
 """Axis of a front → column of a curve."""
@@ -30,15 +30,11 @@ def greedy_curves(problem: Problem, axes: tuple[str, ...]) -> Iterator[tuple[str
         ("greedy, powers 5", lambda: by_delta(_grown(problem, Powers(l=5)))),
         ("greedy, hinged", lambda: by_alpha(_with(problem, HingedPairs()), hinges(weights, STEPS))),
     ):
-        if (found := _tried(curve)) is not None:
-            yield name, sorted(set(zip(*(getattr(found, COLUMNS[axis]).tolist() for axis in axes), strict=True)))
-
-
-def _tried(curve: Callable[[], Curve]) -> Curve | None:
-    try:
-        return curve()
-    except CapabilityError:  # prices or impurities of a kind that this growth does not take: the front needs no curve
-        return None
+        try:
+            found = curve()
+        except CapabilityError:  # prices or impurities of a kind that this growth does not take: the front needs no curve
+            continue
+        yield name, sorted(set(zip(*(getattr(found, COLUMNS[axis]).tolist() for axis in axes), strict=True)))
 
 
 def _with(problem: Problem, impurity: object) -> Problem:

@@ -11,26 +11,6 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_maxcost.kernels_lists import COST, ERROR, FULL, LEAVES, NEVER, TEST, add, beaten, copy, unite
 
 
-class Table(NamedTuple):
-    """codes : uint8, uint16 or uint32[F, n].   family, n_bins, first_test : int64[F].   price : int64[tests].   label : int32[n].
-
-    weight, loss : int64[n]; loss is the weight of objects that no tree tells from heavier ones of another class.   count : int64[n],
-    rows.   words : uint64[n, 2].   n_classes : int.
-    """
-
-    codes: np.ndarray
-    family: np.ndarray
-    n_bins: np.ndarray
-    first_test: np.ndarray
-    price: np.ndarray
-    label: np.ndarray
-    weight: np.ndarray
-    loss: np.ndarray
-    count: np.ndarray
-    words: np.ndarray
-    n_classes: int
-
-
 FRAMES, ROWS, TESTS, KIDS, UPS, LOWS, POOL, NODES, VISITS, LONGEST, EFFORT = range(11)
 """Places of ``state``: lengths in use, how many subtables were opened, the longest list that was kept, and sums made in this slice."""
 F_LOW, F_HIGH, F_NODE, F_LEFT, F_TESTS, F_END, F_AT, F_OUTCOME, F_KIDS, F_UP, F_LOWER, F_CUT, F_LEAF = range(13)
@@ -72,8 +52,8 @@ def tally(table, rows, low, high, f, counts):
     for i in range(low, high):
         r = rows[i]
         bin_ = np.int64(codes[r])
-        counts[bin_, table.label[r]] += table.weight[r]
-        counts[bin_, k] += table.loss[r]
+        counts[bin_, table.label[r]] += table.mass[r]
+        counts[bin_, k] += table.sure[r]
         counts[bin_, k + 1] += table.count[r]
         counts[bin_, k + 2] += 1
 
@@ -85,8 +65,8 @@ def weigh(table, rows, low, high, whole):
     whole[:] = 0
     for i in range(low, high):
         r = rows[i]
-        whole[table.label[r]] += table.weight[r]
-        whole[k] += table.loss[r]
+        whole[table.label[r]] += table.mass[r]
+        whole[k] += table.sure[r]
         whole[k + 1] += table.count[r]
         whole[k + 2] += 1
 

@@ -23,7 +23,7 @@ LOWER = np.int64(-2)
 
 
 class Table(NamedTuple):
-    """Objects and tests, see ``space.Space``.   words : uint64[n, 2].
+    """Objects and tests, see ``space.Space``.   words : uint64[n, 2].   n_classes : int.
 
     star : int64[n + 1]; object x has the rivals star_row[star[x] : star[x + 1]] (int32), of other classes, no two of which are
     divided from x by the same test; star_price (int64) is the cheapest test that divides each from x.
@@ -38,7 +38,9 @@ class Table(NamedTuple):
     purity: np.ndarray
     mass: np.ndarray
     sure: np.ndarray
+    count: np.ndarray
     words: np.ndarray
+    n_classes: int
     star: np.ndarray
     star_row: np.ndarray
     star_price: np.ndarray

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import Capability, Context, Tree
-from arboretum_maxcost.space import Space, assemble, compiled
+from arboretum_maxcost.space import Space, compiled
+from arboretum_maxcost.trees import Choice, assemble
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
@@ -135,15 +136,18 @@ class Search:
 
         space, memory = self.space, self._memory()
 
-        def choose(rows: np.ndarray, left: int) -> int:
-            node = int(find(memory.slots, *self.task.table.words[rows].sum(axis=0, dtype=np.uint64)))
-            if node < 0 or left < 0:
-                return -1
-            loss = self._loss(rows)
-            most = int(self.kernels.bounds_of(memory, node, left, 0, loss)[2])
-            return int(self.kernels.best_test(memory, node, left)) if most < loss else -1
+        def choose(place: tuple[np.ndarray, int]) -> Choice:
+            rows, left = place
+            node, loss, test = int(find(memory.slots, *self.task.table.words[rows].sum(axis=0, dtype=np.uint64))), self._loss(rows), -1
+            if node >= 0 and left >= 0 and int(self.kernels.bounds_of(memory, node, left, 0, loss)[2]) < loss:
+                test = int(self.kernels.best_test(memory, node, left))
+            weights, count = space.class_weights(rows), int(space.count[rows].sum())
+            if test < 0:
+                return Choice(weights, count)
+            below = [(outcome, (part, left - int(space.price[test]))) for outcome, part in space.parts(rows, test)]
+            return Choice(weights, count, space.objects.rule(test), float(space.prices.tests[test]), below)
 
-        return assemble(space, choose, budget)
+        return assemble(space.objects, space.impurity, (np.arange(space.n_objects), budget), choose)
 
     def bound_loss(self, budget: int) -> tuple[int, int]:
         """(errors that no tree within the budget avoids, next budget worth a look), without a search."""
@@ -155,16 +159,10 @@ class Search:
 
     def _task(self, without: tuple[str, ...]) -> Any:
         from arboretum.kernels.function_pointers import address_in_python, address_of
-        from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_maxcost import kernels_parts as parts
 
         space = self.space
-        n, tests, impurity = space.n_objects, max(1, len(space.price)), space.impurity
-        nothing = np.zeros(0, np.int32), np.zeros(0, np.int64)
-        table = parts.Table(
-            space.codes, space.family, space.n_bins, space.first_test, space.price, space.label, space.purity, space.mass, space.sure,
-            random_words(n), np.zeros(n + 1, np.int64), *nothing,
-        )  # fmt: skip
+        table, n, tests, impurity = space.table(), space.n_objects, max(1, len(space.price)), space.impurity
         self.from_python = None if impurity is None or compiled(impurity) else impurity.value
         claimed = {Capability(claim) for claim in getattr(impurity, "capabilities", ())}
         admissible = space.without_error and Capability.admissible in claimed
@@ -223,8 +221,8 @@ class Search:
         low, _, most, spent = map(int, kernels.bounds_of(self._memory(), node, left, 0, loss))
         if test < 0 or low >= most:
             return most, spent
-        outcome, price = self.space.outcome(rows, test), int(self.space.price[test])
-        below = [self._greedy(rows[outcome == k], left - price) for k in np.unique(outcome)]
+        price = int(self.space.price[test])
+        below = [self._greedy(part, left - price) for _, part in self.space.parts(rows, test)]
         found, spent = sum(one for one, _ in below), price + max(paid for _, paid in below)
         if found >= loss:
             return loss, 0

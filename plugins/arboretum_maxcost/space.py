@@ -1,4 +1,4 @@
-"""A table as the search for trees of bounded price sees it: merged objects, and weights and prices as whole numbers."""
+"""A table as the exact searches of this plugin see it: merged objects, and weights and prices as whole numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ColumnSpec, DataError, Encoded, Family, Prices, Problem, Task, Tree
+from arboretum.api import CapabilityError, DataError, Encoded, Family, Prices, Problem, Task
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
@@ -17,13 +17,11 @@ FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
 WHOLE = 1 << 52
 GRID = 1 << 34
 """Where decimals are too long to be whole numbers, steps of the mean."""
-LEAF, NO_CHILD, MISSING_STOPS = -1, -1, -1
-"""As in Tree."""
 
 
 @attrs.frozen(eq=False)
 class Space:
-    """Objects, tests and leaf rule.  Objects with equal codes and class are merged: no test can tell them apart.
+    """Objects, tests and the leaf rule of solver=max_cost.  Objects with equal codes and class are merged: no test can tell them apart.
 
     codes : uint8, uint16 or uint32[F, n].   family, n_bins, first_test : int64[F].   label : int32[n].   count : int64[n], rows.
     weight : float64[n].   mass : int64[n], weight = mass · unit.   price : int64[tests], the price asked = price · coin.   exact : no number was rounded.
@@ -54,6 +52,17 @@ class Space:
     delta: float
     impurity: Any
 
+    def table(self) -> Any:
+        """As the kernels read it, without stars."""
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_maxcost.kernels_parts import Table
+
+        n = self.n_objects
+        return Table(
+            self.codes, self.family, self.n_bins, self.first_test, self.price, self.label, self.purity, self.mass, self.sure, self.count,
+            random_words(n), self.objects.n_classes, np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64),
+        )  # fmt: skip
+
     @property
     def n_objects(self) -> int:
         return len(self.label)
@@ -76,6 +85,11 @@ class Space:
             return code
         return ((code > k) if self.family[f] == FAMILIES[Family.thresholds] else (code != k)).astype(np.int64)
 
+    def parts(self, rows: np.ndarray, test: int) -> list[tuple[int, np.ndarray]]:
+        """(outcome, its objects) of a test, by outcome; those without objects are left out."""
+        outcome = self.outcome(rows, test)
+        return [(k, rows[outcome == k]) for k in np.unique(outcome).tolist()]
+
     def class_weights(self, rows: np.ndarray) -> np.ndarray:
         """float64[classes]."""
         return np.bincount(self.label[rows], self.weight[rows], self.objects.n_classes)
@@ -85,10 +99,10 @@ class Space:
         return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
 
 
-def space_of(problem: Problem, *, without_error: bool, priced: bool = True) -> Space:
-    """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+def space_of(problem: Problem, *, without_error: bool, priced: bool = True, solver: str = "max_cost") -> Space:
+    """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or DataError, with the way out, where it is none for the solver."""
     objects, prices = problem.objects, problem.prices
-    _check(objects, prices)
+    _check(objects, prices, solver)
     labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
     _, index, merged = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
     merged, n = merged.ravel(), len(index)
@@ -117,7 +131,7 @@ def space_of(problem: Problem, *, without_error: bool, priced: bool = True) -> S
         cell=cell.astype(np.int64),
         sure=_sure(cell, mass),
         without_error=without_error,
-        delta=_delta(problem, without_error),
+        delta=_delta(problem, without_error) if solver == "max_cost" else math.nan,
         impurity=problem.parts.impurity,
     )
 
@@ -168,75 +182,24 @@ def _sure(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return found
 
 
-def _check(objects: Encoded, prices: Prices) -> None:
+def _check(objects: Encoded, prices: Prices, solver: str) -> None:
     if objects.task is not Task.classification:
-        raise CapabilityError("solver max_cost knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
+        raise CapabilityError(f"solver {solver} knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
     if objects.raw_features:
         name = objects.raw_features[0].column
-        raise CapabilityError(f"solver max_cost needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
+        raise CapabilityError(f"solver {solver} needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
     if objects.n_objects == 0:
         raise DataError("no object to learn from; does the split leave any training row?")
     for f, feature in enumerate(objects.features):
         if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
             raise CapabilityError(
-                f"solver max_cost needs an outcome of every test for every object, but column {feature.column!r} has "
+                f"solver {solver} needs an outcome of every test for every object, but column {feature.column!r} has "
                 "missing values; use encoder.missing=category (or drop_rows)"
             )
     if not prices.fixed:
-        raise CapabilityError("solver max_cost knows one price per test, and here it depends on the path or the outcome; choose cost=table")
+        raise CapabilityError(f"solver {solver} knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
     columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
     if prices.once_per_column and len(set(columns)) < len(columns):
         raise CapabilityError(
-            "solver max_cost knows prices of tests, but some column is paid once for several tests; use encoder=multiway, or cost=table"
+            f"solver {solver} knows prices of tests, but some column is paid once for several tests; use encoder=multiway, or cost=table"
         )
-
-
-def assemble(space: Space, choose: Any, budget: int) -> Tree:
-    """Ask ``choose(rows, budget) → test or −1`` from the root down and freeze the tree (preorder, children by outcome)."""
-    objects, offset = space.objects, objects_offset(space)
-    rules: dict[Any, int] = {}
-    tests, children, price, weights, counts = [], [], [], [], []
-    stack: list[tuple[np.ndarray, int, tuple[int, int] | None]] = [(np.arange(space.n_objects), budget, None)]
-    while stack:
-        rows, left, above = stack.pop()
-        number = len(tests)
-        if above is not None:
-            children[above[0]][above[1]] = number
-        weights.append(space.class_weights(rows))
-        counts.append(int(space.count[rows].sum()))
-        test = int(choose(rows, left))
-        if test < 0:
-            tests.append(LEAF)
-            children.append([])
-            price.append(0.0)
-            continue
-        feature = int(np.searchsorted(offset, test, side="right")) - 1
-        rule = objects.features[feature].rule(test - int(offset[feature]))
-        tests.append(rules.setdefault(rule, len(rules)))
-        children.append([NO_CHILD] * rule.arity)
-        price.append(float(space.prices.tests[test]))
-        outcome = space.outcome(rows, test)
-        stack.extend((rows[outcome == k], left - int(space.price[test]), (number, int(k))) for k in np.unique(outcome)[::-1])
-    weights = np.array(weights)
-    nothing = np.full(len(tests), math.nan)
-    return Tree(
-        task=objects.task,
-        columns=tuple(ColumnSpec.of(column) for column in objects.table.columns),
-        classes=objects.table.target.classes,
-        rules=tuple(rules),
-        test=tests,
-        child_offset=np.cumsum([0, *map(len, children)]),
-        child=[child for of_node in children for child in of_node],
-        missing_child=[MISSING_STOPS] * len(tests),
-        weights=weights,
-        counts=counts,
-        label=weights.argmax(axis=1),
-        value=nothing,
-        price=price,
-        impurity=nothing if space.impurity is None else space.impurity.value(weights),
-        score=nothing,
-    )
-
-
-def objects_offset(space: Space) -> np.ndarray:
-    return np.append(space.first_test, len(space.price))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arboretum.api import Axis, Cell, Claim, Context, House, Judgement, Line, LineChart, Piece, Status, VerificationError, csv_text
@@ -54,8 +55,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
 
 
 def _measures(tree: Any, objects: Any) -> dict[str, Any]:
-    found = Measured.of(tree, objects)
-    return {"errors": found.errors, "max_cost": found.max_cost, "leaves": found.leaves, "expected_cost": found.expected_cost}
+    return attrs.asdict(Measured.of(tree, objects))
 
 
 def _least(house: House, objects: Any, parts: Any) -> float:

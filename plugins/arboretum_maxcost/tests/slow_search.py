@@ -46,8 +46,7 @@ def least_price(space: Space, limit: int) -> int:
 
 
 def parts_of(space: Space, rows: tuple[int, ...], test: int) -> list[tuple[int, ...]]:
-    outcome = space.outcome(np.array(rows), test)
-    return [tuple(np.array(rows)[outcome == k].tolist()) for k in np.unique(outcome)]
+    return [tuple(part.tolist()) for _, part in space.parts(np.array(rows), test)]
 
 
 def leaf_loss(space: Space, rows: np.ndarray) -> int:
