@@ -35,6 +35,7 @@ import numpy as np
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model.tree import Tree
+from arboretum.proof import counting
 from arboretum.proof.format import NO_LIMITS, NO_PATH, Proof
 from arboretum.proof.ground import Columns, Costs, rule_key, tests_of_rules
 
@@ -61,8 +62,6 @@ class Additive:
     slack = 0
 
     def __init__(self, problem: Problem, tests: Sequence[Any], unit: Fraction) -> None:
-        from arboretum.proof import counting
-
         columns = Columns.of(problem.objects)
         self.problem, self.tests, self.columns = problem, tests, columns
         self.costs = costs = Costs.of(problem, columns.group, unit)
@@ -93,17 +92,14 @@ class Additive:
 
     def new_scratch(self) -> Any:
         """Room for the counting of one set at a time."""
-        from arboretum.proof.counting import Scratch
-
         columns, width = self.has.shape[1], len(self.ground.everything)
         cells = [np.empty(4 * columns, np.int64) for _ in range(4)]
         words, both = np.empty(self.most_words * columns, np.uint64), np.empty(self.planes * columns, np.int64)
-        return Scratch(np.empty(len(self.has), np.int64), np.empty(64, np.uint64), words, both, *cells, *np.empty((2, width), np.uint64))
+        rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
+        return counting.Scratch(rows, block, words, both, *cells, *np.empty((2, width), np.uint64))
 
     def new_nodes(self, n: int, most_leaves: int) -> Any:
         """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""
-        from arboretum.proof.counting import Node
-
         columns, groups, width = self.has.shape[1], len(self.ground.plane), len(self.ground.everything)
         sides = 2 * columns * max(1, min(most_leaves, len(self.has)) - 1)
 
@@ -111,27 +107,23 @@ class Additive:
             return np.empty((n, length), kind)
 
         words = room(self.most_words * columns, np.uint64)
-        return Node(
+        return counting.Node(
             room(width, np.uint64), room(columns), room(columns), words, room(groups), room(self.planes * columns), room(self.planes), room(sides),
             room(sides), room(2 * columns), room(sides, np.uint8), room(columns, np.uint8), room(columns), room(7),
         )  # fmt: skip
 
     def new_log(self, words: np.ndarray, start: np.ndarray, known: int = 0) -> None:
         """Take records in hand, of which the first are known already.   words, start : as in Proof."""
-        from arboretum.proof.counting import Log, learn
-
         n = max(1, len(start) - 1)
         mark = np.zeros(n, np.uint64) if not known else np.resize(self.log.mark, n)
-        self.log = Log(words, start, mark, np.full(1 << (2 * n).bit_length(), -1), np.empty(n, np.int64))
-        learn(self.log, 0, known)
+        self.log = counting.Log(words, start, mark, np.full(1 << (2 * n).bit_length(), -1), np.empty(n, np.int64))
+        counting.learn(self.log, 0, known)
 
     def refusals(self, proof: Proof, told: Callable[[int], None]) -> Iterator[tuple[int, str]]:
         """The records that do not follow from those before them, and why; the others are known from then on.
 
         told : called with the number of records that were looked at.
         """
-        from arboretum.proof import counting
-
         words, number = np.ascontiguousarray(proof.words, np.int32), 0
         self.new_log(words, proof.start)
         room = self.new_nodes(1, int(words[proof.start[:-1] + 2].max(initial=-1)))
@@ -147,8 +139,6 @@ class Additive:
 
     def _open(self, node: Any, bound: int) -> str:
         """Which test may cost less than a bound."""
-        from arboretum.proof import counting
-
         costs = np.array([counting.joined_cost(node, c) for c in range(node.numbers[counting.COLUMNS])])
         at = int(costs.argmin())
         place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])
@@ -157,11 +147,9 @@ class Additive:
 
     def root_bound(self, limits: tuple[int, int]) -> int:
         """The best that is known of all objects."""
-        from arboretum.proof.counting import known_of
-
         ground = self.ground
         mark = (ground.everything * ground.mixer).sum(dtype=np.uint64)
-        return int(known_of(ground, self.log, ground.everything, mark, *self.within(*limits), self.scratch.path))
+        return int(counting.known_of(ground, self.log, ground.everything, mark, *self.within(*limits), self.scratch.path))
 
     def within(self, depth: int, leaves: int) -> tuple[int, int]:
         """Limits, with as many leaves as there are objects at most."""

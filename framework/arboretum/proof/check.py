@@ -12,7 +12,6 @@ import numpy as np
 from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.tree import Tree
-from arboretum.proof.additive import Additive
 from arboretum.proof.format import Proof, data_of
 from arboretum.proof.subtables import Subtables
 
@@ -44,10 +43,13 @@ def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Contex
     return _concluded(proof, problem, rules)
 
 
-def rules_of(proof: Proof, problem: Problem) -> Subtables | Additive:
-    """What checks the records of a log."""
-    tests = proof.header["tests"]
-    return Subtables(problem, tests) if proof.header["shape"] == "complexity" else Additive(problem, tests, proof.unit)
+def rules_of(proof: Proof, problem: Problem) -> Any:
+    """What checks the records of a log: Subtables or Additive."""
+    if proof.header["shape"] == "complexity":
+        return Subtables(problem, proof.header["tests"])
+    from arboretum.proof.additive import Additive  # kernels, which load numba
+
+    return Additive(problem, proof.header["tests"], proof.unit)
 
 
 def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arboretum.interfaces.method import Problem
+from arboretum.proof import finding
 from arboretum.proof.additive import Additive
 from arboretum.proof.writing import ProofWriter
 
@@ -52,11 +53,9 @@ class Extraction:
 
     def _memory(self, memo: Memo | None) -> Any:
         """The memo, with words of the checker's objects."""
-        from arboretum.proof.finding import Remembered
-
         words = np.zeros((len(self.rules.has), 2), np.uint64)
         if memo is None:
-            return Remembered(words, np.zeros((1, 2), np.uint64), np.empty(0, np.int64), np.zeros(2, np.uint64))
+            return finding.Remembered(words, np.zeros((1, 2), np.uint64), np.empty(0, np.int64), np.zeros(2, np.uint64))
         with_test = np.array([sides[1] for sides in self.rules.literals])
         has = np.pad(self.rules.has, ((0, 0), (0, 1)))  # what no object has, for constant tests
         mine = np.packbits(has[:, with_test >> 1] == with_test & 1, axis=1)
@@ -64,12 +63,10 @@ class Extraction:
         for row, word in zip(np.packbits(memo.has, axis=1), memo.words, strict=True):
             if (u := number.get(row.tobytes())) is not None:
                 words[u] = word
-        return Remembered(words, memo.slots, memo.bound, np.array([memo.turn % 2**64, memo.unlimited % 2**64], np.uint64))
+        return finding.Remembered(words, memo.slots, memo.bound, np.array([memo.turn % 2**64, memo.unlimited % 2**64], np.uint64))
 
     def show(self, goal: int, depth: int = -1, leaves: int = -1) -> int:
         """Log what shows the bound of all objects, or the most that can be shown; returns that."""
-        from arboretum.proof import finding
-
         rules = self.rules
         depth, leaves = rules.within(depth, leaves)
         self._nodes = rules.new_nodes(8 if depth < 0 else min(8, depth + 2), leaves)
@@ -84,8 +81,6 @@ class Extraction:
 
         After :meth:`show`; without limits on leaves.
         """
-        from arboretum.proof import finding
-
         rules, bits = self.rules, self.rules.ground.packed
         for d in range(len(path) + 1):
             while d + 2 >= len(self._frames):
@@ -108,14 +103,10 @@ class Extraction:
 
     def write(self) -> None:
         """Hand the records to the log."""
-        from arboretum.proof.finding import RECORDS
-
-        end = int(self._state[RECORDS])
+        end = int(self._state[finding.RECORDS])
         self.writer.append(self.rules.log.words[: self.rules.log.start[end]], end)
 
     def _walk(self) -> None:
-        from arboretum.proof import finding
-
         rules, state, ended = self.rules, self._state, finding.PAUSED
         while ended != finding.FINISHED:
             room = rules.ground, rules.log, self._nodes, self._frames, rules.scratch
