@@ -26,7 +26,7 @@ from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.complexity import form_of, value_of
 from arboretum.interfaces.objective import certified_by_value
-from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.interfaces.stopping import LeafRule, Limits, Within
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.record import Certificate, Certified, Solution, Status
 from arboretum.model.table import Task
@@ -74,20 +74,6 @@ def _told(certifier: Any) -> dict[str, Any]:
     """A solver's name and fields, as the record keeps them."""
     told = {field.alias: getattr(certifier, field.name) for field in attrs.fields(type(certifier)) if field.init}
     return {"name": certifier.name, **json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value))))}
-
-
-@attrs.frozen
-class Within:
-    """A stopping rule of nothing but limits: what trees are held to that a certificate of their value compares."""
-
-    name = "within"
-    held: Limits
-
-    def limits(self) -> Limits:
-        return self.held
-
-    def leaf_rule(self) -> LeafRule:
-        return LeafRule()
 
 
 def _of_value(

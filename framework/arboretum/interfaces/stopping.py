@@ -108,6 +108,23 @@ class LeafRule:
         return self.theta * total_mass * more, -math.inf if self.delta is None else self.delta * more
 
 
+@attrs.frozen
+class Within:
+    """A stopping rule of nothing but limits."""
+
+    name = "within"
+    held: Limits
+
+    def limits(self) -> Limits:
+        return self.held
+
+    def is_leaf(self, node: Node) -> bool:
+        return False
+
+    def leaf_rule(self) -> LeafRule:
+        return LeafRule()
+
+
 class StoppingOptional(Protocol):
     """What a leaf rule may have besides."""
 

@@ -47,10 +47,8 @@ def cache_trouble() -> str:
     try:
         numba.njit(_probe).enable_caching()
     except RuntimeError:
-        return (
-            f"compiled kernels are not kept, so that every start compiles them anew: neither {Path(__file__).parent} nor numba's "
-            "cache folder of the user can be written; set NUMBA_CACHE_DIR to a folder that can"
-        )
+        why = f"neither {Path(__file__).parent} nor numba's cache folder of the user can be written"
+        return f"compiled kernels are not kept, so that every start compiles them anew: {why}; set NUMBA_CACHE_DIR to a folder that can"
     return ""
 
 

@@ -1,7 +1,6 @@
 """Do the parts of a run fit together?  Asked before any work."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -58,10 +57,8 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
     if max((f.arity for f in objects.features if f.family is Family.multiway), default=2) > 2 and two_outcomes_only(scorer):
         yield f"{criterion} scores two outcomes only; choose a binary encoder"
     if len(statistics.n_rows) and (least := parts.limits().min_leaf) > 1:  # tables of objects cannot say how many rows a branch has
-        yield (
-            f"{criterion} counts objects, and some stand for several rows, so min_leaf={least} (rows) cannot be held; use "
-            "stopping.standard.min_mass (a share of the weight), or encoder.coalesce=none"
-        )
+        way = "use stopping.standard.min_mass (a share of the weight), or encoder.coalesce=none"
+        yield f"{criterion} counts objects, and some stand for several rows, so min_leaf={least} (rows) cannot be held; {way}"
     if getattr(scorer.criterion, "divides_by_price", False):
         yield from _of_prices(problem, criterion)
 
@@ -78,9 +75,8 @@ def _of_predicate(problem: Problem, scorer: CompiledCriterion, allow_constant: b
     first = objects.row_of_object[objects.object_of_row]
     for column in objects.table.columns if objects.n_objects < objects.table.n_rows else ():
         if not np.array_equal(column.values, column.values[first], equal_nan=column.kind is ColumnKind.continuous):
-            yield (
-                f"{name} reads raw values, and rows that differ in column {column.name!r} became one object; choose encoder.coalesce=none"
-            )
+            apart = f"rows that differ in column {column.name!r} became one object"
+            yield f"{name} reads raw values, and {apart}; choose encoder.coalesce=none"
 
 
 def _of_prices(problem: Problem, criterion: str) -> Iterator[str]:
@@ -93,10 +89,8 @@ def _of_prices(problem: Problem, criterion: str) -> Iterator[str]:
     asked += zip((feature.column for feature in objects.raw_features), prices.raw.tolist(), strict=True)
     column, least = min(asked, key=lambda pair: pair[1], default=("", 1.0))
     if not least > 0.0:
-        yield (
-            f"{criterion} divides by the price of a test, which must be > 0; got {least:g} for column {column!r}: raise it, or "
-            "leave the column out"
-        )
+        got = f"got {least:g} for column {column!r}: raise it, or leave the column out"
+        yield f"{criterion} divides by the price of a test, which must be > 0; {got}"
     if prices.once_per_column:
         yield f"{criterion} divides by the price of a test, and a column that was asked before is free; choose cost=table"
 

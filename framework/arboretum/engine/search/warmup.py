@@ -10,25 +10,12 @@ import numpy as np
 from arboretum.engine.search.grow import grow
 from arboretum.engine.search.growth import Growth
 from arboretum.interfaces.method import Context, Problem
-from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.interfaces.stopping import Limits, Within
 from arboretum.kernels.jit import compile_clock
-from arboretum.model.encoded import Encoded, Node
+from arboretum.model.encoded import Encoded
 
 SAMPLE = 64  # objects that the rehearsal grows a tree on
-
-
-@attrs.frozen
-class _Shallow:
-    """Stops the rehearsal early."""
-
-    def limits(self) -> Limits:
-        return Limits(max_depth=2)
-
-    def is_leaf(self, node: Node) -> bool:
-        return False
-
-    def leaf_rule(self) -> LeafRule:
-        return LeafRule()
+SHALLOW = Within(Limits(max_depth=2))  # stops it early
 
 
 def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> float:
@@ -40,7 +27,7 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
     if problem.parts.criterion is None:
         return 0.0
     start = time.perf_counter()
-    small = attrs.evolve(problem.parts, stopping=(_Shallow(),), pruner=None, tuner=None)
+    small = attrs.evolve(problem.parts, stopping=(SHALLOW,), pruner=None, tuner=None)
     rehearsal = attrs.evolve(problem, objects=sample(problem.objects), parts=small, valid=None)
     with compile_clock(announce):
         if not in_one_call(problem):
