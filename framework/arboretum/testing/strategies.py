@@ -41,11 +41,11 @@ def tables(draw: st.DrawFn, task: Task | None = None, min_rows: int = 1, max_row
 
 
 @st.composite
-def targets(draw: st.DrawFn, task: Task, n_rows: int) -> Target:
+def targets(draw: st.DrawFn, task: Task, n_rows: int, n_classes: int | None = None) -> Target:
     """A target; some classes may be shown by no row."""
     if task is Task.regression:
         values = draw(st.lists(st.sampled_from(NUMBERS[:-1]), min_size=n_rows, max_size=n_rows))
         return Target("y", task, values=np.array(values, np.float64))
-    n_classes = draw(st.integers(2, 4))
+    n_classes = draw(st.integers(2, 4)) if n_classes is None else n_classes
     codes = draw(st.lists(st.integers(0, n_classes - 1), min_size=n_rows, max_size=n_rows))
     return Target("y", task, np.array(codes, np.int32), tuple(f"class {k}" for k in range(n_classes)))
