@@ -249,7 +249,7 @@ class NoDocumentedField(ToyReduction):
         (Mutates, "test_it_does_not_change_its_tables"),
         (ReadsTheBatch, "test_a_test_scores_the_same_alone_and_in_a_batch"),
         (ReadsThePosition, "test_the_order_of_the_tests_in_a_batch_does_not_matter"),
-        (LikesTheFirstClass, "test_what_it_declares_is_true_of_all_small_sets"),
+        (LikesTheFirstClass, "test_the_order_of_the_classes_does_not_matter"),
         (LikesTheFirstOutcome, "test_the_order_of_the_outcomes_does_not_matter"),
         (CountsOutcomes, "test_an_outcome_that_nobody_has_changes_nothing"),
         (TermsOfAnotherShape, "test_its_terms_are_one_number_per_test"),
