@@ -61,7 +61,7 @@ class Search:
         self.state = np.zeros(11, np.int64)
         lists = {name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool", *Buffers._fields)}
         self.arrays = Arrays({
-            "frames": np.zeros((64, 13), np.int64), "rows": np.zeros(4 * n + 64, np.int32), "tests": np.zeros((8 * tests, 6), np.int64),
+            "frames": np.zeros((64, 13), np.int64), "rows": np.zeros(4 * n + 64, np.int32), "tests": np.zeros((8 * tests, 7), np.int64),
             "score": np.zeros(8 * tests), "kids": np.zeros(256, np.int64), "nodes": np.zeros((1024, 6), np.int64),
             "slots": np.zeros((2048, 2), np.uint64), **lists,
         })  # fmt: skip

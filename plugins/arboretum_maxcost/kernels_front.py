@@ -16,8 +16,8 @@ FRAMES, ROWS, TESTS, KIDS, UPS, LOWS, POOL, NODES, VISITS, LONGEST, EFFORT = ran
 F_LOW, F_HIGH, F_NODE, F_LEFT, F_TESTS, F_END, F_AT, F_OUTCOME, F_KIDS, F_UP, F_LOWER, F_CUT, F_LEAF = range(13)
 """Of a frame: its rows, node, tests left to ask below it; its candidates and the one at hand; the outcome that is next, where the
 branches found so far stand; where its two lists begin; whether something was left out; the error of a leaf."""
-T_FEATURE, T_INDEX, T_OWN, T_LEAVES, T_ERROR, T_MORE = range(6)
-"""Of a candidate: feature, index, what the node costs, how many branches; errors if all are leaves; the least cost where one is not."""
+T_FEATURE, T_INDEX, T_OWN, T_LEAVES, T_ERROR, T_PLAIN, T_MORE = range(7)
+"""Of a candidate: feature, index, what the node costs, how many branches; errors and cost if all are leaves; the least cost where one is not."""
 N_UP, N_UP_END, N_LOW, N_LOW_END, N_LEFT, N_LOSS = range(6)
 """Of a node: its points, its corners, for how many tests left they were found (EXACT: all), and the error that no tree avoids."""
 EXACT = np.int64(1) << 40
@@ -44,40 +44,49 @@ class Stacks(NamedTuple):
     table: np.ndarray
 
 
+@jit(inline=True, borrow=True)
+def add_row(table, r, to):
+    """Add a row to class weights, then the weight that no tree gets right, the rows and the objects: int64[classes + 3]."""
+    k = table.n_classes
+    to[table.label[r]] += table.mass[r]
+    to[k] += table.sure[r]
+    to[k + 1] += table.count[r]
+    to[k + 2] += 1
+
+
 @jit(inner=True, borrow=True)
 def tally(table, rows, low, high, f, counts):
-    """Class weights of a feature's bins, then the weight that no tree gets right, the rows and the objects: int64[bins, classes + 3]."""
-    k, codes = table.n_classes, table.codes[f]
+    """What rows[low:high] add up to in each bin of a feature."""
+    codes = table.codes[f]
     counts[: table.n_bins[f], :] = 0
     for i in range(low, high):
-        r = rows[i]
-        bin_ = np.int64(codes[r])
-        counts[bin_, table.label[r]] += table.mass[r]
-        counts[bin_, k] += table.sure[r]
-        counts[bin_, k + 1] += table.count[r]
-        counts[bin_, k + 2] += 1
+        add_row(table, rows[i], counts[codes[rows[i]]])
 
 
 @jit(inline=True, borrow=True)
 def weigh(table, rows, low, high, whole):
-    """The same of rows[low:high], into ``whole``: int64[classes + 3]."""
-    k = table.n_classes
+    """The same of all of them together."""
     whole[:] = 0
     for i in range(low, high):
-        r = rows[i]
-        whole[table.label[r]] += table.mass[r]
-        whole[k] += table.sure[r]
-        whole[k + 1] += table.count[r]
-        whole[k + 2] += 1
+        add_row(table, rows[i], whole)
 
 
 @jit(inner=True, borrow=True)
-def fingerprint(table, rows, low, high, depth):
-    """Sums of the rows' words, and what tells subtables apart that may ask another number of tests (0 where all may ask any)."""
+def node_of(table, stacks, low, high, depth):
+    """The number of the subtable of rows[low:high], which are weighed; a new one where it is not known.
+
+    depth : tells subtables apart that may ask another number of tests (0 where all may ask any).
+    """
+    state, rows = stacks.state, stacks.rows
     one, two = np.uint64(depth) * np.uint64(0x9E3779B97F4A7C15), np.uint64(depth) * np.uint64(0xBF58476D1CE4E5B9)
     for i in range(low, high):
         one, two = one + table.words[rows[i], 0], two + table.words[rows[i], 1]
-    return one, two
+    node = find_or_enter(stacks.slots, one, two, state[NODES])
+    if node == state[NODES]:
+        stacks.nodes[node, :] = 0
+        stacks.nodes[node, N_LEFT], stacks.nodes[node, N_LOSS] = -EXACT, stacks.table[len(stacks.table) - 3, table.n_classes]
+        state[NODES] += 1
+    return node
 
 
 @jit(inner=True, borrow=True)
@@ -142,7 +151,7 @@ def candidates(table, form, stacks, low, high, whole, at):
                 j -= 1
             stacks.score[j] = score
             tests[j, T_FEATURE], tests[j, T_INDEX], tests[j, T_OWN] = f, index, own
-            tests[j, T_LEAVES], tests[j, T_ERROR], tests[j, T_MORE] = kids, error, more
+            tests[j, T_LEAVES], tests[j, T_ERROR], tests[j, T_PLAIN], tests[j, T_MORE] = kids, error, all_leaves, more
             top += 1
     return top
 
@@ -154,9 +163,8 @@ def put(a, at, error, cost, leaves, test):
 
 @jit(inner=True, borrow=True)
 def enter(table, form, stacks, low, high, node, left):
-    """Open a frame for rows[low:high], which more than one leaf could serve better."""
+    """Open a frame for rows[low:high], which are weighed, and which more than one leaf could serve better."""
     state, k, whole = stacks.state, table.n_classes, stacks.table[len(stacks.table) - 3]
-    weigh(table, stacks.rows, low, high, whole)
     mass, most, _ = branch(whole, whole, 0, k)
     at, frame = state[TESTS], stacks.frames[state[FRAMES]]
     end = at
@@ -244,8 +252,7 @@ def needless(frame, stacks, form):
     """Whether every tree that begins with the candidate at hand is at or above a point of the frame."""
     ups, top, test = stacks.ups, stacks.state[UPS], stacks.tests[frame[F_AT]]
     leaves, loss = test[T_LEAVES] * form.counts, stacks.nodes[frame[F_NODE], N_LOSS]
-    plain = test[T_OWN] + (form.leaf if form.largest else test[T_LEAVES] * form.leaf)
-    if not beaten(ups, frame[F_UP], top, test[T_ERROR], plain, leaves):
+    if not beaten(ups, frame[F_UP], top, test[T_ERROR], test[T_PLAIN], leaves):
         return False
     return test[T_MORE] == NEVER or beaten(ups, frame[F_UP], top, loss, test[T_MORE], leaves + form.counts)
 
@@ -256,11 +263,9 @@ def guess(frame, stacks, form, buffers):
     test, state = stacks.tests[frame[F_AT]], stacks.state
     leaves, loss = test[T_LEAVES] * form.counts, stacks.nodes[frame[F_NODE], N_LOSS]
     frame[F_CUT] = 1
-    for split in range(2):
-        if split and test[T_MORE] == NEVER:
-            break
-        plain = test[T_OWN] + (form.leaf if form.largest else test[T_LEAVES] * form.leaf)
-        put(buffers.one, 0, loss if split else test[T_ERROR], test[T_MORE] if split else plain, leaves + split * form.counts, np.int64(-1))
+    for split in range(1 if test[T_MORE] == NEVER else 2):
+        error, cost = (loss, test[T_MORE]) if split else (test[T_ERROR], test[T_PLAIN])
+        put(buffers.one, 0, error, cost, leaves + split * form.counts, np.int64(-1))
         low = include(stacks.lows, frame[F_LOWER], state[LOWS], np.int64(1), buffers)
         if low == FULL:
             return False
@@ -369,12 +374,7 @@ def search_fronts(table, form, most, stacks, buffers):
                 stacks.kids[state[KIDS]] = -1 - whole[k]
                 state[KIDS] += 1
                 continue
-            one, two = fingerprint(table, rows, low, high, left - form.stop if limited else np.int64(0))
-            node = find_or_enter(stacks.slots, one, two, state[NODES])
-            if node == state[NODES]:
-                stacks.nodes[node] = 0
-                stacks.nodes[node, N_LEFT], stacks.nodes[node, N_LOSS] = -EXACT, whole[k]
-                state[NODES] += 1
+            node = node_of(table, stacks, low, high, left - form.stop if limited else np.int64(0))
             stacks.kids[state[KIDS]] = node
             state[KIDS] += 1
             known = stacks.nodes[node, N_LEFT]
@@ -400,13 +400,7 @@ def begin(table, form, stacks, n, left):
     state[:POOL] = 0
     for r in range(n):
         stacks.rows[r] = r
-    one, two = fingerprint(table, stacks.rows, 0, n, left - form.stop if form.stop > -EXACT else np.int64(0))
-    node = find_or_enter(stacks.slots, one, two, state[NODES])
-    if node == state[NODES]:
-        stacks.nodes[node, :] = 0
-        whole = stacks.table[len(stacks.table) - 3]
-        weigh(table, stacks.rows, 0, n, whole)
-        stacks.nodes[node, N_LEFT], stacks.nodes[node, N_LOSS] = -EXACT, whole[table.n_classes]
-        state[NODES] += 1
+    weigh(table, stacks.rows, 0, n, stacks.table[len(stacks.table) - 3])
+    node = node_of(table, stacks, 0, n, left - form.stop if form.stop > -EXACT else np.int64(0))
     enter(table, form, stacks, np.int64(0), np.int64(n), node, left)
     return node

@@ -131,22 +131,19 @@ def add(a, i, end, b, j, last, cap, form, buffers, out):
     top, n_below = np.int64(0), np.int64(0)
     most = min(a[end - 1, LEAVES] + b[last - 1, LEAVES], form.most_leaves)
     for leaves in range(a[i, LEAVES] + b[j, LEAVES], most + 1):
-        n, turn = np.int64(0), False
+        n, level, longer = np.int64(0), buffers.level, buffers.level_too
         for k in range(i, end):
             other = leaves - a[k, LEAVES]
             low = level_start(b, j, last, other)
             high = level_start(b, low, last, other + 1)
             if low == high:
                 continue
-            if turn:
-                n = merge(buffers.level_too, np.int64(0), n, b, low, high, a[k, ERROR], a[k, COST], form.largest, cap, buffers.level)
-            else:
-                n = merge(buffers.level, np.int64(0), n, b, low, high, a[k, ERROR], a[k, COST], form.largest, cap, buffers.level_too)
+            n = merge(level, np.int64(0), n, b, low, high, a[k, ERROR], a[k, COST], form.largest, cap, longer)
             if n == FULL:
                 return FULL
-            turn = not turn
+            level, longer = longer, level
         if n:
-            top, n_below = keep_level(buffers.level_too if turn else buffers.level, n, leaves, buffers, n_below, out, top)
+            top, n_below = keep_level(level, n, leaves, buffers, n_below, out, top)
             if top == FULL:
                 return FULL
     return top

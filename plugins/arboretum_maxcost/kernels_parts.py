@@ -225,8 +225,8 @@ def unevenness(parts, slot):
 
 @jit(inline=True, borrow=True)
 def known_of(memory, node, budget, sure, loss):
-    """(least, up to which budget; most, from which budget): what a subtable loses at a budget.   loss : of a leaf."""
-    low, reach, up, spent = sure, EVER, loss, np.int64(0)
+    """(least, up to which budget; most, from which budget, by which test or −1): what a subtable loses at a budget.   loss : of a leaf."""
+    low, reach, up, spent, test = sure, EVER, loss, np.int64(0), np.int64(-1)
     at = memory.head[node] if node >= 0 else np.int64(-1)
     while at >= 0:
         fact = memory.facts[at]
@@ -234,9 +234,9 @@ def known_of(memory, node, budget, sure, loss):
             if fact[BUDGET] >= budget and (fact[LOSS] > low or (fact[LOSS] == low and fact[BUDGET] > reach)):
                 low, reach = fact[LOSS], fact[BUDGET]
         elif fact[BUDGET] <= budget and (fact[LOSS] < up or (fact[LOSS] == up and fact[BUDGET] < spent)):
-            up, spent = fact[LOSS], fact[BUDGET]
+            up, spent, test = fact[LOSS], fact[BUDGET], fact[TEST]
         at = fact[NEXT]
-    return low, reach, up, spent
+    return low, reach, up, spent, test
 
 
 @jit(inner=True, borrow=True)
@@ -281,7 +281,7 @@ def weigh_parts(task, m, left, needed):
                 low, reach = up, least - 1
             else:
                 node = find(task.memory.slots, parts.one[slot], parts.two[slot])
-                low, reach, up, spent = known_of(task.memory, node, left, low, up)
+                low, reach, up, spent, _ = known_of(task.memory, node, left, low, up)
                 if low >= up:
                     low = up
         parts.low[k], parts.reach[k] = low - parts.sure[slot], reach

@@ -377,19 +377,6 @@ def bounds_of(memory, node, budget, sure, loss):
 
 
 @jit
-def best_test(memory, node, budget):
-    """The test of the best tree known of a subtable within a budget, or −1."""
-    _, _, most, spent = known_of(memory, node, budget, np.int64(0), EVER)
-    at = memory.head[node]
-    while at >= 0:
-        fact = memory.facts[at]
-        if fact[TEST] != LOWER and fact[LOSS] == most and fact[BUDGET] == spent and most < EVER:
-            return fact[TEST]
-        at = fact[NEXT]
-    return np.int64(-1)
-
-
-@jit
 def bound_loss(task, rows, budget, needed, stacks):
     """(errors that no tree of that price avoids, next budget worth a look), by the stars of a whole table; at most ``needed``."""
     frame = stacks.frames[0]

@@ -64,7 +64,7 @@ class Search:
 
     def bounds(self, budget: int) -> tuple[int, int, int, int]:
         """(least loss, up to which budget, most loss, with how much of the budget) at that budget, as far as it is known."""
-        return tuple(map(int, self.kernels.bounds_of(self._memory(), 0, budget, self.sure, self.leaf)))
+        return tuple(map(int, self.kernels.bounds_of(self._memory(), 0, budget, self.sure, self.leaf)[:4]))
 
     @property
     def over(self) -> bool:
@@ -138,9 +138,8 @@ class Search:
 
         def choose(place: tuple[np.ndarray, int]) -> Choice:
             rows, left = place
-            node, loss, test = int(find(memory.slots, *self.task.table.words[rows].sum(axis=0, dtype=np.uint64))), self._loss(rows), -1
-            if node >= 0 and left >= 0 and int(self.kernels.bounds_of(memory, node, left, 0, loss)[2]) < loss:
-                test = int(self.kernels.best_test(memory, node, left))
+            node = int(find(memory.slots, *self.task.table.words[rows].sum(axis=0, dtype=np.uint64)))
+            test = int(self.kernels.bounds_of(memory, node, left, 0, self._loss(rows))[4]) if left >= 0 else -1
             weights, count = space.class_weights(rows), int(space.count[rows].sum())
             if test < 0:
                 return Choice(weights, count)
@@ -218,7 +217,7 @@ class Search:
             self.state[kernels.NODES] += 1
         self.arrays["rows"][: len(rows)] = rows
         test = int(kernels.first_choice(self.task._replace(memory=self._memory()), 0, len(rows), node, left, self._stacks()))
-        low, _, most, spent = map(int, kernels.bounds_of(self._memory(), node, left, 0, loss))
+        low, _, most, spent, _ = map(int, kernels.bounds_of(self._memory(), node, left, 0, loss))
         if test < 0 or low >= most:
             return most, spent
         price = int(self.space.price[test])
