@@ -20,7 +20,7 @@ class Subtable:
     the unit of the data.   count : rows of the data.
 
     parts : test → (outcomes, subtables, sums of the points of each subtable and all after it; nothing for the first).   chosen : what is
-    wanted → test, and what is wanted of its branches.
+    wanted → the choice, its own cost and error.
     """
 
     rows: np.ndarray
@@ -29,7 +29,7 @@ class Subtable:
     held: np.ndarray
     count: int
     parts: dict[int, Any] = attrs.field(factory=dict)
-    chosen: dict[Any, tuple[int, list[Any]]] = attrs.field(factory=dict)
+    chosen: dict[Any, tuple[Choice, int, int]] = attrs.field(factory=dict)
 
 
 class Trees:
@@ -49,27 +49,27 @@ class Trees:
         def choose(place: tuple[Subtable, Any, int]) -> Choice:
             here, wanted, left = place
             if wanted not in here.chosen:
-                here.chosen[wanted] = self._chosen(here, wanted, left)
-            test, targets = here.chosen[wanted]
-            asked.append((here, test))
-            if test < 0:
-                return Choice(here.held, here.count)
-            outcomes, kids, _ = here.parts[test]
-            below = [(outcome, (kid, of_kid, left - 1)) for outcome, kid, of_kid in zip(outcomes, kids, targets, strict=True)]
-            return Choice(here.held, here.count, space.objects.rule(test), float(space.prices.tests[test]), below)
+                here.chosen[wanted] = self._choice(here, wanted, left)
+            choice, *own = here.chosen[wanted]
+            asked.append(own)
+            return choice
 
         tree = assemble(space.objects, space.impurity, (root, target, depth), choose)
-        return self._values(tree, asked), tree
-
-    def _values(self, tree: Tree, asked: list[tuple[Subtable, int]]) -> tuple[int, int, int]:
-        """Error, cost and leaves of a tree.   asked : its subtables and tests, in preorder."""
-        cost = [self.search.form.leaf if test < 0 else self._own(here, test) for here, test in asked]
-        ends = [here for here, test in asked if test < 0]
-        error = sum(int(here.weights.sum() - here.weights.max()) for here in ends)
+        cost, error = (list(each) for each in zip(*asked, strict=True))
         if self.largest:  # what is paid on the way to each node; a parent comes before its children
             for number, above in enumerate(tree.parent.tolist()[1:], start=1):
                 cost[number] += cost[above]
-        return error, max(cost) if self.largest else sum(cost), len(ends) * self.counts
+        return (sum(error), max(cost) if self.largest else sum(cost), tree.n_leaves * self.counts), tree
+
+    def _choice(self, here: Subtable, wanted: Any, left: int) -> tuple[Choice, int, int]:
+        """What stands at a subtable of which a point is wanted, what it costs without its branches, and its error, 0 above leaves."""
+        test, targets = self._chosen(here, wanted, left)
+        if test < 0:
+            return Choice(here.held, here.count), self.search.form.leaf, int(here.weights.sum() - here.weights.max())
+        outcomes, kids, _ = here.parts[test]
+        below = [(outcome, (kid, of_kid, left - 1)) for outcome, kid, of_kid in zip(outcomes, kids, targets, strict=True)]
+        rule, price = self.space.objects.rule(test), float(self.space.prices.tests[test])
+        return Choice(here.held, here.count, rule, price, below), self._own(here, test), 0
 
     def _own(self, here: Subtable, test: int) -> int:
         """What asking a test costs a subtable, without its branches."""
