@@ -63,7 +63,7 @@ def problem_of(name: str, *, two_way: bool = False, random_prices: bool = False)
     data = canonical(name)
     tests = (Categorical.onehot, BinTests.thresholds) if two_way else (Categorical.multiway, BinTests.multiway)
     encoder = MultiwayEncoder(
-        n_bins=10, missing=Missing.category, numeric=Numeric.equal_width_floor, coalesce=Coalesce.one, categorical=tests[0], bin_tests=tests[1]
+        n_bins=10, missing=Missing.category, numeric=Numeric.equal_width_round, coalesce=Coalesce.one, categorical=tests[0], bin_tests=tests[1]
     )
     objects = encoder.encode(data, data, raw_thresholds=False, seed=0)
     n = int(objects.test_offset[-1])
