@@ -45,7 +45,7 @@ class Search:
     Rounds: in round D every test is tried at the first D levels, and below them the greedy one; what is not tried is bounded.  Each round
     leaves points (trees) and corners (no tree beats them) of the whole table; they meet when nothing was left out.
 
-    stopped : "" when they have met, else what ran out, "seconds" or "bytes".   rounds : that were finished.
+    stopped : "" when they have met, else what ran out, "seconds" or "bytes", or "interrupt" (Ctrl-C, a signal).   rounds : that were finished.
     """
 
     def __init__(self, space: Space, form: Any, max_depth: int | None = None) -> None:
@@ -66,6 +66,7 @@ class Search:
             "slots": np.zeros((2048, 2), np.uint64), **lists,
         })  # fmt: skip
         self.root, self.rounds, self.stopped, self.budget = 0, -1, "", None
+        self.interrupt: dict[str, Any] = {}
         self.corners = self.greedy = np.zeros((0, 4), np.int64)
 
     @property
@@ -125,7 +126,12 @@ class Search:
         def tell() -> None:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
 
-        self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
+        try:
+            self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
+        except KeyboardInterrupt as error:
+            if depth == 0:  # there is no tree yet
+                raise
+            self.stopped, self.interrupt = "interrupt", {"interrupted": error.args[0] if error.args else True}
 
     def _stacks(self) -> Any:
         stacks, arrays = self.kernels.Stacks, self.arrays
@@ -245,10 +251,11 @@ class FrontSolver:
         front = Front(self.names, [FrontPoint(scaled(one), found[one]) for one in kept], [*map(scaled, corners)], {"greedy, cut back": greedy})
         best = front.most_accurate
         status = Status.optimal if front.gap == 0.0 else Status.feasible
-        details = {"rounds": search.rounds, "opened": search.opened}
+        details = {"rounds": search.rounds, "opened": search.opened, **search.interrupt}
         notes = (f"{len(shown)} of {len(kept)} points have their tree (solver.trees=0: all)",) if len(shown) < len(kept) else ()
         if status is not Status.optimal:
-            told = f"the budget of {search.stopped} ran out in round {search.rounds + 1}, after {search.opened:,} subtables were opened"
+            ended = "the search was interrupted" if search.interrupt else f"the budget of {search.stopped} ran out"
+            told = f"{ended} in round {search.rounds + 1}, after {search.opened:,} subtables were opened"
             notes += (f"{told}: at no price is the front's error more than {front.gap:.4g} above the least",)
         bound = best.values[0] if status is Status.optimal else min(corner[0] for corner in front.bound)
         return Solution(best.tree, best.values[0], bound, status, search.subproblems, exact, notes, details, front=front)

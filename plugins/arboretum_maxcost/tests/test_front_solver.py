@@ -86,6 +86,20 @@ def test_a_search_without_time_keeps_greedy_trees_and_a_bound_that_holds(axes):
     assert open_gaps, "some of these tables are not solved by greedy trees alone"
 
 
+def test_interrupted_it_keeps_the_front_of_the_rounds_before():
+    def stop(done, total, message):
+        if message.endswith("round 1"):
+            raise KeyboardInterrupt(15)
+
+    axes, drawn = ("error", "expected_cost"), (random_problem(seed, most_rows=9) for seed in range(200, 240))
+    problem = next(one for one in drawn if solved(one, axes, Context(deadline=time.monotonic())).front.gap > 0)
+    found, truth = solved(problem, axes, Context(progress=stop)), solved(problem, axes)
+    assert found.interrupted.args == (15,) and not found.finished and found.details["rounds"] == 0
+    check_points(problem, found.front)
+    for point in truth.front.points:
+        assert any(all(np.less_equal(corner, np.add(point.values, 1e-12))) for corner in found.front.bound)
+
+
 def test_the_tree_of_a_run_is_the_most_accurate_and_of_those_the_cheapest():
     for seed in range(20):
         problem = random_problem(seed)
