@@ -34,7 +34,7 @@ class MaxCostSolver:
     kind = "solver"
     name = "max_cost"
     paper = "Nan, Wang & Saligrama 2015, sections 2 and 4"
-    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "thresholds", "exact", "anytime")
+    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("objective",)
     limits = ("max_cost",)
     example = "dataset=monk1-full method=max_cost"
