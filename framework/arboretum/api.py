@@ -35,6 +35,7 @@ from arboretum.model.walk import policies
 
 if TYPE_CHECKING:
     from arboretum.engine.search import bulk
+    from arboretum.engine.solving import Choice, assemble, refuse_unfit
     from arboretum.engine.axioms import not_admissible
     from arboretum.engine.lint import lint
     from arboretum.engine.search.grow import grow
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 _LATE = {
     "bulk": "arboretum.engine.search.bulk",
+    "Choice": "arboretum.engine.solving:Choice",
+    "assemble": "arboretum.engine.solving:assemble",
+    "refuse_unfit": "arboretum.engine.solving:refuse_unfit",
     "lint": "arboretum.engine.lint:lint",
     "not_admissible": "arboretum.engine.axioms:not_admissible",
     "grow": "arboretum.engine.search.grow:grow",

@@ -10,7 +10,7 @@ import numpy as np
 
 from arboretum.api import Context, Family, Form, Tree
 from arboretum_decision_tables.space import FAMILIES, Space
-from arboretum_decision_tables.trees import assemble, greedy_test, parts_of
+from arboretum_decision_tables.trees import greedy_test, grown, parts_of
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
@@ -110,7 +110,7 @@ class Search:
             test = int(best[node]) if node >= 0 else greedy_test(space, rows)
             return None if test < 0 else (test, [None] * len(parts_of(space, rows, test)))
 
-        return assemble(space, choose, None)
+        return grown(space, choose, None)
 
     def run(self, context: Context, *, widths: bool = True) -> Search:
         """Minimise within the context's seconds and bytes; what an earlier run found of subtables is known."""

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, DataError, Encoded, Family, LeafRule, Prices, Problem, Task
+from arboretum.api import DataError, Encoded, Family, LeafRule, Problem, refuse_unfit
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
@@ -146,7 +146,7 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
 
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     rule = problem.parts.leaf_rule(counting_objects=True)
-    _check(objects, prices)
+    refuse_unfit("subtable_dp", objects, prices)
     codes, index, inverse = _distinct(objects)
     inconsistent = _inconsistent(codes)
     if inconsistent and refuse_inconsistent:
@@ -174,35 +174,6 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
         total_mass=float(objects.weight.sum()),
         inconsistent=inconsistent,
     )
-
-
-def _check(objects: Encoded, prices: Prices) -> None:
-    if objects.task is not Task.classification:
-        msg = "solver subtable_dp knows classes only, but the target is a number; make classes of it (dataset.task=classification)"
-        raise CapabilityError(msg)
-    if objects.raw_features:
-        name = objects.raw_features[0].column
-        msg = f"solver subtable_dp needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot"
-        raise CapabilityError(msg)
-    if objects.n_objects == 0:
-        raise DataError("no object to learn from; does the split leave any training row?")
-    for f, feature in enumerate(objects.features):
-        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
-            raise CapabilityError(
-                f"solver subtable_dp needs an outcome of every test for every object, but column {feature.column!r} has "
-                "missing values; use encoder.missing=category (or drop_rows)"
-            )
-    if not prices.fixed:
-        msg = "solver subtable_dp knows one price per test, and here it depends on the path or the outcome; choose cost=table"
-        raise CapabilityError(msg)
-    if prices.once_per_column:
-        columns = [feature.column for feature in objects.features if feature.n_tests]
-        several = [f.column for f in objects.features if f.n_tests > 1 or columns.count(f.column) > 1]
-        if several:
-            raise CapabilityError(
-                f"solver subtable_dp knows prices of tests, but column {several[0]!r} is paid once for several tests; "
-                "use encoder=multiway, or a cost that is paid per test (cost=table)"
-            )
 
 
 def _distinct(objects: Encoded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

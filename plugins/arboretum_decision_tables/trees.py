@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import ColumnSpec, Family, Tree
+from arboretum.api import Choice, Family, Tree, assemble
 from arboretum_decision_tables.graph import Graph
 from arboretum_decision_tables.space import FAMILIES, Space
 from arboretum_decision_tables.values import Cost, bundle_in_python, bundles_of
-
-LEAF, NO_CHILD, MISSING_STOPS = -1, -1, -1
-"""As in Tree."""
 
 Token = Any
 """What a chooser hands down to itself."""
@@ -28,53 +25,19 @@ def parts_of(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.nd
     return [(int(k), rows[outcome == k]) for k in np.unique(outcome)]
 
 
-def assemble(space: Space, choose: Chooser, token: Token) -> Tree:
-    """Ask the chooser from the root down and freeze the tree (preorder, children by outcome)."""
-    objects = space.objects
-    offset = np.append(space.first_test, len(space.price))
-    rules: dict[Any, int] = {}
-    tests, children, price, weights, counts = [], [], [], [], []
-    stack: list[tuple[np.ndarray, Token, tuple[int, int] | None]] = [(np.arange(space.n_objects), token, None)]
-    while stack:
-        rows, here, above = stack.pop()
-        number = len(tests)
-        if above is not None:
-            children[above[0]][above[1]] = number
-        weights.append(space.class_weights(rows))
-        counts.append(int(space.count[rows].sum()))
-        chosen = choose(rows, here)
+def grown(space: Space, choose: Chooser, token: Token) -> Tree:
+    """Ask the chooser from the root down and freeze the tree."""
+
+    def choice(place: tuple[np.ndarray, Token]) -> Choice:
+        rows, here = place
+        weights, count, chosen = space.class_weights(rows), int(space.count[rows].sum()), choose(rows, here)
         if chosen is None:
-            tests.append(LEAF)
-            children.append([])
-            price.append(0.0)
-            continue
+            return Choice(weights, count)
         test, tokens = chosen
-        feature = int(np.searchsorted(offset, test, side="right")) - 1
-        rule = objects.features[feature].rule(test - int(offset[feature]))
-        tests.append(rules.setdefault(rule, len(rules)))
-        children.append([NO_CHILD] * rule.arity)
-        price.append(float(space.price[test]))
-        parts = parts_of(space, rows, test)
-        stack.extend((part, tokens[i], (number, parts[i][0])) for i, (_, part) in reversed(list(enumerate(parts))))
-    table, weights = objects.table, np.array(weights)
-    nothing = np.full(len(tests), math.nan)
-    return Tree(
-        task=objects.task,
-        columns=tuple(map(ColumnSpec.of, table.columns)),
-        classes=table.target.classes,
-        rules=tuple(rules),
-        test=tests,
-        child_offset=np.cumsum([0, *map(len, children)]),
-        child=[child for of_node in children for child in of_node],
-        missing_child=[MISSING_STOPS] * len(tests),
-        weights=weights,
-        counts=counts,
-        label=weights.argmax(axis=1),
-        value=nothing,
-        price=price,
-        impurity=nothing if space.impurity is None else [space.node_impurity(row) for row in weights],
-        score=nothing,
-    )
+        below = [(outcome, (part, below)) for (outcome, part), below in zip(parts_of(space, rows, test), tokens, strict=True)]
+        return Choice(weights, count, space.objects.rule(test), float(space.price[test]), below)
+
+    return assemble(space.objects, space.impurity, (np.arange(space.n_objects), token), choice)
 
 
 def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None = None) -> Tree:
@@ -101,7 +64,7 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
             return test, [None if child < 0 else (child, digits[child]) for child in found]
         return None  # objects that no test tells apart
 
-    return assemble(graph.space, choose, (0, number) if graph.n_nodes else None)
+    return grown(graph.space, choose, (0, number) if graph.n_nodes else None)
 
 
 def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
@@ -125,7 +88,7 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
                 return None
         return test, [None] * len(parts_of(space, rows, test))
 
-    return assemble(space, choose, None)
+    return grown(space, choose, None)
 
 
 def greedy_test(space: Space, rows: np.ndarray) -> int:

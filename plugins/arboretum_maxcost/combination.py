@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Prices, Problem, Solution, TestRule, Tree, param, unknown
+from arboretum.api import CapabilityError, Choice, ConfigError, Context, Prices, Problem, Solution, TestRule, Tree, assemble, param, unknown
 from arboretum_maxcost.criteria import CRITERIA
 from arboretum_maxcost.portfolio import GROWS, values_of
-from arboretum_maxcost.trees import Choice, assemble
 
 MEANS = {criterion.name: criterion for criterion in CRITERIA if criterion.name != "worst_case"}
 """Criteria for a small expected cost."""

@@ -7,8 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Tree
-from arboretum_maxcost.trees import Choice, assemble
+from arboretum.api import Choice, Tree, assemble
 
 GOLDEN = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
 """What one more test below a subtable adds to its fingerprint where trees are held to a depth; as in kernels_front."""

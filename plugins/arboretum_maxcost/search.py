@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Capability, Context, Tree
+from arboretum.api import Capability, Choice, Context, Tree, assemble
 from arboretum_maxcost.space import Space, compiled
-from arboretum_maxcost.trees import Choice, assemble
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, DataError, Encoded, Family, Prices, Problem, Task
+from arboretum.api import CapabilityError, Encoded, Family, Prices, Problem, refuse_unfit
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
@@ -102,7 +102,7 @@ class Space:
 def space_of(problem: Problem, *, without_error: bool, priced: bool = True, solver: str = "max_cost") -> Space:
     """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or DataError, with the way out, where it is none for the solver."""
     objects, prices = problem.objects, problem.prices
-    _check(objects, prices, solver)
+    refuse_unfit(solver, objects, prices)
     labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
     _, index, merged = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
     merged, n = merged.ravel(), len(index)
@@ -180,26 +180,3 @@ def _sure(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
     found = mass.copy()
     found[order[last]] = 0
     return found
-
-
-def _check(objects: Encoded, prices: Prices, solver: str) -> None:
-    if objects.task is not Task.classification:
-        raise CapabilityError(f"solver {solver} knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
-    if objects.raw_features:
-        name = objects.raw_features[0].column
-        raise CapabilityError(f"solver {solver} needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
-    if objects.n_objects == 0:
-        raise DataError("no object to learn from; does the split leave any training row?")
-    for f, feature in enumerate(objects.features):
-        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
-            raise CapabilityError(
-                f"solver {solver} needs an outcome of every test for every object, but column {feature.column!r} has "
-                "missing values; use encoder.missing=category (or drop_rows)"
-            )
-    if not prices.fixed:
-        raise CapabilityError(f"solver {solver} knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
-    columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
-    if prices.once_per_column and len(set(columns)) < len(columns):
-        raise CapabilityError(
-            f"solver {solver} knows prices of tests, but some column is paid once for several tests; use encoder=multiway, or cost=table"
-        )

@@ -1,4 +1,4 @@
-"""From choices to trees, the same way for every search of this plugin."""
+"""What exact solvers over fixed tests share: which problems they refuse, and how their choices become a tree."""
 
 from __future__ import annotations
 
@@ -9,10 +9,33 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import ColumnSpec, Encoded, TestRule, Tree
+from arboretum.errors import CapabilityError, DataError
+from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.rules import TestRule
+from arboretum.model.table import Task
+from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Tree
 
-LEAF, NO_CHILD, MISSING_STOPS = -1, -1, -1
-"""As in Tree."""
+
+def refuse_unfit(solver: str, objects: Encoded, prices: Prices) -> None:
+    """Raise CapabilityError or DataError, with the way out, but for objects of classes, fixed tests that all have an outcome, one price each."""
+    if objects.task is not Task.classification:
+        raise CapabilityError(f"solver {solver} knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
+    if objects.raw_features:
+        name = objects.raw_features[0].column
+        raise CapabilityError(f"solver {solver} needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
+    if objects.n_objects == 0:
+        raise DataError("no object to learn from; does the split leave any training row?")
+    for f, feature in enumerate(objects.features):
+        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
+            needs = f"solver {solver} needs an outcome of every test for every object, but column {feature.column!r} has missing values"
+            raise CapabilityError(f"{needs}; use encoder.missing=category (or drop_rows)")
+    if not prices.fixed:
+        raise CapabilityError(f"solver {solver} knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
+    columns = [feature.column for feature in objects.features if feature.n_tests]
+    several = [f.column for f in objects.features if f.n_tests > 1 or columns.count(f.column) > 1]
+    if prices.once_per_column and several:
+        paid = f"solver {solver} knows prices of tests, but column {several[0]!r} is paid once for several tests"
+        raise CapabilityError(f"{paid}; use encoder=multiway, or a cost that is paid per test (cost=table)")
 
 
 @attrs.frozen(eq=False)
