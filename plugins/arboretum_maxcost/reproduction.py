@@ -53,7 +53,7 @@ class MaxCostStudy(Chaptered):
         return {name: part for name, part in parts.items() if name in self.chapters}
 
     def warm_up(self, house: House) -> None:
-        """Compile and load, on sixteen objects and two data sets."""
-        for key in ({"chapter": "synthetic", "bits": 4}, {"chapter": "figure4", "dataset": "mammography", "function": "Powers(3)"}):
+        """Compile and load, on sixteen objects and a data set that needs no file."""
+        for key in ({"chapter": "synthetic", "bits": 4}, {"chapter": "figure4", "dataset": "wdbc", "function": "Powers(3)"}):
             if key["chapter"] in self.chapters:
                 self.work(key, 0, house)

@@ -25,6 +25,7 @@ FIELDS = {
     ("split", "kfold"): {"folds": 4},
     ("split", "contiguous"): {"folds": 4},
     ("impurity", "polynomial"): {"gamma": (1.0, 1.0, 1.0), "exponents": ((1, 1, 0), (1, 0, 1), (0, 1, 1))},
+    ("reproduction", "maxcost"): {"datasets": ("wdbc",)},
     ("reproduction", "regularized"): {"datasets": ("iris",), "seeds_small": 5, "times": False},
 }
 """Component → fields that differ from the defaults: the suites' tables have too few rows for ten folds, no two runs take the same

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,16 +19,19 @@ from arboretum_maxcost import figure4
 from arboretum_maxcost.reproduction import CHAPTERS, MaxCostStudy
 from arboretum_maxcost.study import published
 
+AT_HAND = Path(os.environ.get("ARBORETUM_DATA", "nowhere"), "mammography.csv.gz").exists()
+NEEDS_MAMMOGRAPHY = pytest.mark.skipif(not AT_HAND, reason="mammography is not in the data home (ARBORETUM_DATA)")
+NAMES = ("mammography", "wdbc") if AT_HAND else ("wdbc",)
 SMALL = [
     {"chapter": "figure1"},
     *({"chapter": "synthetic", "bits": bits} for bits in (4, 6, 10)),
-    *({"chapter": "datasets", "dataset": name} for name in ("mammography", "wdbc")),
-    *({"chapter": "figure4", "dataset": name, "function": f} for name in ("mammography", "wdbc") for f in (*figure4.FUNCTIONS, figure4.LEAST)),
+    *({"chapter": "datasets", "dataset": name} for name in NAMES),
+    *({"chapter": "figure4", "dataset": name, "function": f} for name in NAMES for f in (*figure4.FUNCTIONS, figure4.LEAST)),
 ]
 
 
 class TestContract(ReproductionSuite):
-    component = MaxCostStudy(datasets=("wdbc", "mammography"))
+    component = MaxCostStudy(datasets=("wdbc",))
     fraction = 0.3
 
 
@@ -54,7 +59,8 @@ def test_the_small_form_meets_every_printed_number(results):
     found = MaxCostStudy().judge(results)
     assert not failing(results) and len(found.cells) > 60
     known = {(cell.row, cell.column) for cell in found.cells if cell.verdict is Verdict.KNOWN}
-    assert known >= {("Mammography", "objects"), ("Mammography", "attributes"), ("hinged Pairs", "F")}
+    assert ("hinged Pairs", "F") in known
+    assert not AT_HAND or known >= {("Mammography", "objects"), ("Mammography", "attributes")}
     assert all(claim.verdict is Verdict.PASS for claim in found.claims if claim.sentence.startswith(("Figure", "All nodes", "Section 5")))
 
 
@@ -92,6 +98,10 @@ def test_a_known_difference_fails_where_its_reason_predicts_something_else(docto
     """The appendix' F without −α² is 484; were it 483, nothing would explain what is printed."""
     of(doctored, chapter="figure1")["functions"]["hinged Pairs without −α²"]["F"] = 483.0
     assert failing(doctored) == {("hinged Pairs", "F"), ("hinged Pairs without −α²", "F")}
+
+
+@NEEDS_MAMMOGRAPHY
+def test_mammographys_objects_are_known_to_be_its_complete_rows(doctored):
     one = of(doctored, chapter="datasets", dataset="mammography")
     one["complete"] = 829  # rows with a missing value: then 830 does not count the complete ones
     assert ("Mammography", "objects") in failing(doctored)
@@ -123,7 +133,7 @@ def test_trends_are_open_before_all_data_sets_are_done(results):
 def test_curves_fall_and_the_portfolio_is_the_lowest_of_them(results):
     found = MaxCostStudy().judge(results)
     rows = [line.split(",") for line in found.tables["portfolio.csv"].splitlines()[1:]]
-    for name in ("mammography", "wdbc"):
+    for name in NAMES:
         lowest = [float(row[2]) for row in rows if row[0] == name]
         assert lowest == sorted(lowest, reverse=True) and lowest[-1] == 0.0
         for f in figure4.FUNCTIONS:
@@ -132,7 +142,7 @@ def test_curves_fall_and_the_portfolio_is_the_lowest_of_them(results):
 
 
 def test_greedy_trees_do_not_beat_the_proven_least_errors(results):
-    for name in ("mammography", "wdbc"):
+    for name in NAMES:
         least = {cost: errors for cost, errors, *_ in of(results, dataset=name, function=figure4.LEAST)["points"]}
         for f in figure4.FUNCTIONS:
             for cost, errors, *_ in of(results, dataset=name, function=f)["points"]:
