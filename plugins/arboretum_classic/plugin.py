@@ -5,9 +5,14 @@ from __future__ import annotations
 from arboretum.api import hookimpl
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Variance
+from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The impurities and criteria of the classical methods; the presets cart, id3 and random lie beside."""
-    return [Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Reduction, GainRatio, RandomChoice]
+    """The impurities and criteria of the classical methods, and what becomes of missing values; presets lie beside."""
+    return [
+        Reduction, GainRatio, RandomChoice,
+        Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError,
+        Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
+    ]  # fmt: skip

@@ -81,7 +81,7 @@ def test_each_choice_leaves_its_mark_on_the_tree():
 
 
 def test_c45s_fractions_by_hand():
-    """x ≤ 1: two of three known rows go left, so two thirds of the row without a value do; the gain counts three quarters."""
+    """x ≤ 1: two of three known rows go left, so two thirds of the row without a value do; their gain, 4/9, counts three quarters."""
     x = Column("x", ColumnKind.continuous, np.array([1.0, 1.0, 2.0, np.nan]))
     table = Table("four", (x,), Target("y", Task.classification, np.array([0, 0, 1, 1], np.int32), ("a", "b")))
     objects = Encoded(
@@ -95,7 +95,7 @@ def test_c45s_fractions_by_hand():
     assert tree.rules[0] == Threshold("x", 1.5) and tree.missing_child[0] == MISSING_SPLITS
     assert tree.weights.tolist() == [[2, 2], [2, pytest.approx(2 / 3)], [0, pytest.approx(4 / 3)]]
     assert tree.counts.tolist() == pytest.approx([4, 8 / 3, 4 / 3])
-    assert tree.score[0] == pytest.approx(0.75 * 0.5)
+    assert tree.score[0] == pytest.approx(0.75 * 4 / 9)
     assert tree.predict_proba(table)[3].tolist() == pytest.approx([2 / 3 * 3 / 4, 2 / 3 * 1 / 4 + 1 / 3])
 
 

@@ -135,6 +135,8 @@ class SharesGrowth(Growth):
         weights, counts = (column.tables(self._added(column.code, what, column.n_bins)) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
         divides = np.flatnonzero(((counts.sum(axis=2) > 0).sum(axis=1) > 1) & (column.prices < np.inf) if len(counts) else [])
+        if lost_rows.any() and getattr(missing, "left_out", False):
+            return None
         mass, least = statistics.mass(weights), Least(self.limits.min_leaf - ROUNDED, self.space.min_weight)
         arity, entries = weights.shape[1], []  # (test, placement, weights, counts), with an outcome more that may stay empty
         for test in divides.tolist():
@@ -153,9 +155,17 @@ class SharesGrowth(Growth):
         own, rows = (np.stack([entry[k][:width] for entry in entries]) for k in (2, 3))
         price = np.array([column.prices[test] for test, *_ in entries], np.float64)
         none, numbers = np.zeros((len(entries), width, 0)), np.arange(len(entries))
-        scores = self.scorer.score(self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers), item.node)
+        node, known = item.node, mass[divides[0]].sum() / item.node.mass if lost_rows.any() else 1.0
+        if not missing.counted and known < 1.0:
+            whole, whole_rows = weights[divides[0]].sum(axis=0), np.rint(counts[divides[0]].sum(axis=0)).astype(np.int64)
+            impurity = self.scorer.node_impurity(whole, statistics, item.cell.who[column.code >= 0])
+            node = attrs.evolve(
+                node, weights=whole, counts=whole_rows, mass=node.mass * known, total_mass=node.total_mass * known, impurity=impurity,
+                n_rows=int(whole_rows.sum()), n_objects=int((column.code >= 0).sum()),
+            )  # fmt: skip
+        scores = self.scorer.score(self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers), node)
         if missing.discounted:
-            scores = scores * (mass[divides[0]].sum() / item.node.mass)
+            scores = scores * known
         check_scores(self.scorer, scores, lambda i: column.rules(entries[i][0]))
         i = int(np.argmax(scores >= equal_from(scores.max(), self.scorer.ties(item.node))))
         return None if scores[i] == -np.inf else Choice(column, entries[i][0], entries[i][1], float(price[i]), float(scores[i]))

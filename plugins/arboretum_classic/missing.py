@@ -1,0 +1,189 @@
+"""What becomes of rows without the value that a test asks for: the four ways of the lecture, and the two of rpart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import MISSING_SPLITS, MISSING_STOPS, NO_OUTCOME, Encoded, Equals, TestRule, Values, param
+
+LEAST = 2  # rows on either side of a threshold that stands in for a test, as in rpart: fewer agree by chance
+ROUNDED = 1e-10  # agreement that is not told from none
+
+
+@attrs.frozen
+class Ignore:
+    """A test does not compete at a node where some row lacks its value; later rows without one follow the heaviest branch."""
+
+    kind: ClassVar[str] = "missing"
+    name: ClassVar[str] = "ignore"
+    paper: ClassVar[str] = "Quinlan 1986 (ID3 knows complete rows alone)"
+    capabilities: ClassVar[tuple] = ()
+    counted: ClassVar[bool] = True
+    discounted: ClassVar[bool] = False
+    kernel: ClassVar[str] = "left_out"
+    left_out: ClassVar[bool] = True
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (int(np.argmax(known)),)
+
+
+@attrs.frozen
+class OwnCategory:
+    """Such rows are an outcome of their own, in every test that has such a form; tests that have none do not compete there."""
+
+    kind: ClassVar[str] = "missing"
+    name: ClassVar[str] = "own_category"
+    paper: ClassVar[str] = ""
+    capabilities: ClassVar[tuple] = ()
+    counted: ClassVar[bool] = True
+    discounted: ClassVar[bool] = False
+    kernel: ClassVar[str] = "own_outcome"
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (len(known),)
+
+
+@attrs.frozen
+class Fractional:
+    """Such rows go down every branch in proportion to its weight, count in no table, and discount the score (C4.5)."""
+
+    kind: ClassVar[str] = "missing"
+    name: ClassVar[str] = "fractional"
+    paper: ClassVar[str] = "Quinlan 1993, chapter 3"
+    capabilities: ClassVar[tuple] = ()
+    counted: ClassVar[bool] = False
+    discounted: ClassVar[bool] = True
+    kernel: ClassVar[str] = "splits"
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (MISSING_SPLITS,)
+
+
+@attrs.frozen
+class Majority:
+    """Such rows follow the branch with the largest known weight, the first of equals, and count there."""
+
+    kind: ClassVar[str] = "missing"
+    name: ClassVar[str] = "majority"
+    paper: ClassVar[str] = ""
+    capabilities: ClassVar[tuple] = ()
+    counted: ClassVar[bool] = True
+    discounted: ClassVar[bool] = False
+    kernel: ClassVar[str] = "heaviest"
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (int(np.argmax(known)),)
+
+
+@attrs.frozen
+class Stops:
+    """Such rows stay at the node, which predicts them: rpart without surrogates."""
+
+    kind: ClassVar[str] = "missing"
+    name: ClassVar[str] = "stops"
+    paper: ClassVar[str] = "Therneau & Atkinson, rpart (usesurrogate = 0)"
+    capabilities: ClassVar[tuple] = ()
+    counted: ClassVar[bool] = False
+    discounted: ClassVar[bool] = True
+    kernel: ClassVar[str] = "stops"
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (MISSING_STOPS,)
+
+
+@attrs.frozen
+class Surrogates:
+    """Tests of other columns stand in for the chosen one, the best first, as in rpart; then the heavier branch.
+
+    The agreement of a test is the weight of the rows that it sends where the chosen one sends them, over that of all rows whose outcome
+    is known (``style`` 0) or of those that have both values (1).  A column brings its best test if that agrees better than sending every
+    row down the heavier branch.  Thresholds lie between neighbouring values of the node, with two rows on either side, and may
+    point either way; a category goes where most of its weight does.
+    """
+
+    kind: ClassVar[str] = "missing"
+    name: ClassVar[str] = "surrogates"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 5.3; rpart's form"
+    capabilities: ClassVar[tuple] = ()
+    counted: ClassVar[bool] = False
+    discounted: ClassVar[bool] = True
+    kernel: ClassVar[str] = ""
+
+    use: int = param(2, "rpart's usesurrogate: 0 asks none, 1 asks them, 2 then has the heavier branch; else the row stays", choices=(0, 1, 2))
+    most: int = param(5, "rpart's maxsurrogate: how many a node keeps", ge=0)
+    style: int = param(0, "rpart's surrogatestyle: agreement over the rows that the test knows (0), or that both know (1)", choices=(0, 1))
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (int(np.argmax(known)) if self.use == 2 else MISSING_STOPS,)
+
+    def surrogates(
+        self, rule: TestRule, others: Sequence[TestRule], objects: Encoded, rows: np.ndarray, weight: np.ndarray
+    ) -> Sequence[tuple[TestRule, tuple[int, ...]]]:
+        """See the class.   The first of equal agreement is that of the first column."""
+        if self.use == 0:
+            return []
+        goes, best = rule.outcomes(objects.table, rows), {}
+        positions = {feature.column: feature.position for feature in (*objects.features, *objects.raw_features)}
+        own = np.bincount(goes[goes >= 0], weight[goes >= 0], rule.arity)
+        for column, other, to, known, agree in self._tests(rule, goes, others, objects, rows, weight):
+            of = known if self.style else own
+            share, least = agree / of.sum(), of.max() / of.sum()
+            if share > least + ROUNDED and (column not in best or share > best[column][0]):
+                best[column] = share, other, to
+        ranked = sorted(best, key=lambda column: (-best[column][0], positions[column]))
+        return [best[column][1:] for column in ranked[: self.most]]
+
+    @staticmethod
+    def _tests(
+        rule: TestRule, goes: np.ndarray, others: Sequence[TestRule], objects: Encoded, rows: np.ndarray, weight: np.ndarray
+    ) -> Iterator[tuple[str, TestRule, tuple[int, ...], np.ndarray, float]]:
+        """Yield (column, test, the outcome each of its outcomes stands for, float64[arity] what both know by outcome, what agrees)."""
+        own, arity = set(rule.columns), rule.arity
+        for feature in objects.raw_features:
+            if feature.column not in own:
+                for cut in _thresholds(objects.table.column(feature.column).values[rows], goes, weight, arity):
+                    yield feature.column, feature.rule(cut[0]), *cut[1:]
+        whole, seen = [], set()
+        for other in others:
+            if not isinstance(other, Equals) or other.category is None or other.missing_is_other:
+                whole.append(other)
+            elif other.column not in seen:  # all categories of the column at once, as in rpart
+                seen.add(other.column)
+                whole.append(Values(other.column, objects.table.column(other.column).categories))
+        for other in whole:
+            if own & set(other.columns) or other.fuzzy:
+                continue
+            says = other.outcomes(objects.table, rows)
+            both = np.flatnonzero((says != NO_OUTCOME) & (goes != NO_OUTCOME))
+            mass = np.bincount(says[both] * arity + goes[both], weight[both], other.arity * arity).reshape(other.arity, arity)
+            if len(both):
+                heavy = mass.sum(axis=0).argmax()  # where a category goes whose rows are equally many
+                to = np.where(mass[:, heavy] == mass.max(axis=1), heavy, mass.argmax(axis=1))
+                to = np.where(mass.any(axis=1), to, NO_OUTCOME)
+                yield other.columns[0], other, tuple(to.tolist()), mass.sum(axis=0), float(mass.max(axis=1).sum())
+
+
+def _thresholds(
+    values: np.ndarray, goes: np.ndarray, weight: np.ndarray, arity: int
+) -> Iterator[tuple[float, tuple[int, int], np.ndarray, float]]:
+    """The threshold that agrees best with outcomes, the lowest of equals, as (threshold, what its sides stand for, both known, agreement)."""
+    known = np.flatnonzero(~np.isnan(values))
+    known = known[np.argsort(values[known], kind="stable")]
+    values, goes = values[known].astype(np.float64), goes[known]
+    mass = np.where((goes >= 0)[:, None], (goes[:, None] == np.arange(arity)) * weight[known][:, None], 0.0)
+    rows = np.cumsum(goes >= 0)
+    if not len(rows):
+        return
+    left = np.cumsum(mass, axis=0)
+    whole = left[-1]
+    cuts = np.flatnonzero((values[1:] > values[:-1]) & (rows[:-1] >= LEAST) & (rows[-1] - rows[:-1] >= LEAST))
+    if len(cuts):
+        agree = left[cuts].max(axis=1) + (whole - left[cuts]).max(axis=1)
+        at = cuts[np.argmax(agree)]
+        middle = values[at] / 2.0 + values[at + 1] / 2.0
+        sides = int(left[at].argmax()), int((whole - left[at]).argmax())
+        yield float(middle if middle < values[at + 1] else values[at]), sides, whole, float(agree.max())

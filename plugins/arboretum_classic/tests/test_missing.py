@@ -1,0 +1,134 @@
+"""What becomes of missing values: each rule keeps its contract and says what its paper says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arboretum.api import (
+    MISSING_SPLITS, MISSING_STOPS, Column, ColumnKind, Context, Equals, Parts, Prices, Problem, RawFeature, Table, Target, Task, Threshold, Values, grow,
+    table_like,
+)  # fmt: skip
+from arboretum.testing import MissingSuite
+from arboretum.testing.suites.base import verify_solution
+from arboretum.testing.tables import SEEDS, TreeParts, bare_objects, problem_of, toy_table
+from arboretum_classic.criteria import GainRatio, Reduction
+from arboretum_classic.impurities import Entropy, Gini, Variance
+from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
+
+RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops(), Surrogates(), Surrogates(use=1), Surrogates(use=0), Surrogates(style=1)]
+NAMES = [f"{rule.name}{k}" for k, rule in enumerate(RULES)]
+
+
+@pytest.mark.parametrize("component", RULES, ids=NAMES)
+class TestRules(MissingSuite):
+    @pytest.fixture
+    def component(self, request):
+        return request.param
+
+
+def raw_problem(columns, codes, missing, criterion=None, classes=("a", "b")):
+    """Raw columns of numbers and classes, one object per row."""
+    kinds = [Column(f"x{k}", ColumnKind.continuous, np.array(values, float)) for k, values in enumerate(columns)]
+    table = Table("small", tuple(kinds), Target("y", Task.classification, np.array(codes, np.int32), classes))
+    raw = tuple(RawFeature(column.name, k) for k, column in enumerate(kinds))
+    objects = bare_objects(table, raw_features=raw, raw=np.array(columns, float).T.copy())
+    parts = Parts(method=None, criterion=criterion or Reduction(), impurity=Gini(), missing=missing)
+    return Problem(objects, Prices(np.zeros(0), np.ones(len(raw))), parts)
+
+
+def grown(problem):
+    solution = grow(problem, Context())
+    verify_solution(solution, problem)
+    return solution.tree
+
+
+NAN = np.nan
+
+
+def test_the_gain_is_that_of_known_rows_times_their_share():
+    """Quinlan's F · gain: of four rows three are known, two a and one b, which x0 ≤ 1.5 tells apart; rpart's improvement is the same."""
+    for rule in (Fractional(), Stops(), Surrogates()):
+        tree = grown(raw_problem([[1, 1, 2, NAN]], [0, 0, 1, 1], rule))
+        assert tree.rules[0] == Threshold("x0", 1.5)
+        assert tree.score[0] == pytest.approx(3 / 4 * (1 - (4 + 1) / 9))
+    ratio = grown(raw_problem([[1, 1, 2, NAN]], [0, 0, 1, 1], Fractional(), GainRatio()))
+    assert ratio.score[0] == pytest.approx(3 / 4)  # its split information is that of the known rows: the gain itself
+
+
+def test_ignored_columns_compete_where_they_are_complete():
+    """x0 is the better test, but has a gap among the rows x1 > 0; below x1 ≤ 0 it is complete."""
+    tree = grown(raw_problem([[1, 2, 1, 2, 1, NAN], [0, 0, 0, 0, 1, 1]], [0, 1, 0, 1, 0, 1], Ignore()))
+    assert [tree.rule(v).column for v in np.flatnonzero(~tree.is_leaf)] == ["x1", "x0"]
+    nothing = grown(raw_problem([[1, 2, NAN]], [0, 1, 0], Ignore()))
+    assert nothing.n_nodes == 1
+
+
+def test_where_the_rules_send_rows():
+    columns, codes = [[1, 1, 1, 2, NAN, NAN]], [0, 0, 0, 1, 0, 0]
+    assert grown(raw_problem(columns, codes, Majority())).missing_child[0] == 0
+    assert grown(raw_problem(columns, codes, Stops())).missing_child[0] == MISSING_STOPS
+    assert grown(raw_problem(columns, codes, Fractional())).missing_child[0] == MISSING_SPLITS
+    own = grown(raw_problem(columns, codes, OwnCategory()))
+    assert own.rule(0) == Threshold("x0", 1.5).with_missing() and own.weights[3].tolist() == [2, 0]
+
+
+def test_surrogates_by_hand():
+    """x0 ≤ 4.5 is chosen; x1 says the same the other way round but for one row of eight (4 or 5: the lower cut is kept), x2 but for two, x3 nothing."""
+    columns = [[1, 2, 3, 4, 5, 6, 7, 8, NAN, NAN, NAN], [9, 8, 7, 4, 5, 3, 2, 1, 1, 9, NAN], [1, 1, 2, 2, 1, 2, 2, 2, 2, 2, NAN], [5] * 11]
+    codes = [0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0]
+    tree = grown(raw_problem(columns, codes, Surrogates()))
+    assert tree.rule(0) == Threshold("x0", 4.5)
+    (first, *_) = [one for one in tree.surrogates if one.node == 0]
+    assert tree.rules[first.rule] == Threshold("x1", 3.5) and first.to == (1, 0)
+    left, right = tree.children(0)
+    assert tree.counts[left] == 6 and tree.counts[right] == 5  # rows 9 (by x1) and 10 (by the heavier branch, the first of equals) go left
+    none = grown(raw_problem(columns, codes, Surrogates(use=0)))
+    assert not none.surrogates and none.counts[none.children(0)].sum() == 8
+    some = grown(raw_problem(columns, codes, Surrogates(use=1)))
+    assert some.counts[some.children(0)].sum() == 10
+
+
+def test_a_category_stands_for_the_branch_of_most_of_its_weight():
+    table = toy_table(2, n_rows=60, kind=TreeParts(missing=True))
+    objects = problem_of(table, Parts(method=None), multiway=False).objects
+    others = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
+    rule = next(one for one in others if isinstance(one, Threshold))
+    found = Surrogates(most=9).surrogates(rule, others, objects, np.arange(60), table.row_weights())
+    words = [(other, to) for other, to in found if isinstance(other, Values)]
+    assert not any(isinstance(other, Equals) for other, _ in found)
+    for other, to in words:
+        says, goes = other.outcomes(table, np.arange(60)), rule.outcomes(table, np.arange(60))
+        for k, stands in enumerate(to):
+            here = [float(table.weights[(says == k) & (goes == o)].sum()) for o in range(2)]
+            assert stands == -1 or here[stands] == max(here)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+class TestBadInput:
+    def test_a_column_without_a_value(self, rule):
+        tree = grown(raw_problem([[NAN] * 6, [1, 2, 3, 4, 5, 6]], [0, 0, 0, 1, 1, 1], rule))
+        assert tree.n_leaves == 2 and {one.column for one in tree.rules} == {"x1"}
+        assert grown(raw_problem([[NAN] * 4], [0, 1, 0, 1], rule)).n_nodes == 1
+
+    def test_a_class_that_only_rows_without_a_value_have(self, rule):
+        problem = raw_problem([[1, 1, 2, 2, NAN, NAN, NAN]], [0, 0, 1, 1, 2, 2, 2], rule, classes=("a", "b", "c"))
+        tree = grown(problem)
+        assert tree.weights[0].tolist() == [2, 2, 3]
+        chances = tree.predict_proba(problem.objects.table)
+        assert chances.sum(axis=1) == pytest.approx(np.ones(7)) and (chances >= 0).all()
+
+    def test_a_value_missing_only_at_prediction_and_an_unseen_category(self, rule):
+        for seed in SEEDS[:2]:
+            for multiway in (True, False):
+                problem = problem_of(toy_table(seed, 40), Parts(method=None, criterion=Reduction(), impurity=Entropy(), missing=rule), multiway=multiway)
+                tree = grown(problem)
+                rows = {"width": [NAN, 1.0, NAN], "shade": ["pink", "dark", None], "height": [0.0, NAN, NAN], "lit": ["no", None, None]}
+                chances = tree.predict_proba(table_like(tree, rows))
+                assert chances.shape == (3, 3) and chances.sum(axis=1) == pytest.approx(np.ones(3))
+
+    def test_numbers_to_predict(self, rule):
+        table = toy_table(1, 40, TreeParts(missing=True, task=Task.regression))
+        problem = problem_of(table, Parts(method=None, criterion=Reduction(), impurity=Variance(), missing=rule))
+        values = grown(problem).predict(table)
+        assert np.isfinite(values).all() and values.min() >= table.target.values.min() and values.max() <= table.target.values.max()
