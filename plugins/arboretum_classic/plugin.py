@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
@@ -10,9 +11,10 @@ from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory,
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """The impurities and criteria of the classical methods, and what becomes of missing values; presets lie beside."""
+    """The impurities, criteria and pruners of the classical methods, and what becomes of missing values; presets lie beside."""
     return [
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError,
+        CostComplexity,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
     ]  # fmt: skip

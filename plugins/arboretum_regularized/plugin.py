@@ -6,7 +6,6 @@ from arboretum.api import hookimpl
 from arboretum_regularized.coverages import COVERAGES, RULES
 from arboretum_regularized.criteria import BASELINES, CRITERIA
 from arboretum_regularized.impurities import Tsallis
-from arboretum_regularized.pruning import CostComplexity
 from arboretum_regularized.reproduction import Regularized
 from arboretum_regularized.tuning import TUNERS
 
@@ -14,4 +13,4 @@ from arboretum_regularized.tuning import TUNERS
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; the presets of the paper's methods lie beside."""
-    return [*CRITERIA, *BASELINES, *COVERAGES, *RULES, Tsallis, CostComplexity, *TUNERS, Regularized]
+    return [*CRITERIA, *BASELINES, *COVERAGES, *RULES, Tsallis, *TUNERS, Regularized]

@@ -13,7 +13,6 @@ import numpy as np
 
 from arboretum.api import Context, House, Parts, Prices, Problem
 from arboretum_regularized.protocol import TOLERANCE, Lesson, Measured, lesson, price_list
-from arboretum_regularized.pruning import Subtrees
 from arboretum_regularized.results import AUTHORS, BASES, GROWN, IMPURITY, RANDOM, UNIT, published
 from arboretum_regularized.tuning import Descending
 
@@ -133,9 +132,10 @@ class Piece:
     def cut(self, found: Measured) -> tuple[Measured, float, list[list[float | None]]]:
         """The tree cut back by the α that ranks validation rows best, the smallest of equal ones; α; numbers of each α."""
         chosen, best, auc = None, math.nan, -math.inf
-        subtrees, tried = Subtrees.of(found.tree, "impurity"), []
+        direction = "top_down" if self.variant == AUTHORS else "bottom_up"
+        cuts, tried = self.house.component("pruner", "cost_complexity", {"direction": direction}).cuts_of(found.tree), []
         for alpha in published().alphas:
-            nodes = subtrees.dearer_than_a_leaf(alpha) if self.variant == AUTHORS else subtrees.minimal(alpha)
+            nodes = cuts(alpha)
             nearest_kept = found.tree.nearest_kept(nodes)
             stands = nearest_kept == np.arange(len(nearest_kept))
             stands[nodes] = False

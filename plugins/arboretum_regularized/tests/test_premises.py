@@ -15,12 +15,12 @@ from arboretum.api import Column, ColumnKind, Context, Encoded, Family, Parts, P
 from arboretum.testing.tables import ToyFeature
 from arboretum_basics.methods import Exact, Greedy
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
+from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.impurities import Entropy, Gini
 import definition_oracle
 from arboretum_regularized.coverages import Covered, FewObjects, OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized, Weighting
 from definition_oracle import Instance
-from arboretum_regularized.pruning import CostComplexity
 
 from instances import problem
 

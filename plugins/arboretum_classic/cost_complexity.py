@@ -5,6 +5,7 @@ R(t) = p(t)·h(t): the node's share of the training weight times its impurity.  
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import attrs
@@ -65,8 +66,8 @@ class CostComplexity:
         Raises CapabilityError for a tree without the impurity that is asked for, DataError without validation rows.
         """
         score = ValidationScore.on(valid)
-        subtrees, of_cuts = Subtrees.of(tree, self.risk), score.of_cuts(tree)
-        tried = [({"pruner.alpha": alpha}, of_cuts(self._cuts(subtrees, alpha))) for alpha in sorted(set(self.grid))]
+        cuts, of_cuts = self.cuts_of(tree), score.of_cuts(tree)
+        tried = [({"pruner.alpha": alpha}, of_cuts(cuts(alpha))) for alpha in sorted(set(self.grid))]
         kept = max(tried, key=lambda one: one[1])[0]  # the first of the best
         return Selection(kept, score.measure, tried, score.notes)
 
@@ -78,10 +79,12 @@ class CostComplexity:
                 msg = "pruner cost_complexity chooses alpha on validation rows; use split=holdout, or say pruner.alpha=VALUE"
                 raise CapabilityError(msg)
             alpha = self.choose(tree, valid).kept["pruner.alpha"]
-        return tree.cut(self._cuts(Subtrees.of(tree, self.risk), alpha))
+        return tree.cut(self.cuts_of(tree)(alpha))
 
-    def _cuts(self, subtrees: Subtrees, alpha: float) -> np.ndarray:
-        return subtrees.minimal(alpha) if self.direction == "bottom_up" else subtrees.dearer_than_a_leaf(alpha)
+    def cuts_of(self, tree: Tree) -> Callable[[float], np.ndarray]:
+        """α → int64[…], where the tree is cut."""
+        subtrees = Subtrees.of(tree, self.risk)
+        return subtrees.minimal if self.direction == "bottom_up" else subtrees.dearer_than_a_leaf
 
 
 @attrs.frozen(eq=False)

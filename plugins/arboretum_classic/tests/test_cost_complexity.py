@@ -23,7 +23,7 @@ from arboretum.measure import evaluate
 from arboretum.testing.oracles import build_tree, slow_greedy
 from drawn_trees import tables, trees
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_regularized.pruning import CostComplexity, Subtrees, impurities
+from arboretum_classic.cost_complexity import CostComplexity, Subtrees, impurities
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
