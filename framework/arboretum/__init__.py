@@ -29,10 +29,11 @@ _FORMS = {
     "exported": "arboretum.plugin.assemble",
     "front_files": "arboretum.report.front",
     "record_html": "arboretum.report.table",
+    "rest_of_rows": "arboretum.kernels.walking",
     "tree_text": "arboretum.report.text",
     **dict.fromkeys(("tree_dot", "tree_png", "tree_svg"), "arboretum.report.picture"),
 }
-"""What ``Tree.to_text`` and its siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
+"""What ``Tree.to_text``, ``Tree.places`` and their siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
 
 __all__ = sorted((*_PUBLIC, "__version__"))  # noqa: PLE0605
 

@@ -50,6 +50,13 @@ def _taking_kinds(init: Callable[..., None]) -> Callable[..., None]:
     return init
 
 
+class _View(Column):
+    """A column of rows to predict on, where it lies in their array: most values are read once, so it is not copied."""
+
+    def __attrs_post_init__(self) -> None:
+        pass
+
+
 class _BaseTree(BaseEstimator):
     """What both estimators share."""
 
@@ -211,7 +218,7 @@ class _BaseTree(BaseEstimator):
         X = self._numbers(X, reset=False)
         asked = {name for rule in tree.rules for name in rule.columns}
         named = [(name, X[:, j]) for j, name in enumerate(self._names()) if name in asked]
-        columns = tuple(Column(name, ColumnKind.continuous, values) for name, values in named)
+        columns = tuple(_View(name, ColumnKind.continuous, values) for name, values in named)
         return ask(tree, Table("X", columns, Target("", Task.regression, values=np.zeros(len(X)))))
 
     def apply(self, X: Any) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Verification: a tree is replayed over the rows it was grown from, and what it reports is computed again.
 
-Rows travel by shares (a whole row has share 1): by the walk that also predicts, which knows nothing of growth, its kernels and
-codes; a sample of the rows is walked again in plain Python, by the rules as written.  Where growth and walk disagree about a
-single row, a weight or a count of some node does not come out.  A mismatch fails the run.
+Rows travel by shares (a whole row has share 1): by the walk in NumPy, which knows nothing of growth, kernels and codes; a sample of the
+rows is walked again in plain Python, by the rules as written, and many rows by the kernel that predicts them.  Where growth and walk
+disagree about a single row, a weight or a count of some node does not come out.  A mismatch fails the run.
 
 Every check states what must hold, so that NaN and ±∞ fail it.
 
@@ -30,6 +30,7 @@ from arboretum.model.front import Front
 from arboretum.model.invariants import check_numbers
 from arboretum.model.record import Solution, Status
 from arboretum.model.rules import NO_OUTCOME
+from arboretum.model.steps import LARGE
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
 from arboretum.model.walk import EPS, Arrivals
@@ -95,6 +96,8 @@ def check_tree(
     tree = check_structure(tree)
     places = walk.places(tree, table)
     sampled = check_sample(tree, table, places, rows)
+    if table.n_rows >= LARGE and not (same := tree.rest(table) == places.whole).all():
+        fail(f"row {int(same.argmin())} comes to rest where the kernel that predicts puts it", int(places.whole[same.argmin()]))
     try:
         arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
     except ContractError as error:

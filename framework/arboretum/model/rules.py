@@ -57,6 +57,11 @@ class TestRule:
         """Number of outcomes."""
         return 2
 
+    @property
+    def cuts(self) -> tuple[float, ...] | None:
+        """Rising numbers between which (low < value ≤ high) all values of a continuous column have one outcome; None where it has no such."""
+        return None
+
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: outcome of each row, −1 where the value is missing or unseen."""
         raise NotImplementedError
@@ -153,6 +158,10 @@ class Threshold(TestRule):
     threshold: float = attrs.field(converter=float, validator=_finite)
     unit: str = attrs.field(default="", validator=_unit)
 
+    @property
+    def cuts(self):
+        return (self.threshold,)
+
     def outcomes(self, table, rows):
         values = numbers(table, self.column, rows)
         result = (values > np.float64(self.threshold)).astype(np.int32)
@@ -207,6 +216,10 @@ class Equals(TestRule):
     column: str
     category: str | None
     missing_is_other: bool = False
+
+    @property
+    def cuts(self):
+        return ()
 
     def outcomes(self, table, rows):
         column = table.column(self.column)
@@ -284,6 +297,10 @@ class Bins(TestRule):
     def arity(self):
         return len(self.edges) + 1 + self.missing_outcome
 
+    @property
+    def cuts(self):
+        return self.edges
+
     def outcomes(self, table, rows):
         values = numbers(table, self.column, rows)
         result = np.searchsorted(np.asarray(self.edges), values.astype(np.float64), side="left").astype(np.int32)
@@ -324,6 +341,10 @@ class Interval(TestRule):
     high: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)
     missing_is_other: bool = False
     unit: str = attrs.field(default="", validator=_unit)
+
+    @property
+    def cuts(self):
+        return tuple(sorted(bound for bound in (self.low, self.high) if bound is not None))
 
     def outcomes(self, table, rows):
         values = numbers(table, self.column, rows)

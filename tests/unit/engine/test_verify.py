@@ -117,6 +117,14 @@ def test_a_changed_tree_is_refused(tree, objects, change, complaint):
         check(attrs.evolve(tree, **change), objects, honest)
 
 
+def test_a_kernel_that_predicts_otherwise_is_refused(tree, objects, monkeypatch):
+    monkeypatch.setattr("arboretum.engine.verify.LARGE", 6)
+    check(tree, objects)
+    monkeypatch.setattr(Tree, "rest", lambda tree, table: np.array([1, 1, 3, 4, 4, 4]))
+    with pytest.raises(VerificationError, match="row 5 comes to rest where the kernel that predicts puts it, recomputed 3"):
+        check(tree, objects, {})
+
+
 @pytest.mark.parametrize(
     "name",
     ["depth", "n_nodes", "n_leaves", "n_internal", "total_path_length", "average_depth", "expected_cost", "max_cost",

@@ -7,7 +7,9 @@ import pickle
 import attrs
 import numpy as np
 import pytest
+from arboretum import TreeClassifier
 from arboretum.errors import ContractError, DataError
+from arboretum.model import steps, walk
 from arboretum.model.rules import Bins, Equals, Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
@@ -68,6 +70,31 @@ def test_rows_come_to_rest_where_the_slow_walker_puts_them(case):
         for node, share in expected:
             together[node] += share
         assert got == pytest.approx(together)
+
+
+@given(trees_and_rows())
+def test_the_kernel_puts_rows_where_the_walk_by_numpy_does(case):
+    tree, rows = case
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(steps, "LARGE", 0)
+        found = steps.fast_places(tree, rows)
+    for ours, theirs in zip(attrs.astuple(found), attrs.astuple(walk.places(tree, rows)), strict=True):
+        assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("by_column", [True, False])
+def test_many_rows_are_walked_by_the_kernel_where_they_lie(dtype, by_column, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(steps.LARGE, 3)).astype(dtype)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = TreeClassifier(max_depth=6).fit(X[:200], rng.integers(0, 3, 200))
+    table = Table("X", tuple(Column(f"x{j}", ColumnKind.continuous, X[:, j]) for j in range(3)), Target("", Task.regression, values=X[:, 0]))
+    expected = walk.places(model.tree_, table)
+    called = []
+    monkeypatch.setattr(steps, "places", lambda tree, left: called.append(left.n_rows) or walk.places(tree, left))
+    found = model.tree_.apply(table) if by_column else model.apply(np.asfortranarray(X) if dtype is np.float32 else X)
+    assert called == [0] and found.tolist() == expected.whole.tolist()
 
 
 @given(trees_and_rows())
