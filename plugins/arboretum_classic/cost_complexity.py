@@ -1,25 +1,22 @@
-"""Minimal cost-complexity pruning (Breiman, Friedman, Olshen & Stone 1984, chapter 3), as Zhang & Gionis use it.
-
-R(t) = p(t)·h(t): the node's share of the training weight times its impurity.  A tree costs Σ R + α over its leaves.
-"""
+"""Minimal cost-complexity pruning (Breiman, Friedman, Olshen & Stone 1984, chapter 3), as Zhang & Gionis use it, and as rpart does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Selection, Table, Task, Tree, ValidationScore, param
+from arboretum.api import CapabilityError, Encoded, Selection, Table, Task, Tree, ValidationScore, param
+from arboretum_classic.complexity_path import Path, Subtrees, impurities
 
-ROUNDINGS = 8
-"""Operations on one node's share and impurity besides the sum over classes: divisions, a logarithm, the products."""
+TOLD = 12  # steps of the path that a note names
 
 
 @attrs.frozen
 class CostComplexity:
-    """Minimal cost-complexity pruning: fewest leaves that minimise Σ (R + α), α given or chosen on validation rows."""
+    """Minimal cost-complexity pruning: fewest leaves that minimise Σ (R + α), α given, or chosen on validation rows or by folds."""
 
     kind: ClassVar[str] = "pruner"
     name: ClassVar[str] = "cost_complexity"
@@ -40,20 +37,28 @@ class CostComplexity:
     )
     risk: str = param(
         "impurity",
-        "h: the impurity the tree was grown with, or another (error: share outside the heaviest class)",
+        "h: the impurity the tree was grown with, or another (error: share outside the heaviest class, or mean squared error)",
         choices=("impurity", "error", "gini", "entropy", "variance"),
     )
+    relative: bool = param(False, "whether alpha and grid are shares of the root's R, as rpart's cp")
+    path: bool = param(False, "choose among the weakest links of the tree instead of grid, by the error; of equally good ones the largest")
+    folds: int = param(0, "choose by cross-validation in so many folds, the run's method growing anew in each; implies path", ge=0)
+    one_se: float = param(0.0, "standard errors by which the error of the kept alpha, the largest such, may exceed the least; 1: the book's rule", ge=0.0)
 
     def __attrs_post_init__(self) -> None:
         if not self.grid:
             raise ValueError("pruner.grid must hold at least one value; got an empty list")
         if not np.isfinite([*self.grid, 0.0 if self.alpha is None else self.alpha]).all():
             raise ValueError(f"pruner.alpha and pruner.grid must be finite; got {self.alpha!r} and {self.grid!r}")
+        if self.folds == 1 or not np.isfinite(self.one_se):
+            raise ValueError(f"pruner.folds must be 0 or ≥ 2, and pruner.one_se finite; got {self.folds} and {self.one_se!r}")
+        if self.direction == "top_down" and (self.path or self.folds):
+            raise ValueError("pruner.path and pruner.folds follow weakest links, which are cut bottom_up; got pruner.direction='top_down'")
 
     @property
     def needs_validation(self) -> bool:
-        """Only where α is to be chosen."""
-        return self.alpha is None
+        """Only where α is to be chosen on them."""
+        return self.alpha is None and not self.folds
 
     @property
     def reads_impurity(self) -> bool:
@@ -61,15 +66,44 @@ class CostComplexity:
         return self.risk == "impurity"
 
     def choose(self, tree: Tree, valid: Table) -> Selection:
-        """The α with the best score on the validation rows; rows walk the tree once for the whole grid.
+        """The α with the best score on the validation rows; rows walk the tree once for all of them.
 
         Raises CapabilityError for a tree without the impurity that is asked for, DataError without validation rows.
         """
         score = ValidationScore.on(valid)
+        if self.path or self.one_se:
+            path = Subtrees.of(tree, self.risk).path()
+            alphas = path.alpha / self._unit(path.root) if self.path else np.unique(self.grid)
+            cuts = map(path.cuts, range(len(alphas))) if self.path else map(self.cuts_of(tree), alphas)
+            tally, losses = Tally.of(tree, alphas), losses_of(tree, valid)
+            for k, nodes in enumerate(cuts):
+                tally.add(k, losses(nodes, targets_of(valid)), valid.row_weights())
+            return tally.selection(self.one_se, path if self.path else None)
         cuts, of_cuts = self.cuts_of(tree), score.of_cuts(tree)
         tried = [({"pruner.alpha": alpha}, of_cuts(cuts(alpha))) for alpha in sorted(set(self.grid))]
         kept = max(tried, key=lambda one: one[1])[0]  # the first of the best
         return Selection(kept, score.measure, tried, score.notes)
+
+    def choose_by_growing(self, tree: Tree, objects: Encoded, grow: Callable[[np.ndarray], Tree], seed: int) -> Selection | None:
+        """The weakest link α_k whose trees err least on objects that they have not seen; None where α is given, or chosen otherwise.
+
+        In each fold the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which T(α_k) is the cheapest.
+        """
+        if self.alpha is not None or not self.folds:
+            return None
+        path = Subtrees.of(tree, self.risk).path()
+        middle = np.append(np.sqrt(path.alpha[:-1] * path.alpha[1:]), np.inf)
+        tally, everyone = Tally.of(tree, path.alpha / self._unit(path.root)), np.arange(objects.n_objects)
+        fold = folds_of(objects, self.folds, seed)
+        for number in range(self.folds):
+            other = grow(everyone[fold != number])
+            held = objects.take(everyone[fold == number])
+            steps, losses = Subtrees.of(other, self.risk).path(), losses_of(other, held.table)
+            here = [steps.at(alpha) for alpha in middle]
+            known = {k: losses(steps.cuts(k), held.y if held.label is None else held.label) for k in set(here)}
+            for k, step in enumerate(here):
+                tally.add(k, known[step], held.weight)
+        return tally.selection(self.one_se, path, f" in {self.folds} folds")
 
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
         """Cut the tree.  Raises CapabilityError without validation rows where they are needed, or without the impurity."""
@@ -84,101 +118,97 @@ class CostComplexity:
     def cuts_of(self, tree: Tree) -> Callable[[float], np.ndarray]:
         """α → int64[…], where the tree is cut."""
         subtrees = Subtrees.of(tree, self.risk)
-        return subtrees.minimal if self.direction == "bottom_up" else subtrees.dearer_than_a_leaf
+        find, unit = subtrees.minimal if self.direction == "bottom_up" else subtrees.dearer_than_a_leaf, self._unit(float(subtrees.risk[0]))
+        return lambda alpha: find(alpha * unit)
+
+    def _unit(self, root: float) -> float:
+        """What an α of 1 is.   root : R of the root."""
+        return root if self.relative and root > 0 else 1.0
+
+
+def targets_of(table: Table) -> np.ndarray:
+    """int32[n_rows] classes, or float64[n_rows] numbers."""
+    return table.target.values if table.task is Task.regression else table.target.codes
+
+
+def losses_of(tree: Tree, table: Table) -> Callable[[Sequence[int] | np.ndarray, np.ndarray], np.ndarray]:
+    """A function from nodes and the targets of the rows to what each row loses by ``tree.cut(nodes)``, float64[n_rows]: 1 for another
+    class, the square of the difference for numbers.  Rows walk the tree once, but those in shares."""
+    rest, per_node = tree.rest(table), tree.value if tree.task is Task.regression else tree.label
+    parted = np.flatnonzero(rest < 0)
+
+    def losses(nodes: Sequence[int] | np.ndarray, targets: np.ndarray) -> np.ndarray:
+        found = per_node[tree.nearest_kept(nodes)[rest]]
+        if len(parted):
+            found[parted] = tree.cut(nodes).predict(table.take(parted))
+        return (found - targets) ** 2 if tree.task is Task.regression else (found != targets).astype(np.float64)
+
+    return losses
+
+
+def folds_of(objects: Encoded, n_folds: int, seed: int) -> np.ndarray:
+    """int64[n_objects]: the fold of each object, in turn along the classes (or the sorted numbers), by chance within equal ones.
+
+    Raises CapabilityError for more folds than objects.
+    """
+    if n_folds > objects.n_objects:
+        raise CapabilityError(f"pruner.folds={n_folds} are more than the {objects.n_objects} training objects; choose fewer")
+    chance = np.random.default_rng(seed).permutation(objects.n_objects)
+    fold = np.empty(objects.n_objects, np.int64)
+    fold[np.lexsort((chance, objects.y if objects.label is None else objects.label))] = np.arange(objects.n_objects) % n_folds
+    return fold
 
 
 @attrs.frozen(eq=False)
-class Subtrees:
-    """What each node costs as a leaf, and what lies below it.
+class Tally:
+    """What rows lose that trees have not seen, for each α.
 
-    risk : float64[n_nodes], R(t).   resting : float64[n_nodes], R of the training objects that stop at an inner node, for
-    which its test has no branch: they are there whatever becomes of the branches.   n_leaves : int64[n_nodes], below a node.
-    slack : float64[n_nodes], by how much rounding can separate two costs of the subtree that are equal.
+    alpha : float64[k].   sums : float64[k, 3], Σw·l, Σw²·l, Σw²·l² of losses l.   weight : float64[k, 2], Σw, Σw².   root : what the
+    training rows lose by the root's prediction, mean.   numbers : whether the target is a number.
     """
 
-    parent: np.ndarray
-    is_leaf: np.ndarray
-    risk: np.ndarray
-    resting: np.ndarray
-    n_leaves: np.ndarray
-    slack: np.ndarray
+    alpha: np.ndarray
+    sums: np.ndarray
+    weight: np.ndarray
+    root: float
+    numbers: bool
 
     @staticmethod
-    def of(tree: Tree, risk: str) -> Subtrees:
-        """Measure a tree; raises CapabilityError when it does not hold what ``risk`` asks for."""
-        h, mass, parent = impurities(tree, risk), tree.mass, tree.parent
-        share = mass / mass[0] if mass[0] > 0 else np.zeros(tree.n_nodes)
-        below, rows = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.int64)
-        np.add.at(below, parent[1:], mass[1:])
-        np.add.at(rows, parent[1:], tree.counts[1:])
-        stops = ~tree.is_leaf & (rows < tree.counts)
-        stopping = np.where(stops, np.maximum(mass - below, 0.0), 0.0) / (mass[0] if mass[0] > 0 else 1.0)
-        n_leaves = sum_up(parent, tree.is_leaf.astype(np.int64))
-        # R(t) carries the rounding of one share and one impurity, each of (classes + ROUNDINGS) operations on numbers of the
-        # size of h; a sum over L leaves adds L more.  A unit of rounding is ε/2, and two sides are compared.
-        units = n_leaves + tree.weights.shape[1] + ROUNDINGS
-        slack = units * np.finfo(np.float64).eps * share * max(1.0, float(h.max(initial=0.0)))
-        return Subtrees(parent, tree.is_leaf, share * h, stopping * h, n_leaves, slack)
+    def of(tree: Tree, alpha: np.ndarray) -> Tally:
+        return Tally(alpha, np.zeros((len(alpha), 3)), np.zeros((len(alpha), 2)), float(impurities(tree, "error")[0]), tree.task is Task.regression)
 
-    def minimal(self, alpha: float) -> np.ndarray:
-        """int64[…]: where to cut for the smallest of the pruned subtrees with the least Σ (R + α) over its leaves.
+    def add(self, k: int, loss: np.ndarray, weight: np.ndarray) -> None:
+        """Rows with what they lose at the k-th α."""
+        self.sums[k] += weight @ loss, weight**2 @ loss, weight**2 @ loss**2
+        self.weight[k] += weight.sum(), (weight**2).sum()
 
-        Bottom up: a node is cut when it costs no more than the best its branches can do (T(α) of Breiman et al., section
-        3.2: the minimising subtree that all others contain).
+    @property
+    def mean(self) -> np.ndarray:
+        """float64[k]: mean loss."""
+        return self.sums[:, 0] / self.weight[:, 0]
+
+    @property
+    def error(self) -> np.ndarray:
+        """float64[k]: standard error of the mean, √(Σ w²(l − mean)²) / Σw; √(p(1 − p)/n) for n rows of weight 1, p of which are wrong."""
+        spread = self.sums[:, 2] - 2 * self.mean * self.sums[:, 1] + self.mean**2 * self.weight[:, 1]
+        return np.sqrt(np.maximum(spread, 0.0)) / self.weight[:, 0]
+
+    def selection(self, one_se: float, path: Path | None, how: str = "") -> Selection:
+        """The largest α whose mean loss is within so many standard errors of the least (the smallest of a grid, where there is none).
+
+        how : of the rows that judged, after "accuracy" or "r2".
         """
-        leaf_cost, parent = (self.risk + alpha).tolist(), self.parent.tolist()
-        slack = (self.slack + self._rounding(alpha)).tolist()
-        is_leaf, best, cuts = self.is_leaf.tolist(), self.resting.tolist(), []
-        for node in range(len(parent) - 1, -1, -1):  # children come before their parent
-            if is_leaf[node]:
-                best[node] = leaf_cost[node]
-            elif leaf_cost[node] <= best[node] + slack[node]:
-                best[node] = leaf_cost[node]
-                cuts.append(node)
-            if node:
-                best[parent[node]] += best[node]
-        return np.array(cuts, np.int64)
-
-    def dearer_than_a_leaf(self, alpha: float) -> np.ndarray:
-        """int64[…]: nodes with R + α < Σ (R + α) over the leaves of their whole subtree (the rule of the authors' program)."""
-        total = sum_up(self.parent, np.where(self.is_leaf, self.risk, self.resting)) + alpha * self.n_leaves
-        slack = self.slack + self._rounding(alpha)
-        return np.flatnonzero(~self.is_leaf & (self.risk + alpha < total - slack))
-
-    def _rounding(self, alpha: float) -> np.ndarray:
-        """float64[n_nodes]: rounding of a sum of L times α."""
-        return np.finfo(np.float64).eps * self.n_leaves * self.n_leaves * alpha
-
-
-def sum_up(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
-    """Per node, the sum of ``amount`` over its subtree."""
-    total, above = amount.tolist(), parent.tolist()
-    for node in range(len(above) - 1, 0, -1):
-        total[above[node]] += total[node]
-    return np.array(total, amount.dtype)
-
-
-def impurities(tree: Tree, risk: str) -> np.ndarray:
-    """float64[n_nodes]: h of each node, in bits for entropy, in the square of the target's unit for variance.
-
-    Raises CapabilityError for a tree grown without impurity, or a risk that does not fit the target.
-    """
-    if risk == "impurity":
-        if np.isnan(tree.impurity).any():
-            msg = "pruner cost_complexity needs the tree's impurity, and this tree was grown without; say pruner.risk="
-            raise CapabilityError(msg + ("variance" if tree.task is Task.regression else "gini (or entropy, error)"))
-        return tree.impurity
-    if (risk == "variance") is not (tree.task is Task.regression):
-        fits = "variance" if tree.task is Task.regression else "gini, entropy or error"
-        msg = f"pruner.risk={risk} does not fit a target of {tree.task.value}; use pruner.risk={fits}, or impurity"
-        raise CapabilityError(msg)
-    if risk == "variance":
-        w, wy, wyy = tree.weights.T
-        safe = np.where(w > 0, w, 1.0)
-        return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
-    mass = tree.mass[:, None]
-    p = np.divide(tree.weights, mass, out=np.zeros_like(tree.weights), where=mass > 0)
-    if risk == "entropy":
-        return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1) + 0.0
-    alike = p.max(axis=1) if risk == "error" else (p**2).sum(axis=1)
-    return np.where(tree.mass > 0, 1.0 - alike, 0.0)
+        mean, best = self.mean, int(self.mean.argmin())
+        level = mean[best] + one_se * self.error[best]
+        within = np.flatnonzero(mean <= level * (1 + 1e-12))
+        kept = int(within[-1] if path is not None or one_se else within[0])
+        unit = self.root or 1.0
+        score = 1.0 - mean / (unit if self.numbers else 1.0)
+        tried = [({"pruner.alpha": alpha}, s) for alpha, s in zip(self.alpha.tolist(), score.tolist(), strict=True)]
+        rows = [] if path is None else [
+            f"{cp:.4g} {n} {rel:.4g} {x:.4g} {s:.4g}"
+            for (cp, n, rel), x, s in zip(path.cp_table(), (mean / unit)[::-1], (self.error / unit)[::-1], strict=True)
+        ]  # fmt: skip
+        more = f"; and {len(rows) - TOLD} more" if len(rows) > TOLD else ""
+        notes = (f"complexity path (CP nsplit rel_error xerror xstd, shares of the root's): {'; '.join(rows[:TOLD])}{more}",) * bool(rows)
+        return Selection({"pruner.alpha": float(self.alpha[kept])}, ("r2" if self.numbers else "accuracy") + how, tried, notes)

@@ -244,7 +244,8 @@ def fit(
             warm_up(parts.method, problem, budget.context(seed, progress))
     progress(0, None, f"growing with {parts.method.name}")
     with clock(timings, "fit", progress):
-        grown = select.prune(select.grow_or_tune(problem, budget.context(seed, progress)), progress)
+        context = budget.context(seed, progress)
+        grown = select.prune(select.grow_or_tune(problem, context), context)
     told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal}
     return Fit(grown.solution, grown.problem, grown.selections, **told)
 

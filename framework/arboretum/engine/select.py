@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arboretum.engine.check import returned
-from arboretum.engine.progress import Curve, Progress, about
-from arboretum.errors import ConfigError, unknown
+from arboretum.engine.progress import Curve, about
+from arboretum.errors import BudgetError, ConfigError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.record import Selection, Solution
@@ -66,21 +67,34 @@ def _fitted(problem: Problem, context: Context) -> Solution:
     return curve.of(returned(method.fit(problem, curve.context()), Solution, solver, "solve"), solver.name)
 
 
-def prune(grown: Grown, progress: Progress) -> Grown:
+def prune(grown: Grown, context: Context) -> Grown:
     """Cut the tree by the run's pruner, if there is one; notes of the solution say what it chose and how much it cut."""
     solution, problem, pruner = grown.solution, grown.problem, grown.problem.parts.pruner
     if pruner is None or solution.tree is None:
         return grown
-    progress(0, None, f"pruning with {pruner.name}")
-    selections, notes, tree, before = dict(grown.selections), list(solution.notes), solution.tree, pruner
+    context.progress(0, None, f"pruning with {pruner.name}")
+    selections, notes, tree, before, grown_all = dict(grown.selections), list(solution.notes), solution.tree, pruner, [solution.finished]
+
+    def grow(who: np.ndarray) -> Tree:
+        found = _fitted(attrs.evolve(problem, objects=problem.objects.take(who), valid=None), context)
+        if found.tree is None or found.interrupted:
+            raise found.interrupted or BudgetError(f"the budget ran out while {before.name} grew trees on parts of the rows; raise budget.seconds")
+        grown_all.append(found.finished)
+        return found.tree
+
+    chosen = None
     if pruner.needs_validation and hasattr(pruner, "choose"):
-        chosen = selections["pruner"] = returned(pruner.choose(tree, problem.valid), Selection, pruner, "choose")
+        chosen = returned(pruner.choose(tree, problem.valid), Selection, pruner, "choose")
+    elif hasattr(pruner, "choose_by_growing"):
+        chosen = pruner.choose_by_growing(tree, problem.objects, grow, context.seed)
+    if chosen is not None:
+        selections["pruner"] = chosen
         problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
         pruner = problem.parts.pruner
         notes += [*(note for note in chosen.notes if note not in notes), chosen.sentence(f"pruner {before.name}")]
     pruned = returned(pruner.prune(tree, problem.objects.table, problem.valid), Tree, pruner, "prune")
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
-    return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes)), problem, selections)
+    return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes), finished=all(grown_all)), problem, selections)
 
 
 def with_fields(parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...] = TUNABLE) -> Parts:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
+
 from arboretum.interfaces.component import Component
+from arboretum.model.encoded import Encoded
 from arboretum.model.record import Selection
 from arboretum.model.table import Table
 from arboretum.model.tree import Tree
@@ -35,4 +39,14 @@ class PrunerChooses(Protocol):
         """The values for this tree; keys are "pruner.FIELD".  Called once per run, if ``needs_validation``; never for nothing.
 
         With these values in its fields the pruner needs no validation rows, and ``prune`` does the same as without.
+        """
+
+
+class PrunerGrows(Protocol):
+    """Optional: a pruner that picks such values by growing further trees, on parts of the training objects (cross-validation)."""
+
+    def choose_by_growing(self, tree: Tree, objects: Encoded, grow: Callable[[np.ndarray], Tree], seed: int) -> Selection | None:
+        """As ``choose``, called once per run in its place where ``needs_validation`` is False; None where nothing is to be picked.
+
+        grow : the tree that the run's method grows on some of ``objects`` (int64[k]), with the values that a tuner kept; pruned by nobody.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
+import arboretum
 import attrs
 import numpy as np
 import pytest
@@ -20,12 +21,16 @@ from arboretum.api import (
     ValidationScore,
 )
 from arboretum.measure import evaluate
+from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.oracles import build_tree, slow_greedy
 from drawn_trees import tables, trees
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.cost_complexity import CostComplexity, Subtrees, impurities
+from arboretum_classic.complexity_path import Subtrees, impurities
+from arboretum_classic.cost_complexity import CostComplexity
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 ALPHAS = (0.0, 1 / 64, 1 / 32, 3 / 64, 1 / 8, 1.0)
 
@@ -233,6 +238,9 @@ def test_what_cannot_be_pruned_is_refused_with_the_way_out():
         ({"grid": ()}, "pruner.grid must hold at least one value; got an empty list"),
         ({"grid": (0.1, -0.1)}, "pruner.grid must be ≥ 0"),
         ({"direction": "sideways"}, "pruner.direction must be one of bottom_up, top_down; got 'sideways'"),
+        ({"folds": 1}, "pruner.folds must be 0 or ≥ 2"),
+        ({"one_se": float("inf")}, "pruner.one_se finite"),
+        ({"path": True, "direction": "top_down"}, "follow weakest links, which are cut bottom_up"),
         ({"risk": "ginii"}, "pruner.risk must be one of impurity, error, gini, entropy, variance"),
     ],
 )
@@ -244,3 +252,91 @@ def test_impossible_fields_are_refused(fields, complaint):
 def test_validation_rows_are_needed_only_to_choose():
     assert CostComplexity().needs_validation and not CostComplexity(alpha=0.0).needs_validation
     assert CostComplexity().reads_impurity and not CostComplexity(risk="error").reads_impurity
+
+
+# -- the path of the weakest links ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_diabetes])
+def test_the_path_by_impurity_is_scikit_learns(load):
+    """scikit-learn's path has an entry per node cut; of equal α the last is the step of the book."""
+    X, y = load(return_X_y=True)
+    X, numbers = X.astype(np.float32), load is load_diabetes
+    theirs = (DecisionTreeRegressor if numbers else DecisionTreeClassifier)(random_state=0).fit(X, y)
+    found = theirs.cost_complexity_pruning_path(X, y)
+    unit = found.impurities[-1]
+    last = np.append(np.diff(found.ccp_alphas) > 1e-12 * unit, True)
+    tree = (TreeRegressor if numbers else TreeClassifier)(method="cart").fit(X, y).tree_
+    path = Subtrees.of(tree, "impurity").path()
+    assert path.alpha / unit == pytest.approx(found.ccp_alphas[last] / unit, rel=0, abs=1e-12)
+    assert path.risk / unit == pytest.approx(found.impurities[last] / unit, rel=0, abs=1e-12)
+    for k in range(0, len(path.alpha), 7):
+        theirs.set_params(ccp_alpha=path.alpha[k] * (1 + 1e-9)).fit(X, y)
+        assert theirs.get_n_leaves() == path.n_leaves[k] == tree.cut(path.cuts(k)).n_leaves
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_every_step_of_the_path_is_the_smallest_cheapest_tree(data):
+    table = data.draw(tables())
+    tree = data.draw(trees(table))
+    subtrees = Subtrees.of(tree, data.draw(st.sampled_from(["error", "variance" if tree.task is Task.regression else "gini"])))
+    path = subtrees.path()
+    assert (np.diff(path.alpha) > 0).all() and (np.diff(path.n_leaves) < 0).all()
+    for k, alpha in enumerate(path.alpha.tolist()):
+        assert leaves_of_cut(tree, path.cuts(k)) == leaves_of_cut(tree, subtrees.minimal(alpha))
+        between = 0.5 * (alpha + path.alpha[k + 1]) if k + 1 < len(path.alpha) else 2 * alpha + 1
+        assert leaves_of_cut(tree, path.cuts(path.at(between))) == leaves_of_cut(tree, subtrees.minimal(between))
+
+
+RPART = {
+    "iris": [(0.5, 0, 1.0), (0.44, 1, 0.5), (0.02, 2, 0.06), (0.01, 3, 0.04), (0.005, 6, 0.01), (0.0, 8, 0.0)],
+    "wine": [(0.495327, 0, 1.0), (0.317757, 1, 0.504673), (0.056075, 2, 0.186916), (0.037383, 3, 0.130841), (0.018692, 4, 0.093458),
+             (0.009346, 7, 0.037383), (0.0, 11, 0.0)],
+}  # fmt: skip
+"""The cp tables that rpart 4.1 prints for trees with cp=0, minsplit=2, minbucket=1."""
+
+
+@pytest.mark.parametrize("name", RPART)
+def test_the_path_by_errors_is_the_table_that_rpart_prints(name):
+    tree = arboretum.run([f"dataset={name}", "method=cart", "split=none", "tracker=none"]).tree
+    assert np.array(Subtrees.of(tree, "error").path().cp_table()) == pytest.approx(np.array(RPART[name]), abs=1e-6)
+
+
+def test_cross_validation_keeps_a_weakest_link_by_the_rule_of_standard_errors():
+    ways = ["dataset=wine", "method=cart", "split=none", "tracker=none", "pruner=cost_complexity", "pruner.risk=error", "pruner.folds=5"]
+    best, within = arboretum.run(ways).selections["pruner"], arboretum.run([*ways, "pruner.one_se=1"])
+    chosen = within.selections["pruner"]
+    score = np.array([one for _, one in chosen.tried])
+    assert chosen.measure == "accuracy in 5 folds" and best.tried == chosen.tried
+    alphas = [values["pruner.alpha"] for values, _ in chosen.tried]
+    assert best.kept["pruner.alpha"] == alphas[np.flatnonzero(score >= score.max() - 1e-12)[-1]]
+    wrong = 1 - score.max()
+    allowed = score >= score.max() - np.sqrt(wrong * (1 - wrong) / 178) - 1e-12
+    assert chosen.kept["pruner.alpha"] == alphas[np.flatnonzero(allowed)[-1]] > best.kept["pruner.alpha"]
+    assert any("complexity path (CP nsplit rel_error xerror xstd" in note for note in within.notes)
+    assert within.tree.n_leaves == arboretum.run([*ways[:-1], f"pruner.alpha={within.metrics['kept_alpha']}"]).tree.n_leaves
+
+
+def test_validation_rows_choose_a_weakest_link_too():
+    tree, table = grown(0, n_rows=80, depth=6)
+    valid = toy_table(50, n_rows=60, kind=TreeParts(weighted=True))
+    chosen, links = CostComplexity(path=True, risk="error").choose(tree, valid), Subtrees.of(tree, "error").path()
+    assert [values["pruner.alpha"] for values, _ in chosen.tried] == links.alpha.tolist()
+    for k, (_, score) in enumerate(chosen.tried):
+        assert score == pytest.approx(evaluate(tree.cut(links.cuts(k)), valid)["accuracy"])
+    simple = CostComplexity(risk="error", one_se=100.0).choose(tree, valid)
+    assert simple.kept["pruner.alpha"] == 1.0, "whatever is within a hundred standard errors: the largest of the grid"
+
+
+def test_alpha_may_be_a_share_of_the_roots_risk():
+    tree, table = grown(2)
+    root = Subtrees.of(tree, "error").risk[0]
+    for share in (0.01, 0.1, 0.5):
+        as_share = CostComplexity(alpha=share, risk="error", relative=True).prune(tree, table, None)
+        assert as_share == CostComplexity(alpha=share * root, risk="error").prune(tree, table, None)
+
+
+def test_more_folds_than_objects_are_refused():
+    with pytest.raises(CapabilityError, match="pruner.folds=20 are more than the 14 training objects"):
+        arboretum.run(["dataset=play-tennis", "method=cart", "split=none", "tracker=none", "pruner=cost_complexity", "pruner.folds=20"])

@@ -152,7 +152,7 @@ def grown(pruner):
 
 def test_a_pruner_chooses_its_strength_and_the_parts_remember_it():
     given = grown(Cuts())
-    found = prune(given, lambda *args: None)
+    found = prune(given, Context())
     assert found.solution.tree.n_nodes == 1
     assert found.problem.parts.pruner == Cuts(2.0)
     assert found.selections["pruner"].numbers() == {"kept_strength": 2.0}
@@ -164,14 +164,14 @@ def test_a_pruner_chooses_its_strength_and_the_parts_remember_it():
 
 def test_a_pruner_that_is_told_its_strength_chooses_nothing():
     given = grown(Cuts(1.0))
-    found = prune(given, lambda *args: None)
+    found = prune(given, Context())
     assert found.solution.tree is given.solution.tree and found.selections == {}
 
 
 def test_without_a_pruner_or_a_tree_nothing_is_cut():
-    assert prune(given := grown(None), lambda *args: None) is given
+    assert prune(given := grown(None), Context()) is given
     nothing = attrs.evolve(grown(Cuts()), solution=solution())
-    assert prune(nothing, lambda *args: None) is nothing
+    assert prune(nothing, Context()) is nothing
 
 
 def test_a_pruner_that_chooses_says_how_to_do_without_validation_rows():

@@ -1,0 +1,179 @@
+"""What cutting a tree back costs: R of every node and subtree, the cheapest pruned subtree at a price α, and those of all α.
+
+R(t) = p(t)·h(t): the node's share of the training weight times its impurity.  A tree costs Σ R + α over its leaves.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Task, Tree
+
+ROUNDINGS = 8
+"""Operations on one node's share and impurity besides the sum over classes: divisions, a logarithm, the products."""
+NEVER = np.iinfo(np.int64).max
+
+
+@attrs.frozen(eq=False)
+class Path:
+    """The cheapest pruned subtrees as α grows: that of step k, the smallest of its cost, is the cheapest from α_k up to the next α.
+
+    alpha, risk : float64[k], α_k (0 first) and Σ R over the leaves.   n_leaves : int64[k].   step : int64[n_nodes], the step at
+    which a node becomes a leaf, NEVER for one that does not by itself.   root : R of the root.
+    """
+
+    alpha: np.ndarray
+    risk: np.ndarray
+    n_leaves: np.ndarray
+    step: np.ndarray
+    root: float
+
+    def cuts(self, k: int) -> np.ndarray:
+        """int64[…]: where the tree is cut at a step."""
+        return np.flatnonzero(self.step <= k)
+
+    def at(self, alpha: float) -> int:
+        """The step whose tree is the cheapest at α."""
+        return int(np.searchsorted(self.alpha, alpha, side="right")) - 1
+
+    def cp_table(self) -> list[tuple[float, int, float]]:
+        """(CP, nsplit, rel error) as rpart prints them, the root first: α and R as shares of the root's R, leaves less one."""
+        unit = self.root or 1.0
+        rows = zip((self.alpha / unit).tolist(), (self.n_leaves - 1).tolist(), (self.risk / unit).tolist(), strict=True)
+        return list(rows)[::-1]
+
+
+@attrs.frozen(eq=False)
+class Subtrees:
+    """What each node costs as a leaf, and what lies below it.
+
+    risk : float64[n_nodes], R(t).   resting : float64[n_nodes], R of the training objects that stop at an inner node, for
+    which its test has no branch: they are there whatever becomes of the branches.   n_leaves : int64[n_nodes], below a node.
+    slack : float64[n_nodes], by how much rounding can separate two costs of the subtree that are equal.
+    """
+
+    parent: np.ndarray
+    is_leaf: np.ndarray
+    risk: np.ndarray
+    resting: np.ndarray
+    n_leaves: np.ndarray
+    slack: np.ndarray
+
+    @staticmethod
+    def of(tree: Tree, risk: str) -> Subtrees:
+        """Measure a tree; raises CapabilityError when it does not hold what ``risk`` asks for."""
+        h, mass, parent = impurities(tree, risk), tree.mass, tree.parent
+        share = mass / mass[0] if mass[0] > 0 else np.zeros(tree.n_nodes)
+        below, rows = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.int64)
+        np.add.at(below, parent[1:], mass[1:])
+        np.add.at(rows, parent[1:], tree.counts[1:])
+        stops = ~tree.is_leaf & (rows < tree.counts)
+        stopping = np.where(stops, np.maximum(mass - below, 0.0), 0.0) / (mass[0] if mass[0] > 0 else 1.0)
+        n_leaves = sum_up(parent, tree.is_leaf.astype(np.int64))
+        # R(t) carries the rounding of one share and one impurity, each of (classes + ROUNDINGS) operations on numbers of the
+        # size of h; a sum over L leaves adds L more.  A unit of rounding is ε/2, and two sides are compared.
+        units = n_leaves + tree.weights.shape[1] + ROUNDINGS
+        slack = units * np.finfo(np.float64).eps * share * max(1.0, float(h.max(initial=0.0)))
+        return Subtrees(parent, tree.is_leaf, share * h, stopping * h, n_leaves, slack)
+
+    def minimal(self, alpha: float) -> np.ndarray:
+        """int64[…]: where to cut for the smallest of the pruned subtrees with the least Σ (R + α) over its leaves.
+
+        Bottom up: a node is cut when it costs no more than the best its branches can do (T(α) of Breiman et al., section
+        3.2: the minimising subtree that all others contain).
+        """
+        leaf_cost, parent = (self.risk + alpha).tolist(), self.parent.tolist()
+        slack = (self.slack + self._rounding(alpha)).tolist()
+        is_leaf, best, cuts = self.is_leaf.tolist(), self.resting.tolist(), []
+        for node in range(len(parent) - 1, -1, -1):  # children come before their parent
+            if is_leaf[node]:
+                best[node] = leaf_cost[node]
+            elif leaf_cost[node] <= best[node] + slack[node]:
+                best[node] = leaf_cost[node]
+                cuts.append(node)
+            if node:
+                best[parent[node]] += best[node]
+        return np.array(cuts, np.int64)
+
+    def dearer_than_a_leaf(self, alpha: float) -> np.ndarray:
+        """int64[…]: nodes with R + α < Σ (R + α) over the leaves of their whole subtree (the rule of the authors' program)."""
+        total = sum_up(self.parent, np.where(self.is_leaf, self.risk, self.resting)) + alpha * self.n_leaves
+        slack = self.slack + self._rounding(alpha)
+        return np.flatnonzero(~self.is_leaf & (self.risk + alpha < total - slack))
+
+    def _rounding(self, alpha: float) -> np.ndarray:
+        """float64[n_nodes]: rounding of a sum of L times α."""
+        return np.finfo(np.float64).eps * self.n_leaves * self.n_leaves * alpha
+
+    def path(self) -> Path:
+        """The sequence of the weakest links (Breiman et al., section 3.3): the link whose leaf is the cheapest is cut first.
+
+        An inner node t costs as a leaf as much as its subtree where α = [R(t) − R(T_t)] / (leaves below − 1).
+        """
+        parent, risk, n_leaves = self.parent.tolist(), self.risk.tolist(), self.n_leaves.tolist()
+        below = sum_up(self.parent, np.where(self.is_leaf, self.risk, self.resting)).tolist()
+        end = sum_up(self.parent, np.ones(len(parent), np.int64)) + np.arange(len(parent))
+        slack, link, step = self.slack.tolist(), np.full(len(parent), np.inf), np.full(len(parent), NEVER)
+
+        def strength(node: int) -> float:
+            more, fewer = risk[node] - below[node], n_leaves[node] - 1
+            return more / fewer if fewer else (0.0 if more <= slack[node] else np.inf)
+
+        for node in np.flatnonzero(~self.is_leaf).tolist():
+            link[node] = strength(node)
+        alpha, sums, sizes, known = [0.0], [below[0]], [n_leaves[0]], 0.0
+        while link[node := int(link.argmin())] < np.inf:
+            rounding = slack[node] / max(n_leaves[node] - 1, 1)
+            if link[node] > alpha[-1] + known + rounding:
+                alpha.append(0.0)
+                sums.append(below[0])
+                sizes.append(n_leaves[0])
+                known = rounding
+            alpha[-1] = max(alpha[-1], float(link[node])) if len(alpha) > 1 else 0.0
+            step[node], link[node : end[node]] = len(alpha) - 1, np.inf
+            dearer, fewer, up = risk[node] - below[node], n_leaves[node] - 1, node
+            while up >= 0:
+                below[up] += dearer
+                n_leaves[up] -= fewer
+                if up != node:
+                    link[up] = strength(up)
+                up = parent[up]
+            sums[-1], sizes[-1] = below[0], n_leaves[0]
+        return Path(np.array(alpha), np.array(sums), np.array(sizes, np.int64), step, float(self.risk[0]))
+
+
+def sum_up(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    """Per node, the sum of ``amount`` over its subtree."""
+    total, above = amount.tolist(), parent.tolist()
+    for node in range(len(above) - 1, 0, -1):
+        total[above[node]] += total[node]
+    return np.array(total, amount.dtype)
+
+
+def impurities(tree: Tree, risk: str) -> np.ndarray:
+    """float64[n_nodes]: h of each node, in bits for entropy, in the square of the target's unit for variance.
+
+    Raises CapabilityError for a tree grown without impurity, or a risk that does not fit the target.
+    """
+    if risk == "impurity":
+        if np.isnan(tree.impurity).any():
+            msg = "pruner cost_complexity needs the tree's impurity, and this tree was grown without; say pruner.risk="
+            raise CapabilityError(msg + ("variance" if tree.task is Task.regression else "gini (or entropy, error)"))
+        return tree.impurity
+    if risk == "error" and tree.task is Task.regression:
+        risk = "variance"
+    if (risk == "variance") is not (tree.task is Task.regression):
+        fits = "variance or error" if tree.task is Task.regression else "gini, entropy or error"
+        msg = f"pruner.risk={risk} does not fit a target of {tree.task.value}; use pruner.risk={fits}, or impurity"
+        raise CapabilityError(msg)
+    if risk == "variance":
+        w, wy, wyy = tree.weights.T
+        safe = np.where(w > 0, w, 1.0)
+        return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
+    mass = tree.mass[:, None]
+    p = np.divide(tree.weights, mass, out=np.zeros_like(tree.weights), where=mass > 0)
+    if risk == "entropy":
+        return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1) + 0.0
+    alike = p.max(axis=1) if risk == "error" else (p**2).sum(axis=1)
+    return np.where(tree.mass > 0, 1.0 - alike, 0.0)
