@@ -22,6 +22,8 @@ from arboretum.report.palette import ranked_classes
 from arboretum.report.table import csv_table, text_table
 
 LISTED = 40  # rows that are printed
+COUNTED = "rows are counted from 0, as in the data set"
+ENDINGS = (".svg", ".png", ".csv")
 DRAWN = 4000  # other rows that are drawn, evenly chosen
 NAMED = 20  # categories up to which an axis spells them
 REACH = 0.36  # of rows of a category about its place
@@ -80,8 +82,8 @@ class Outliers:
         head = f"{share}: no path pays more than {most:g}; " + (self.unknown or f"without limits the dearest pays {unlimited:g}")
         cells = self.cells()
         more = [f"… and {len(cells) - LISTED} more (--out FILE.csv lists all)"] if len(cells) > LISTED else []
-        lines = [head, "", text_table(cells[:LISTED], width=width).rstrip(), *more] if cells else [head]
-        return "\n".join([*lines, "rows are counted from 0, as in the data set"])
+        lines = [head, "", text_table(cells[:LISTED], width=width).rstrip(), *more, COUNTED] if cells else [head]
+        return "\n".join(lines)
 
     def chart(self) -> LineChart:
         """All rows over the columns of the first two tests, those given up marked (Nan, Wang & Saligrama, Figure 2)."""
@@ -120,17 +122,23 @@ def _axis(column: Column, spread: np.ndarray) -> tuple[np.ndarray, Axis]:
     """Where rows lie on an axis: a number as it is, a category about its place."""
     if column.kind is ColumnKind.continuous:
         return column.values.astype(np.float64), Axis(column.name)
-    return column.values + spread, Axis(column.name, names=column.categories if len(column.categories) <= NAMED else ())
+    absent = int(column.missing.any())  # a place of its own before the first category
+    names = ("missing",) * absent + tuple(column.categories)
+    return column.values + absent + spread, Axis(column.name, names=names if len(names) <= NAMED else ())
+
+
+def known_ending(file: str) -> str:
+    """The ending of ``--out``.  Raises ConfigError, before anything is grown, for one that cannot be written."""
+    if (suffix := Path(file).suffix.lower()) not in ENDINGS:
+        raise ConfigError(f"--out names a picture (.svg, .png) or a table (.csv); got {file!r}")
+    return suffix
 
 
 def written(found: Outliers, file: str, write: Callable[[str, str | bytes], None]) -> None:
     """Write the picture (.svg, .png) or the table (.csv), by the name of the file."""
     from arboretum.report.charts import chart_png, chart_svg
 
-    suffix = Path(file).suffix.lower()
-    if suffix == ".png":
+    if (suffix := known_ending(file)) == ".png":
         chart_png(found.chart(), Path(file).expanduser())
-    elif suffix in (".svg", ".csv"):
-        write(file, chart_svg(found.chart()) if suffix == ".svg" else csv_table(found.cells()))
     else:
-        raise ConfigError(f"--out names a picture (.svg, .png) or a table (.csv); got {file!r}")
+        write(file, chart_svg(found.chart()) if suffix == ".svg" else csv_table(found.cells()))

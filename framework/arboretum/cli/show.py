@@ -155,8 +155,10 @@ def main(argv: list[str]) -> int:
 
 def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     """Print the rows that the tree gives up, and write them where a file is named."""
-    from arboretum.cli.outliers import Outliers, written
+    from arboretum.cli.outliers import Outliers, known_ending, written
 
+    if out is not None:
+        known_ending(out)
     resolved, prepared, changes = again(record, registry)
     found = Outliers.of(record, resolved.parts, prepared.table)
     terminal.say("\n".join([*changes, found.text(terminal.width())]))
@@ -280,7 +282,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     steps = " and ".join(step_text(tree.rule(above), outcome) for above, outcome in tree.path(node))
     lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
     rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if top <= 0 or rank <= top or one.chosen]
-    lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()] if rows else ["no test divides its rows"]
+    lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()] if rows else ["no test that may be asked divides its rows"]
     if len(rows) < len(found.candidates):
         lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
     return "\n".join([*lines, "", *found.plan])

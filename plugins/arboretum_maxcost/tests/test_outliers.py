@@ -47,6 +47,7 @@ def test_the_picture_marks_them(folder, capsys, tmp_path):
 
 @pytest.mark.parametrize(("words", "said"), [
     (["--out", "x.svg"], "--out goes with --outliers"), (["--outliers", "--out", "x.gif"], "a picture (.svg, .png) or a table (.csv); got 'x.gif'"),
+    (["--outliers", "--out"], "argument --out: expected one argument (usage"),
 ])  # fmt: skip
 def test_what_cannot_be_written_is_refused(folder, capsys, words, said):
     status, _, err = shown(capsys, folder, *words)
@@ -64,6 +65,24 @@ def test_a_row_that_no_test_tells_apart_has_no_price(capsys, tmp_path):
     lines = [line.split() for line in out.splitlines() if re.match(r"\s*\d+  (yes|no)", line)]
     assert [line[0] for line in lines] == ["1", "4"], out
     assert lines[0][-3:] == ["no", "tests", "do"] and lines[1][-1] == "2"
+
+
+def test_rows_without_a_value_have_a_place_of_their_own_on_an_axis(capsys, tmp_path):
+    table = tmp_path / "absent.csv"
+    table.write_text("colour,target\nred,yes\nred,no\nred,yes\n?,no\n?,no\nblue,no\n")
+    source = ["dataset=file", f"dataset.path={table}", "dataset.target=target", "encoder=multiway", f"hydra.run.dir={tmp_path / 'run'}"]
+    assert main(["run", *DFEP[2:], *source]) == 0
+    capsys.readouterr()
+    status, out, _ = shown(capsys, tmp_path / "run", "--outliers", "--out", tmp_path / "drawn.svg")
+    assert status == 0 and "2 of 6 rows (33.3 %) are given up" in out
+    assert all(f">{name}</text>" in (tmp_path / "drawn.svg").read_text() for name in ("missing", "red", "blue"))
+
+
+def test_where_nothing_is_given_up_no_row_is_spoken_of(capsys, tmp_path):
+    assert main(["run", "dataset=monk1-full", *DFEP[1:], f"hydra.run.dir={tmp_path / 'run'}"]) == 0
+    capsys.readouterr()
+    _, out, _ = shown(capsys, tmp_path / "run", "--outliers")
+    assert out.startswith("0 of 432 rows (0 %) are given up") and "counted" not in out
 
 
 def test_a_method_that_needs_its_budget_tells_no_price(capsys, tmp_path):
