@@ -59,11 +59,18 @@ def test_a_false_claim_is_an_error_and_sets_the_status(call, here):
     assert "  concave              holds, as far as tried; declare 'concave'" in done.out.replace("hint  ", "      ")
 
 
+def test_a_broken_contract_is_called_that(call, here):
+    (here / "boaster.py").write_text(FALSE.replace(', "admissible"', "").replace("np.maximum(", "-np.maximum("))
+    done = call("lint", "--plugin", "boaster.py", "impurity.boaster")
+    assert done.status == 1 and done.error == "impurity boaster breaks its contract: it is not non-negative: 0 > F(1, 1): 0 > -1"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["impurity.gin"], "unknown impurity 'gin'; did you mean 'gini'"),
         (["criterion.reduction"], "unknown kind 'criterion'; known: coverage, impurity; say KIND.NAME"),
+        (["impurity"], "impurity which? say impurity.NAME; known: absolute_error, "),
         (["order=1"], "order=… is a field of one component; name one"),
         (["impurity.gini", "order=1"], "unknown parameter 'order'"),
     ],

@@ -47,6 +47,8 @@ def entry_of(text: str, registry: Registry, kinds: Sequence[str]) -> Entry:
     kind, _, name = text.partition(".")
     if kind not in kinds:
         raise ConfigError(f"{unknown('kind', kind, kinds)}; say KIND.NAME, as in impurity.entropy")
+    if not name:
+        raise ConfigError(f"{kind} which? say {kind}.NAME; known: {', '.join(entry.name for entry in registry.entries(kind))}")
     preset = registry.find_preset(kind, name)
     return registry.get(kind, preset.recipe if preset else name)
 

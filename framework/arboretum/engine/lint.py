@@ -17,6 +17,8 @@ from arboretum.model.table import Task
 
 KINDS = ("impurity", "coverage")
 """Kinds that have axioms."""
+CONTRACT = "its contract"
+"""The claim that every component of a kind makes."""
 
 
 @attrs.frozen
@@ -95,13 +97,13 @@ class Lint:
     def claims(self) -> list[Claim]:
         """What is declared and what could be."""
         if self.component.kind == "coverage":
-            return [self.claim("its contract", tuple(SAYS))]
+            return [self.claim(CONTRACT, tuple(SAYS))]
         declared, total = capabilities_of(self.component), self.component.scale == "total"
         known = [("concave", (CONCAVE,), Capability.concave in declared), ("admissible", ADMISSIBLE, Capability.admissible in declared)]
         free = self.found[SCALE_FREE]
         scale = Claim("scale=total", not free.holds, "scale-free" if free.holds else "") if total else self.claim("scale=mean", (SCALE_FREE,))
         optional = (self.claim(name, needs, said) for name, needs, said in known)
-        return [self.claim("its contract", (NON_NEGATIVE, ZERO)), scale, *(each for each in optional if each.true is not None or each.note)]
+        return [self.claim(CONTRACT, (NON_NEGATIVE, ZERO)), scale, *(each for each in optional if each.true is not None or each.note)]
 
     def claim(self, name: str, needs: tuple[str, ...], declared: bool = True) -> Claim:
         """Whether something declared is true; without a note where nothing is declared, and nothing could be."""
@@ -114,7 +116,9 @@ class Lint:
     def false(self) -> list[str]:
         """The claims that are false, as sentences."""
         label = f"{self.component.kind} {self.component.name}"
-        return [f"{label} declares {claim.name}, but is {claim.note}" for claim in self.claims if claim.true is False]
+        false = [claim for claim in self.claims if claim.true is False]
+        says = {CONTRACT: f"{label} breaks its contract: it is"}
+        return [f"{says.get(claim.name, f'{label} declares {claim.name}, but is')} {claim.note}" for claim in false]
 
     @property
     def theorems(self) -> tuple[Theorem, ...]:
