@@ -83,7 +83,7 @@ class WorstCase:
         if isinstance(impurity, HingedPairs) and not promise.reason:
             found.append(f"that many times the least of all trees that misclassify at most {impurity.alpha:g} of the weight, too (Theorem 4.6)")
         if tree is not None and tree.n_nodes == 1:
-            found.append(f"impurity {impurity.name} of the whole table is {total:g}: the root is a leaf; choose a smaller δ, or a smaller α")
+            found.append(_of_one_leaf(problem, total))
         if tree is not None and isinstance(impurity, HingedPairs) and not impurity.value(tree.weights[tree.is_leaf]).any():
             bound = impurity.error_bound(tree.mass[tree.is_leaf], tree.weights.shape[1])
             found.append(f"at most {bound:.4g} of the weight is misclassified (Lemma 4.4)")
@@ -97,6 +97,15 @@ class WorstCase:
     def _guarantee(self, problem: Problem) -> Guarantee:
         own = type(self) is WorstCase
         return guarantee_of(problem, self.delta) if own else Guarantee(reason=f"criterion {self.name} may score otherwise than its parent")
+
+
+def _of_one_leaf(problem: Problem, total: float) -> str:
+    """Why nothing is asked: no test is within the budget, or F of the whole table is small enough."""
+    prices, most = problem.prices, problem.parts.limits().max_cost
+    cheapest = min((max(prices.of(test)) for test in range(len(prices.tests) + len(prices.raw))), default=0.0)
+    if most is not None and cheapest > most:
+        return f"the cheapest test costs {cheapest:g}, and stopping.max_cost.limit is {most:g}: the root is a leaf; allow at least {cheapest:g}"
+    return f"impurity {problem.parts.impurity.name} of the whole table is {total:g}: the root is a leaf; choose a smaller δ, or a smaller α"
 
 
 def _lacking(impurity: Any) -> str:

@@ -190,7 +190,7 @@ class FrontSolver:
         third = names[2:] in ((), ("n_leaves",)) and len(set(names)) == len(names)
         if len(names) < 2 or names[0] != "train_error" or names[1] not in AXES or not third:
             way = "say [error, expected_cost], [error, max_cost], [error, n_leaves], [error, depth], or one of the first two with n_leaves"
-            raise ConfigError(f"solver.axes={list(self.axes)}: {way}")
+            raise ConfigError(f"solver.axes=[{','.join(self.axes)}]: {way}")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, CapabilityError, LeafRule, Problem, Task
+from arboretum.api import Capability, CapabilityError, LeafRule, Limits, Problem, Task
 from arboretum_maxcost.impurities import class_weights
 
 TIES = 1e-9
@@ -87,6 +87,10 @@ def _broken(problem: Problem) -> Iterator[str]:
     coded = any((objects.codes[:, f] == feature.n_bins).any() for f, feature in enumerate(objects.features) if feature.has_missing)
     if coded or np.isnan(objects.raw).any():
         yield "the branch of missing values is chosen at each node; choose encoder.missing=category (or drop_rows)"
+    limits = parts.limits()
+    for field in attrs.fields(Limits):
+        if (value := getattr(limits, field.name)) != field.default:
+            yield f"limit {field.name} (it is {value:g}) makes leaves that are neither pure nor of F ≤ δ; choose stopping=[pure] or [impurity]"
     try:
         rule = parts.leaf_rule(counting_objects=True)
     except CapabilityError as error:

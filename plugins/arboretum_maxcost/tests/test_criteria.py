@@ -261,6 +261,10 @@ def test_levels_beyond_the_useful_range_are_told_and_negative_ones_refused():
     common = ["dataset=iris", "method=greedytree_pairs", "split=none", "tracker=none"]
     record = arboretum.run([*common, "stopping.impurity.delta=7500"])
     assert "impurity rt of the whole table is 7500: the root is a leaf; choose a smaller δ, or a smaller α" in record.notes
+    budget = ["stopping=[max_cost]", "stopping.max_cost.limit=0.5"]
+    notes = arboretum.run([*common, *budget]).notes
+    assert "the cheapest test costs 1, and stopping.max_cost.limit is 0.5: the root is a leaf; allow at least 1" in notes
+    assert any(note.startswith("no guarantee: limit max_cost (it is 0.5) makes leaves") for note in notes)
     for wrong in ("stopping.impurity.delta=-1", "criterion.delta=-1", "criterion.delta=nan", "criterion.delta=inf"):
         with pytest.raises(arboretum.ArboretumError, match="delta must be"):
             arboretum.run([*common, wrong])
