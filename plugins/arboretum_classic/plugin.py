@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_classic.c45 import C45, C45Release8, C45Textbook
+from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Variance
@@ -13,6 +15,7 @@ from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory,
 def arboretum_components() -> list[type]:
     """The impurities, criteria and pruners of the classical methods, and what becomes of missing values; presets lie beside."""
     return [
+        C45, C45Release8, C45Textbook, Quinlan, QuinlanTextbook,
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError,
         CostComplexity,

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from arboretum.model.rules import TestRule, Threshold
-from arboretum.model.table import Table, Task, array_field, frozen_array
+from arboretum.model.table import ColumnKind, Table, Task, array_field, frozen_array
 
 
 class Family(enum.Enum):
@@ -129,6 +129,16 @@ class Encoded:
         """Number of fixed tests, plus one per raw feature (its thresholds are not counted before growth)."""
         return int(self.test_offset[-1]) + len(self.raw_features)
 
+    @cached_property
+    def levels(self) -> np.ndarray:
+        """int64[columns of ``table``]: values that the tests of each column tell apart, 0 where they are thresholds, −1 without any."""
+        found = np.full(len(self.table.columns), -1)
+        found[[feature.position for feature in self.raw_features]] = 0
+        for feature in self.features:  # of a column in several features, each sets one value apart from the rest
+            named = feature.family is not Family.thresholds or self.table.columns[feature.position].kind is ColumnKind.categorical
+            found[feature.position] = max(found[feature.position], 1) + feature.n_bins - 1 if named else 0
+        return frozen_array(found, np.int64)
+
     def take(self, rows: np.ndarray) -> Encoded:
         """The same features and tests with some of the objects (int64 indices); each stands for itself as a row."""
         per_object = ("codes", "raw", "label", "y", "weight", "count")
@@ -202,6 +212,8 @@ class Tables:
     gain : float64[tests, outcomes], Σ over an outcome's objects i of w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)), with 0
         for objects that are covered at the node; f is the disjunction of the run's coverages (Zhang & Gionis, the term E).
         None unless the run has coverages and the criterion declares ``needs_gain``.
+    column : int64[tests], position in the raw table of the column that a test reads.   levels : int64[columns], of each column the values
+        that its tests tell apart, 0 where they are thresholds, −1 where it has none.   None where a predicate makes the tests.
     outcome_price : float64[tests, outcomes], what each outcome costs (``price`` is the most); None unless the criterion declares
         ``needs_outcome_prices``.
 
@@ -217,6 +229,8 @@ class Tables:
     impurity_scale: str = "mean"
     gain: np.ndarray | None = None
     outcome_price: np.ndarray | None = None
+    column: np.ndarray | None = None
+    levels: np.ndarray | None = None
 
     def impurity(self, weights: np.ndarray) -> np.ndarray:
         """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where the mass is 0."""

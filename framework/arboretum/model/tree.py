@@ -93,6 +93,7 @@ class Tree:
     surrogates : ordered by node, and at a node in the order in which they are asked.  A row that none of them knows follows
         ``missing_child``.
     branch_price : float64[n_edges], at most the node's price: what a row pays that takes the branch; None: that price.
+    prior : what is added to the weight of every class where shares are predicted (1: Laplace's rule).
 
     A row is in several nodes in shares where ``missing_child`` or a test that gives degrees (``TestRule.fuzzy``) splits it.
 
@@ -118,6 +119,7 @@ class Tree:
     score: np.ndarray = array_field(np.float64)
     surrogates: tuple[Surrogate, ...] = ()
     branch_price: np.ndarray | None = array_field(np.float64, default=None)
+    prior: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         check_tree(self)
@@ -291,9 +293,10 @@ class Tree:
     # -- use -----------------------------------------------------------------------------------------------------
 
     def distribution(self) -> np.ndarray:
-        """float64[n_nodes, n_classes]: class shares of each node (classification); its label where it is empty."""
-        mass = self.mass[:, None]
-        return np.divide(self.weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
+        """float64[n_nodes, n_classes]: class shares of each node, by ``prior`` (classification); its label where it is empty."""
+        weights = self.weights + self.prior
+        mass = weights.sum(axis=1)[:, None]
+        return np.divide(weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
 
     def plain_impurity(self) -> np.ndarray:
         """float64[n_nodes]: gini or variance of each node, whatever the tree was grown with."""
@@ -382,6 +385,8 @@ class Tree:
             data["surrogates"] = [attrs.asdict(one) for one in self.surrogates]
         if self.branch_price is not None:
             data["branch_price"] = self.branch_price.tolist()
+        if self.prior:
+            data["prior"] = self.prior
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
@@ -404,6 +409,7 @@ class Tree:
                 **{name: _read(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
                 surrogates=tuple(built(Surrogate, one) for one in data.get("surrogates", ())),
                 branch_price=_read("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
+                prior=float(data.get("prior", 0.0)),
             )
             for rule in tree.rules:  # of whatever plugin: it can be read aloud
                 for outcome in range(rule.arity):
@@ -447,7 +453,7 @@ class Tree:
         return pickle.loads(arboretum.exported(self, "sklearn"))
 
 
-_VALUES = ("task", "columns", "classes", "rules", "surrogates")
+_VALUES = ("task", "columns", "classes", "rules", "surrogates", "prior")
 _ARRAYS = {field.name: field.metadata["dtype"] for field in attrs.fields(Tree) if field.metadata and field.default is attrs.NOTHING}
 """Array that every tree has → type of its numbers."""
 _OPEN = ("value", "impurity", "score")  # arrays in which null stands for NaN, and "inf", "-inf" for an infinity

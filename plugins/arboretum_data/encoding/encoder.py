@@ -70,6 +70,7 @@ class TestsEncoder:
     coalesce: Coalesce = param(Coalesce.none, "what becomes of identical objects; label by weighted majority")
     max_levels: int = param(1000, "a categorical column with more values is left out", ge=2)
     keep_identifiers: bool = param(False, "keep categorical columns that have another value in every row")
+    declared: bool = param(False, "all values that the table declares get a bin, in their order, also those that no row has")
 
     def encode(self, table: Table, whole: Table, *, raw_thresholds: bool, seed: int) -> Encoded:
         """Encode the training rows; see :class:`arboretum.interfaces.encoder.Encoder`."""
@@ -125,7 +126,8 @@ class TestsEncoder:
             fixed = rule in (Numeric.midpoints, Numeric.bucketised)
             tests = BinTests.thresholds if fixed else self.bin_tests
             return coding.code_numeric(column, position, edges, tests, missing_bin)
-        present = np.flatnonzero(np.bincount(np.concatenate([column.values, origin.values]) + 2)[2:])  # without the codes −1 and −2
+        values = np.concatenate([column.values, origin.values, *[np.arange(len(column.categories))] * self.declared])
+        present = np.flatnonzero(np.bincount(values + 2)[2:])  # without the codes −1 and −2
         if column.kind is ColumnKind.ordinal and self.ordinal is not Ordinal.categories:
             return coding.code_ordinal(column, position, present, missing_bin)
         return coding.code_categories(column, position, present, self.categorical, missing_bin)
@@ -250,6 +252,24 @@ class MultiwayEncoder(TestsEncoder):
 
 
 @attrs.frozen
+class MixedEncoder(MultiwayEncoder):
+    """One test per nominal column with an outcome per value; numbers stay raw, for thresholds found at the node."""
+
+    name = "mixed"
+    numeric: Numeric = param(Numeric.raw, "how continuous columns are cut")
+
+
+@attrs.frozen
+class DeclaredEncoder(MixedEncoder):
+    """``mixed`` with every value that the table declares, however many, as Weka reads an ARFF file."""
+
+    name = "declared"
+    max_levels: int = param(1_000_000, "a categorical column with more values is left out", ge=2)
+    keep_identifiers: bool = param(True, "keep categorical columns that have another value in every row")
+    declared: bool = param(True, "all values that the table declares get a bin, in their order, also those that no row has")
+
+
+@attrs.frozen
 class OneHotEncoder(TestsEncoder):
     """One test per value or bin; ordinals as categories, numbers in five k-means bins."""
 
@@ -295,7 +315,9 @@ class MidpointsEncoder(TestsEncoder):
 ENCODERS = [
     AutoEncoder,
     BinsEncoder,
+    DeclaredEncoder,
     MidpointsEncoder,
+    MixedEncoder,
     MultiwayEncoder,
     OneHotEncoder,
     OneHotKMeans5Encoder,

@@ -1,6 +1,7 @@
 """The best test of a node, over all engines."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,7 +13,7 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion, checke
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels.tables import equal_from
-from arboretum.model.encoded import Node, Prices
+from arboretum.model.encoded import Encoded, Node, Prices, Tables
 from arboretum.model.rules import TestRule
 
 
@@ -52,8 +53,16 @@ def listed(engines: Sequence[Engine], cell: Cell, scorer: CompiledCriterion, spa
             size += block.tables.n_tests
             if prices is not None:
                 block = _with_prices(block, cell, prices)
+            feature, of_test = np.unique(block.feature, return_inverse=True)
+            position = np.array([engine.position(f) for f in feature.tolist()], np.int64)[of_test]
+            block = attrs.evolve(block, tables=with_columns(block.tables, position, space.objects))
             yield block if rows is None else _with_gain(block, cell, rows, before, space.coverage_state)
         first += size
+
+
+def with_columns(tables: Tables, position: np.ndarray, objects: Encoded) -> Tables:
+    """The same tables with the raw column that each test reads, by its position; −1: a predicate made the tests."""
+    return tables if (position < 0).any() else attrs.evolve(tables, column=position, levels=objects.levels)
 
 
 def _with_gain(block: Block, cell: Cell, rows: np.ndarray, before: np.ndarray, coverage_state: CoverageState) -> Block:
@@ -107,7 +116,7 @@ def every_score(
 ) -> Iterable[tuple[Block, np.ndarray]]:
     """All candidates of a node with their scores, settled where the criterion has such a rule."""
     found = ((block, scored(block, cell, node, scorer)) for block in listed(engines, cell, scorer, space))
-    return _settled(list(found), node, scorer) if hasattr(scorer.criterion, "settle") else found
+    return settled(list(found), node, scorer) if hasattr(scorer.criterion, "settle") else found
 
 
 def _choose_listed(engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace) -> Candidate | None:
@@ -123,7 +132,7 @@ def _choose_listed(engines: Sequence[Engine], cell: Cell, node: Node, scorer: Co
     return best
 
 
-def _settled(found: list[tuple[Block, np.ndarray]], node: Node, scorer: CompiledCriterion) -> list[tuple[Block, np.ndarray]]:
+def settled(found: list[tuple[Any, np.ndarray]], node: Node, scorer: CompiledCriterion) -> list[tuple[Any, np.ndarray]]:
     """Let the criterion look at all scores of the node at once, in the order of ``tables.test``."""
     if not found:
         return found

@@ -100,7 +100,7 @@ class Engine(Protocol):
         """Names of the raw columns that the test reads."""
 
     def position(self, feature: int) -> int:
-        """Its position in the raw table."""
+        """Its position in the raw table; −1 for a test that is made at the node."""
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         """Number of outcomes of the test."""

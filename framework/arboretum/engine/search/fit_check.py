@@ -47,8 +47,7 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
     if parts.by_shares:
         unknown = {
             "coverage": parts.coverage, "predicate": parts.predicate, "constant tests": allow_constant,
-            "columns of a criterion's own": scorer.has_columns, "criterion that settles scores": hasattr(scorer.criterion, "settle"),
-            "impurity of sorted values": hasattr(scorer.impurity, "of_values"),
+            "columns of a criterion's own": scorer.has_columns, "impurity of sorted values": hasattr(scorer.impurity, "of_values"),
         }  # fmt: skip
         for what in (what for what, there in unknown.items() if there):
             yield f"missing {parts.missing.name} grows by shares, which knows no {what}; leave it out, or use missing=better_side"

@@ -33,7 +33,7 @@ class MadeEngine(TableEngine):
         return frozenset(self._rule(cell, candidate.feature, 0).columns)
 
     def position(self, feature: int) -> int:
-        return 0
+        return -1
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         return self._rule(cell, candidate.feature, 0).arity

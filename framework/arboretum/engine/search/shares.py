@@ -11,12 +11,12 @@ import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, ContractError, blaming
-from arboretum.engine.search.choose import check_scores
+from arboretum.engine.search.choose import check_scores, settled, with_columns
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
 from arboretum.engine.search.raw import midpoints
 from arboretum.kernels.tables import Least, bar_of, equal_from
-from arboretum.model.encoded import Family
+from arboretum.model.encoded import Family, Node, Tables
 from arboretum.model.rules import TestRule
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
@@ -37,11 +37,13 @@ class Part(Cell):
 class Column:
     """The tests of one feature at a node.
 
-    code : int64[k], bin of each entry, −1 without a value.   family, rules : how bins become outcomes, and test index → rule.
+    position : of the raw column.   code : int64[k], bin of each entry, −1 without a value.
+    family, rules : how bins become outcomes, and test index → rule.
     prices : float64[tests].   number : of its first test in ``Prices.of``, ``step`` to the next.
     """
 
     name: str
+    position: int
     code: np.ndarray
     n_bins: int
     family: Family
@@ -62,6 +64,21 @@ class Column:
         first = of_bins if self.family is Family.equals else np.cumsum(of_bins, axis=0)[:-1]
         rest = of_bins.sum(axis=0) - of_bins if self.family is Family.equals else np.cumsum(of_bins[::-1], axis=0)[::-1][1:]
         return np.stack([first, rest], axis=1)
+
+
+@attrs.frozen(eq=False)
+class Competing:
+    """The tests of a column that compete at a node.
+
+    index, to : of each test, as in :class:`Choice`.   node : as the criterion sees it.   discount : of the scores.
+    """
+
+    column: Column
+    tables: Tables
+    index: Sequence[int]
+    to: Sequence[int]
+    node: Node
+    discount: float
 
 
 @attrs.frozen(eq=False)
@@ -118,18 +135,31 @@ class SharesGrowth(Growth):
                 code, rule, family, n = np.where(code == feature.n_bins, -1, code), feature.rule, feature.family, feature.n_bins
                 own = prices.tests[offset[f] : offset[f + 1]]
             own = own * 0.0 if prices.once_per_column and feature.column in cell.asked else own
-            yield Column(feature.column, code, n, family, rule, self.space.payable(own, cell), n_fixed + f if raw else int(offset[f]), 1 - raw)
+            first = n_fixed + f if raw else int(offset[f])
+            yield Column(feature.column, feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw)
 
     def best_test(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
-        best, ties = None, self.scorer.ties(item.node)
-        for column in self.columns(item.cell):
-            found = self._best_of(column, item) if column.n_bins > 1 else None
-            if found is not None and (best is None or found.score > bar_of(best.score, ties)):
-                best = found
+        best, ties, found = None, self.scorer.ties(item.node), self._listed(item)
+        for block, scores in settled(list(found), item.node, self.scorer) if hasattr(self.scorer.criterion, "settle") else found:
+            i = int(np.argmax(scores >= equal_from(scores.max(), ties)))
+            if scores[i] > (-np.inf if best is None else bar_of(best.score, ties)):
+                best = Choice(block.column, block.index[i], block.to[i], float(block.tables.price[i]), float(scores[i]))
         return best
 
-    def _best_of(self, column: Column, item: Open) -> Choice | None:
+    def _listed(self, item: Open) -> Iterator[tuple[Competing, np.ndarray]]:
+        """The tests that may divide a node, column by column, with their scores."""
+        first = 0
+        for column in self.columns(item.cell):
+            block = self._competing(column, item, first) if column.n_bins > 1 else None
+            if block is not None:
+                scores = self.scorer.score(block.tables, block.node) * block.discount
+                check_scores(self.scorer, scores, lambda i, block=block: block.column.rules(block.index[i]))
+                yield block, scores
+                first += len(scores)
+
+    def _competing(self, column: Column, item: Open, first: int) -> Competing | None:
+        """The tests of a column with their tables, numbered from ``first``; None without any."""
         statistics, missing = self.space.statistics, self.problem.parts.missing
         sums, rows = (what[item.cell.who] * item.cell.share[:, None] for what in statistics.sums)
         weights, counts = (column.tables(self._added(column.code, what, column.n_bins)) for what in (sums, rows))
@@ -137,7 +167,8 @@ class SharesGrowth(Growth):
         divides = np.flatnonzero(((counts.sum(axis=2) > 0).sum(axis=1) > 1) & (column.prices < np.inf) if len(counts) else [])
         if lost_rows.any() and getattr(missing, "left_out", False):
             return None
-        mass, least = statistics.mass(weights), Least(self.limits.min_leaf - ROUNDED, self.space.min_weight)
+        any_part = self.limits.min_leaf == 1 and getattr(self.scorer.criterion, "weighs_branches", False)
+        mass, least = statistics.mass(weights), Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight)
         arity, entries = weights.shape[1], []  # (test, placement, weights, counts), with an outcome more that may stay empty
         for test in divides.tolist():
             for to in self._placements(mass[test], bool(lost_rows.any()), column, test):
@@ -154,7 +185,7 @@ class SharesGrowth(Growth):
         width = arity + any(to == arity for _, to, _, _ in entries)
         own, rows = (np.stack([entry[k][:width] for entry in entries]) for k in (2, 3))
         price = np.array([column.prices[test] for test, *_ in entries], np.float64)
-        none, numbers = np.zeros((len(entries), width, 0)), np.arange(len(entries))
+        none, numbers = np.zeros((len(entries), width, 0)), first + np.arange(len(entries))
         node, known = item.node, mass[divides[0]].sum() / item.node.mass if lost_rows.any() else 1.0
         if not missing.counted and known < 1.0:
             whole, whole_rows = weights[divides[0]].sum(axis=0), np.rint(counts[divides[0]].sum(axis=0)).astype(np.int64)
@@ -163,12 +194,10 @@ class SharesGrowth(Growth):
                 node, weights=whole, counts=whole_rows, mass=node.mass * known, total_mass=node.total_mass * known, impurity=impurity,
                 n_rows=int(whole_rows.sum()), n_objects=int((column.code >= 0).sum()),
             )  # fmt: skip
-        scores = self.scorer.score(self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers), node)
-        if missing.discounted:
-            scores = scores * known
-        check_scores(self.scorer, scores, lambda i: column.rules(entries[i][0]))
-        i = int(np.argmax(scores >= equal_from(scores.max(), self.scorer.ties(item.node))))
-        return None if scores[i] == -np.inf else Choice(column, entries[i][0], entries[i][1], float(price[i]), float(scores[i]))
+        tables = self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers)
+        tables = with_columns(tables, np.full(len(entries), column.position), self.problem.objects)
+        index, to = ([entry[k] for entry in entries] for k in (0, 1))
+        return Competing(column, tables, index, to, node, known if missing.discounted else 1.0)
 
     def _placements(self, known: np.ndarray, lost: bool, column: Column, test: int) -> Sequence[int]:
         missing, n = self.problem.parts.missing, len(known)
