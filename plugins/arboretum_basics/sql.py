@@ -91,10 +91,13 @@ def _none_of(tests: Sequence[str], but: int = -1) -> str:
 
 
 def _conditions(rule: TestRule) -> list[str]:
-    """Per outcome the condition under which a row has it."""
+    """Per outcome the condition under which a row has it.  A rule that a plugin defines brings its own by
+    ``sql_conditions(name, text)``, from functions that write a column's name and a category."""
+    if hasattr(rule, "sql_conditions"):
+        return rule.sql_conditions(_name, _text)
     if type(rule) not in (Threshold, OrdinalThreshold, Equals, Values, Bins, Interval):
         raise CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
-    column, unit = '"' + rule.column.replace('"', '""') + '"', getattr(rule, "unit", "")
+    column, unit = _name(rule.column), getattr(rule, "unit", "")
     lost = f"{column} IS NULL"
 
     def between(edges: Sequence[float]) -> list[str]:
@@ -128,6 +131,10 @@ def _within(column: str, low: float | None, high: float | None, unit: str) -> st
 
 def _answer(tree: Tree, node: int) -> str:
     return repr(float(tree.value[node])) if tree.task is Task.regression else _text(tree.classes[tree.label[node]])
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _text(value: str) -> str:

@@ -9,6 +9,7 @@ from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
+from arboretum_classic.subsets import Subset
 
 
 @hookimpl
@@ -19,5 +20,6 @@ def arboretum_components() -> list[type]:
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError,
         CostComplexity,
+        Subset,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
     ]  # fmt: skip

@@ -7,9 +7,8 @@ import numpy as np
 
 from arboretum.errors import CapabilityError, ContractError, DataError, blaming
 from arboretum.engine.search.choose import every_score, prepare_columns
-from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.growth import Growth, Open
-from arboretum.engine.search.raw import PresortedEngine
+from arboretum.engine.search.plan import BINNED, SORTED
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule
@@ -62,14 +61,13 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     if problem.parts.by_shares:
         raise CapabilityError(f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only")
     growth = Growth.of_run(problem, Context(seed=seed))
-    if problem.parts.predicate is None:  # engines that list every candidate: bounds would skip those that cannot win
-        coded = (CodedEngine(growth.space),) if problem.objects.features else ()
-        growth.engines = (*coded, PresortedEngine(growth.space)) if problem.objects.raw_features else coded
+    plan = growth.plan  # engines that list every candidate: bounds would skip those that cannot win
+    growth.plan = attrs.evolve(plan, engines=tuple(SORTED if name == BINNED else name for name in plan.engines))
     item = growth.look(growth.root())
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)
-    return Reasons(item.node, growth.plan.lines, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
+    return Reasons(item.node, plan.lines, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
 
 
 def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:

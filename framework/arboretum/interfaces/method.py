@@ -44,6 +44,11 @@ class Parts:
         """Whether ``missing`` is another rule than that of the growth kernels, so that trees grow by shares."""
         return self.missing is not None and self.missing.kernel != BETTER_SIDE
 
+    @property
+    def beside_raw(self) -> bool:
+        """Whether thresholds on raw columns compete beside the tests of the predicate."""
+        return bool(getattr(self.predicate, "beside_raw", False))
+
     def limits(self) -> Limits:
         """The tightest combination of what the stopping rules limit."""
         return tightest(Limits, [rule.limits() for rule in self.stopping])

@@ -15,7 +15,8 @@ from arboretum.model.rules import TestRule
 class Predicate(Component, Protocol):
     """A generator of tests at the node, from the raw table.
 
-    With a predicate its tests are the only ones: what the encoder makes says which columns have a price.
+    With a predicate its tests are the only ones: what the encoder makes says which columns have a price.  But where it states
+    ``beside_raw = True`` thresholds on raw columns compete as well; ties then go to the lowest column.
     """
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule]:

@@ -2,7 +2,8 @@
 
 The objects of a node are one segment of a permutation that all engines know; an engine answers for one kind of
 test: those of *coded* features (histograms), of *raw* ones (exact thresholds), or *made* at the node by the run's predicate.
-The first two may be active in one run; their candidates compete.  The last is alone: the predicate says which tests there are.
+The first two may be active in one run; their candidates compete.  The last is alone, or stands in for the first: the predicate says
+which tests there are.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Engine(Protocol):
         """Names of the raw columns that the test reads."""
 
     def position(self, feature: int) -> int:
-        """Its position in the raw table; −1 for a test that is made at the node."""
+        """Its position in the raw table; −1 for a test that is made at the node, where no others compete."""
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         """Number of outcomes of the test."""

@@ -27,19 +27,22 @@ class MadeEngine(TableEngine):
 
     def __init__(self, workspace: Workspace, predicate: Any, seed: int, two_only: bool) -> None:
         self._space, self._predicate, self._seed, self._two_only = workspace, predicate, seed, two_only
-        self._row = workspace.objects.row_of_object
+        self._row, self._positions = workspace.objects.row_of_object, []  # of the tests of the node at hand, where others compete
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
         return frozenset(self._rule(cell, candidate.feature, 0).columns)
 
     def position(self, feature: int) -> int:
-        return -1
+        return self._positions[feature] if self._positions else -1
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         return self._rule(cell, candidate.feature, 0).arity
 
     def test_number(self, feature: int, index: int) -> int:
         return -1
+
+    def _column(self, name: str) -> int:
+        return next(k for k, column in enumerate(self._space.objects.table.columns) if column.name == name)
 
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
         return self._rules(cell)[feature]
@@ -62,8 +65,9 @@ class MadeEngine(TableEngine):
         for rule in found:
             if not isinstance(rule, TestRule):
                 raise ContractError(f"predicate {name!r}: candidates must return tests (TestRule); got {type(rule).__name__}")
-            if rule.arity > 2 and self._two_only:
-                msg = f"predicate {name!r}: the test {rule.describe()!r} has {rule.arity} outcomes, and the criterion scores two only"
+            if rule.arity > (most := 2 if self._two_only else np.iinfo(self._space.goes.dtype).max):
+                why = "the criterion scores two" if self._two_only else f"beside raw columns a test has at most {most}"
+                msg = f"predicate {name!r}: the test {rule.describe()!r} has {rule.arity} outcomes, and {why} only"
                 raise CapabilityError(msg)
         return found
 
@@ -78,6 +82,8 @@ class MadeEngine(TableEngine):
 
     def _views(self, cell: Cell) -> Iterator[View]:
         space, stats, rules = self._space, self._space.statistics, self._rules(cell)
+        if getattr(self._predicate, "beside_raw", False):
+            self._positions = [min(map(self._column, rule.columns)) for rule in rules]
         rows = space.rows[cell.low : cell.high]
         paid = column_prices(space.objects, space.prices, cell.asked, cell.paid)
         step = max(1, OUTCOMES_AT_ONCE // len(rows))

@@ -44,10 +44,11 @@ class Plan:
         objects, parts = problem.objects, problem.parts
         if parts.by_shares:
             return Plan((SHARED,), False, tuple(reasons_of("missing", parts.missing)), ())
-        if parts.predicate is not None:
-            return Plan((MADE,), False, tuple(reasons_of("predicate", parts.predicate)), ())
         no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
+        if parts.predicate is not None:
+            beside = raw if parts.beside_raw else []
+            return Plan((MADE, *beside), False, tuple(reasons_of("predicate", parts.predicate)), no_bins if beside else ())
         engines = ([CODED] if objects.features else []) + raw
         no_kernel = tuple(_no_kernel(problem, space, scorer, order, timed))
         return Plan(tuple(engines), not no_kernel, no_kernel, no_bins)

@@ -1,0 +1,144 @@
+"""Categories in two sets: no other way to part them is better where theory says so, and every form in which a tree leaves can ask it."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+
+import arboretum
+import numpy as np
+import pytest
+from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, TestRule
+from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
+from arboretum.engine.run import fit
+from arboretum.testing.tables import toy_objects
+from arboretum_classic.impurities import Gini, Variance
+from arboretum_classic.subsets import Among, Subset, parts_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.fixture(scope="module")
+def house() -> RegistryFactory:
+    return RegistryFactory(load_registry())
+
+
+def decrease(part, sums, impurity):
+    """What parting the categories so lowers mass × impurity.   sums : float64[b, width]."""
+    mass = (lambda w: w.sum()) if isinstance(impurity, Gini) else (lambda w: w[0])
+    sides = sums[part].sum(axis=0), sums[~part].sum(axis=0)
+    return mass(sums.sum(axis=0)) * impurity.value(sums.sum(axis=0)) - sum(mass(w) * impurity.value(w) for w in sides)
+
+
+def every_part(b):
+    """Each way to part b categories, once."""
+    return [np.array([True, *rest]) for rest in itertools.product([True, False], repeat=b - 1) if not all(rest)]
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 2).filter(any), min_size=2, max_size=7))
+def test_two_classes_need_the_order_alone(table):
+    sums = np.array(table, float)
+    tried = [decrease(part, sums, Gini()) for part in parts_of(sums, 2)]
+    best = max(decrease(part, sums, Gini()) for part in every_part(len(sums)))
+    assert len(tried) == len(sums) - 1
+    assert max(tried) == pytest.approx(best, abs=1e-12 * sums.sum())
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 3).filter(any), min_size=2, max_size=6))
+def test_more_classes_try_every_way_up_to_a_number_and_an_order_above(table):
+    sums = np.array(table, float)
+    sums = sums[:, sums.any(axis=0)]
+    every = [tuple(part) if part[0] else tuple(~part) for part in parts_of(sums, 8)]
+    if sums.shape[1] > 2:
+        assert sorted(every) == sorted(map(tuple, every_part(len(sums))))
+        found = list(parts_of(sums, 2)) if len(sums) > 2 else []
+        assert len(found) == len(sums) - 1 or len(sums) == 2
+        assert all(0 < part.sum() < len(sums) for part in found)
+
+
+@given(st.data())
+def test_numbers_need_the_order_of_their_means(data):
+    b = data.draw(st.integers(2, 6))
+    code = np.array([*range(b), *data.draw(st.lists(st.integers(0, b - 1), max_size=12))], np.int32)
+    y = np.array([data.draw(st.integers(-8, 8)) for _ in code], float)
+    column = Column("c", ColumnKind.categorical, code, tuple("abcdef"[:b]))
+    objects = toy_objects(Table("t", (column,), Target("y", Task.regression, values=y)))
+    tried = Subset().candidates(objects, np.arange(len(code)), 0)
+    sums = np.array([[(code == k).sum(), y[code == k].sum(), (y[code == k] ** 2).sum()] for k in range(b)], float)
+    best = max(decrease(part, sums, Variance()) for part in every_part(b))
+    assert len(tried) == b - 1
+    of_tests = [decrease(np.isin(list("abcdef"[:b]), rule.categories), sums, Variance()) for rule in tried]
+    assert max(of_tests) == pytest.approx(best, abs=1e-9)
+
+
+def mixed(n=200, seed=0):
+    """A table whose target asks for a set of categories, and for a threshold: neither does alone."""
+    generator = np.random.default_rng(seed)
+    shade, width = generator.integers(0, 6, n), generator.normal(size=n).round(2)
+    weather = generator.integers(0, 3, n)
+    label = (np.isin(shade, [0, 2, 5]) & (width > 0.3)).astype(np.int32)
+    columns = (
+        Column("width", ColumnKind.continuous, width),
+        Column("shade", ColumnKind.categorical, shade.astype(np.int32), ("red", "it's", "blue", "grey", "tan", "pink")),
+        Column("weather", ColumnKind.categorical, weather.astype(np.int32), ("dry", "wet", "snow")),
+    )
+    return Table("mixed", columns, Target("y", Task.classification, label, ("no", "yes")))
+
+
+def test_sets_and_thresholds_stand_in_one_tree(house):
+    table = mixed()
+    tree = fit(house.parts({"method": "cart", "predicate": "subset", "split": "none"}), table).solution.tree
+    assert tree.n_leaves == 3 and (tree.predict(table) == table.target.codes).all()
+    assert {rule.tag for rule in tree.rules} == {"among", "threshold"}
+    among = next(rule for rule in tree.rules if rule.tag == "among")
+    assert {*among.categories} in ({"red", "blue", "pink"}, {"it's", "grey", "tan"})
+
+
+def test_equal_tests_go_to_the_first_column_whatever_its_kind(house):
+    code = np.repeat([0, 1], 10).astype(np.int32)
+    target = Target("y", Task.classification, code, ("no", "yes"))
+    word, number = Column("c", ColumnKind.categorical, code, ("a", "b")), Column("x", ColumnKind.continuous, code.astype(float))
+    for columns in ((word, number), (number, word)):
+        tree = fit(house.parts({"method": "cart", "predicate": "subset", "split": "none"}), Table("t", columns, target)).solution.tree
+        assert tree.rules[0].column == columns[0].name
+
+
+def test_a_tree_with_sets_leaves_in_every_form(house):
+    table = mixed()
+    tree = fit(house.parts({"method": "cart", "predicate": "subset", "split": "none"}), table).solution.tree
+    assert "shade in {red, blue, pink}" in tree.to_text() or "shade in {it's, grey, tan}" in tree.to_text()
+    again = type(tree).from_json(tree.to_json())
+    assert again == tree and all(isinstance(rule, TestRule) for rule in again.rules)
+    assert "in {" in tree.to_svg() and "in {" in tree.to_graphviz()
+    base = sqlite3.connect(":memory:")
+    base.execute("create table rows (width real, shade text, weather text)")
+    cells = zip(*(c.values.tolist() if c.kind is ColumnKind.continuous else [c.categories[k] for k in c.values] for c in table.columns), strict=True)
+    base.executemany("insert into rows values (?, ?, ?)", list(cells))
+    told = [row[0] for row in base.execute(f"select {tree.to_sql()} from rows")]
+    base.close()
+    assert told == [tree.classes[k] for k in tree.predict(table)]
+    from arboretum_basics.questionnaire import Questionnaire
+    from arboretum_basics.to_sklearn import sklearn_matrix
+
+    assert "shade" in Questionnaire().write(tree)
+    theirs = tree.to_sklearn().predict(sklearn_matrix(tree, table))
+    assert theirs.tolist() == [tree.classes[k] for k in tree.predict(table)]
+
+
+def test_a_value_that_the_node_has_not_seen_is_treated_as_a_missing_one():
+    rule = Among("c", ("a", "b"), ("d",))
+    codes = np.array([0, 1, 2, 3, -1, -2], np.int32)
+    table = Table("t", (Column("c", ColumnKind.categorical, codes, ("a", "b", "d", "e")),), Target("y", Task.regression, values=np.zeros(6)))
+    assert rule.outcomes(table, np.arange(6)).tolist() == [0, 0, 1, -1, -1, -1]
+    assert [rule.outcome_of({"c": value}) for value in ("a", "b", "d", "e", None, "?")] == [0, 0, 1, -1, -1, -1]
+    assert rule.with_missing().outcomes(table, np.arange(6)).tolist() == [0, 0, 1, -1, 2, -1]
+    assert [rule.with_missing().outcome_label(k) for k in range(3)] == ["in {a, b}", "= d", "= missing"]
+    with pytest.raises(DataError, match="must hold distinct values, one each at least"):
+        Among("c", ("a",), ("a",))
+
+
+def test_runs_are_verified_explained_and_as_good_as_one_value_at_a_time(tmp_path):
+    ways = ["method=cart", "split=none", "tracker=none", "stopping.standard.max_depth=3", "dataset=tic-tac-toe"]
+    sets, single = arboretum.run([*ways, "predicate=subset", f"hydra.run.dir={tmp_path}"]), arboretum.run(ways)
+    assert sets.verified and sets.tree.score[0] >= single.tree.score[0] - 1e-12
