@@ -1,7 +1,7 @@
 """A binary tree as a real scikit-learn tree, so that the tools written for those work on it.
 
-scikit-learn asks ``X[:, feature] <= threshold`` of numbers only.  A threshold on a raw column stays that column; every
-other test with two outcomes becomes a column of its own that holds the outcome (0 or 1), named after the test.
+scikit-learn asks ``X[:, feature] <= threshold`` of numbers only.  A threshold on a raw column stays that column, and whether
+its value is known is its threshold ∞; every other test with two outcomes becomes a column of its own that holds the outcome (0 or 1), named after the test.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import NO_OUTCOME, CapabilityError, ColumnKind, DataError, Task, TestRule, Threshold, Tree, policies, table_like
+from arboretum.api import (
+    NO_OUTCOME, CapabilityError, ColumnKind, DataError, Interval, Task, TestRule, Threshold, Tree, policies, table_like,
+)  # fmt: skip
 
 CONSTANT = "(constant)"
 """A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants a column."""
@@ -100,7 +102,15 @@ def _refuse(tree: Tree) -> None:
 def _features(tree: Tree) -> list[str | TestRule]:
     """Raw numeric columns by name, then the other tests, in the order in which the tree holds them."""
     raw: list[str | TestRule] = [column.name for column in tree.columns if column.kind is ColumnKind.continuous]
-    return raw + [rule for rule in tree.rules if not isinstance(rule, Threshold)] or [CONSTANT]
+    return raw + [rule for rule in tree.rules if _bound(rule) is None] or [CONSTANT]
+
+
+def _bound(rule: TestRule) -> float | None:
+    """The threshold of a test on a raw column; ∞: a missing value lies above it, as scikit-learn has it; None for other tests."""
+    if isinstance(rule, Threshold):
+        return rule.threshold
+    parts = isinstance(rule, Interval) and rule.missing_is_other and rule.low is None and rule.high is None
+    return np.inf if parts else None
 
 
 def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[str, Any]:
@@ -125,9 +135,10 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[
         records[name] = absent
     records["left_child"][inner], records["right_child"][inner] = inner + 1, [right[i] for i in inner.tolist()]
     position = {feature: i for i, feature in enumerate(features)}
-    records["feature"][inner] = [position[rule.column if isinstance(rule, Threshold) else rule] for rule in rules]
-    records["threshold"][inner] = [rule.threshold if isinstance(rule, Threshold) else 0.5 for rule in rules]
-    records["missing_go_to_left"][inner] = policies(tree)[source[inner]] == 0
+    bounds = [_bound(rule) for rule in rules]
+    records["feature"][inner] = [position[rule if bound is None else rule.column] for rule, bound in zip(rules, bounds, strict=True)]
+    records["threshold"][inner] = [0.5 if bound is None else bound for bound in bounds]
+    records["missing_go_to_left"][inner] = (policies(tree)[source[inner]] == 0) & ~np.isposinf(records["threshold"][inner])
     records["impurity"] = tree.plain_impurity()[source]
     records["n_node_samples"], records["weighted_n_node_samples"] = tree.counts[source] * real, tree.mass[source] * real
     values = tree.distribution()[source] if tree.task is Task.classification else tree.value[source, None]

@@ -8,12 +8,12 @@ the bin is never sorted.  Usually a handful of bins per node remain; where most 
 
 import numpy as np
 
-from arboretum.kernels.binning import MISSING_BIN
+from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
 from arboretum.kernels.fine_bins import (
     BINS, WHOLE, Entries, Found, choose_entries, count_entries, entry_of, fine_codes, lay_entries, search_entries,
 )  # fmt: skip
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import NO_SIDE, NOTHING, ask_of, equal_from, slack
+from arboretum.kernels.tables import NO_SIDE, NOTHING, ask_of, enough_rows, equal_from, heavy_enough, score_block, slack
 from arboretum.kernels.vertex_bounds import Whole, new_block, score_edges
 
 CODING = 16  # placing all objects of a column within their bins costs as much as sorting one in so many
@@ -25,7 +25,8 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
 
     w : float64[columns × 256, classes], c : int64, the node's bins.   rows : int32[m].   price : float64[columns], ∞ where it cannot be paid.
     dropped : bool[columns, 256], cuts between bins that are known not to be admissible here (neighbours too close).
-    Returns its column, or NOTHING, and :class:`Found`.  Ties go to the lowest column, then the lowest cut, then side 0.
+    Returns its column, or NOTHING, and :class:`Found`.  Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the
+    last bin, side 1, is that between known and missing values.
     """
     ask = ask_of(scorer)
     n_columns, n_classes = len(price), w.shape[1]
@@ -54,6 +55,9 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
                     scores[f, s, b] = -np.inf
                 top = max(top, scores[f, s, b])
                 highest[f] = max(highest[f], bounds[f, s, b])
+        if lost[f] > 0 and not score_known(w[first:last], c[first:last], whole, rules.least, ask, block, scores[f, 1]):
+            return f, Found(np.int64(LAST_BIN), np.nan, np.nan, np.int64(1), np.nan)
+        top = max(top, scores[f, 1, LAST_BIN])
     # look first where the bound is highest: what is found there spares other bins
     found_f, found = np.int64(NOTHING), Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
     scratch = (np.empty(len(rows), raw.values.dtype), np.empty(len(rows) + 1, np.int32))
@@ -85,6 +89,21 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
                     side = np.int64(s if lost[f] > 0 else NO_SIDE)
                     return f, Found(np.int64(b), np.nan, np.nan, side, scores[f, s, b])
     return np.int64(NOTHING), found
+
+
+@jit(inner=True)
+def score_known(w, c, whole, least, ask, block, scores):
+    """Score the cut between known and missing values, if it is allowed; False if the score is NaN."""
+    (all_w, all_c), lost = whole, c[MISSING_BIN].sum()
+    for k in range(len(all_c)):
+        block.counts[0, 0, k], block.counts[0, 1, k] = all_c[k] - c[MISSING_BIN, k], c[MISSING_BIN, k]
+        known = all_w[k] - w[MISSING_BIN, k]
+        block.weights[0, 0, k], block.weights[0, 1, k] = known if block.counts[0, 0, k] > 0 else 0.0, w[MISSING_BIN, k]
+    total = all_c.sum()
+    if enough_rows(total - lost, total, least) and heavy_enough(block.weights[0], False, least):
+        score_block(1, block.weights, block.counts, block.price, block.extra, ask, block.scores)
+        scores[LAST_BIN] = block.scores[0]
+    return scores[LAST_BIN] == scores[LAST_BIN]
 
 
 @jit(inner=True)

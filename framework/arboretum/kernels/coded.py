@@ -10,7 +10,8 @@ from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import NO_SIDE, Least, add_moments, ask_of, mass_of
 
-MULTIWAY, THRESHOLDS, EQUALS, SORTED = 0, 1, 2, 3  # families of features; a sorted one is a raw column with a test at every cut
+MULTIWAY, THRESHOLDS, EQUALS, SORTED, COUNTED = 0, 1, 2, 3, 4
+"""Families of features.  A raw column with a test at every cut, also between known and missing values, is sorted, or counted by value."""
 
 Features = namedtuple(
     "Features", "codes row_stride column_stride column family offset has_missing price_offset prices owner order reach close"
@@ -180,9 +181,10 @@ def scan_binary(f, features, bins, allowed, block, ask):
     all_w, all_c, all_e, left_w, left_c, left_e = bins.all_w, bins.all_c, bins.all_e, bins.left_w, bins.left_c, bins.left_e
     width, count_width, by_class = len(all_w), len(all_c), len(all_w) == len(all_c)
     out_w, out_c, out_e = block.weights, block.counts, block.extra
-    units, cuts = len(bin_w) == 0, features.family[f] == THRESHOLDS
+    units, cuts = len(bin_w) == 0, features.family[f] != EQUALS
     first, stop = features.offset[f], features.offset[f + 1] - features.has_missing[f]
     missing = rows_of(bin_c, stop) if features.has_missing[f] else np.int64(0)
+    parted = features.family[f] == COUNTED and missing > 0  # known against missing is a test, too
     for k in range(count_width):
         all_c[k], left_c[k] = 0, 0
     for k in range(width):
@@ -201,7 +203,7 @@ def scan_binary(f, features, bins, allowed, block, ask):
                 all_w[k] += bin_w[b, k]
         for k in range(len(all_e)):
             all_e[k] += bin_e[b, k]
-    if present < 2 and not allowed.constant:
+    if present + parted < 2 and not allowed.constant:
         return False
     known = np.int64(0)
     for k in range(count_width):
@@ -209,7 +211,8 @@ def scan_binary(f, features, bins, allowed, block, ask):
     if units:
         for k in range(width):
             all_w[k] = all_c[k]
-    for b in range(first, stop - 1 if cuts else stop):
+    for b in range(first, stop - 1 if cuts and not parted else stop):
+        last = parted and b == stop - 1
         here, left = np.int64(0), np.int64(0)
         for k in range(count_width):
             here += bin_c[b, k]
@@ -224,9 +227,9 @@ def scan_binary(f, features, bins, allowed, block, ask):
         if allowed.constant:
             if allowed.asked[test]:
                 continue
-        elif left == 0 or left == known or (here == 0 and prices[test] == prices[test - 1]):
+        elif not last and (left == 0 or left == known or (here == 0 and prices[test] == prices[test - 1])):
             continue  # no division, or that of the test before it at the same price
-        for s in range(2 if missing > 0 else 1):
+        for s in range(1 if last else 0, 2 if missing > 0 else 1):
             a = left + (missing if s == 0 else 0)
             c = known + missing - a
             if 0 < a < least.rows or 0 < c < least.rows:

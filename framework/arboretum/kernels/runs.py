@@ -134,10 +134,10 @@ def probe(r, features, low, high, price, min_leaf, runs, block, ask):
 
 @jit(inner=True, borrow=True)
 def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, block, ask):
-    """Put the tables of all cuts of a run into the block; with missing entries, each cut with them left, then right.
+    """Put the tables of all cuts of a run into the block; with missing entries, each cut with them left, then right, at last these alone right.
 
     whole : the node's table.   floor : where the run was probed, pieces that cannot exceed it are left out; NaN: not probed.
-    Returns whether the run has two values.
+    Returns whether the run can be cut.
     """
     r = features.column[f]
     run, reach, close = features.order[r, low:high], features.reach[r], features.close[r]
@@ -156,23 +156,22 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
     while run[known - 1] >> TO_RANK == MISSING:
         known -= 1
         add(run[known], objects, moments, lost_w, lost_c)
-    if run[0] >> TO_RANK == run[known - 1] >> TO_RANK:
-        return False
     missing = np.int64(0)
     for k in range(len(lost_c)):
         missing += lost_c[k]
     inner = rules.corners and min_weight == 0.0 and not moments and not close
     plain = unit and not moments and missing == 0 and len(all_c) == 2
-    pieces, piece = np.int64(1), known - 1
+    last = known if missing > 0 else known - 1
+    pieces, piece = np.int64(1), last
     if floor == floor and runs.bound[r, 0] > 0.0:
         piece = piece_of(known)
-        pieces = (known - 1 + piece - 1) // piece
+        pieces = (last + piece - 1) // piece
     if block.state[ARITY] != 2:
         flush(block, ask)
         block.state[ARITY] = 2
     left = np.int64(0)
     for q in range(pieces):
-        start, stop = q * piece, min((q + 1) * piece, known - 1)
+        start, stop = q * piece, min((q + 1) * piece, last)
         if pieces > 1:
             top = runs.bound[r, q]
             if top < floor or top <= block.best[0]:

@@ -123,7 +123,7 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
 
 
 def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price, rules, ask, best):
-    """Score every cut of a sorted run, with missing rows once with them left, then right.
+    """Score every cut of a sorted run, with missing rows once with them left, then right; at last these rows alone right.
 
     scratch : a :class:`Table`, its widths, int32[m] for a prefix kernel, and a block of tables for calls through an address.
     best : the score to beat, −inf without one.
@@ -146,7 +146,7 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
     if PREFIX:
         for j in range(len(run)):
             rows[j] = np.int32(np.uint64(run[j]) & mask)
-        if known > 1:
+        if known > 0:
             fill_prefix_costs(rows, known, y, weight, own.prefix, sums)
     elif OWN:
         sum_own(run, mask, known, own_values, sums)
@@ -155,7 +155,7 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
     at, at_side = np.int64(NOTHING), np.int64(NO_SIDE)
     # a large table is kept up to date class by class; with missing rows there are two, written anew for each cut
     anew = CLASSES > 0 or MOMENTS or lost > 0
-    for j in range(known - 1):
+    for j in range(known if lost > 0 else known - 1):
         entry = np.uint64(run[j])
         i = entry & mask
         here = count[i] if WEIGHTED else np.int64(1)
@@ -175,7 +175,7 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
         if OWN and not PREFIX:
             for k in range(sums.shape[1]):
                 sums[0, k] += own_values[i, k]
-        if entry & separated == 0:
+        if entry & separated == 0 and j < known - 1:
             if not values[np.uint64(run[j + 1]) & mask] > values[i] + gap:
                 continue
         for s in range(2 if lost > 0 else 1):
@@ -278,7 +278,7 @@ def fill_prefix_costs(rows, known, y, weight, prefix, out):
 
     rows : int32[m]; its first ``known`` rows have a value.   prefix : address of a prefix kernel.
     out : float64[4, m].  With the missing rows left: out[0, j] of the rows 0 … j, out[1, j] of the rows j … known − 1;
-    out[2], out[3]: the same with the missing rows right.
+    out[2], out[3]: the same with the missing rows right; out[3, known] of these alone.
     """
     n = len(rows)
     ys, ws, costs = np.empty(n), np.empty(n), np.empty(n)
@@ -294,3 +294,5 @@ def fill_prefix_costs(rows, known, y, weight, prefix, out):
         call_prefix(prefix, ys[:m], ws[:m], costs[:m])
         for j in range(known):
             out[form, known - 1 - j if backward else j] = costs[first + j]
+        if form == 3:
+            out[form, known] = costs[first - 1]

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.model.rules import TestRule, Threshold
+from arboretum.model.rules import Interval, TestRule, Threshold
 from arboretum.model.table import ColumnKind, Table, Task, array_field, frozen_array
 
 
@@ -63,7 +63,7 @@ class Feature:
 
 @attrs.frozen
 class RawFeature:
-    """One raw feature: thresholds are placed at midpoints between neighbouring values of the node's objects.
+    """One raw feature: thresholds are placed at midpoints between neighbouring values of the node's objects, and after all of them.
 
     column : name of the raw column.  position : its index in the raw table.  unit : as in Column.
     """
@@ -73,7 +73,9 @@ class RawFeature:
     unit: str = ""
 
     def rule(self, threshold: float) -> TestRule:
-        """The test "value ≤ threshold"."""
+        """The test "value ≤ threshold"; for ∞ "the value is known", which competes where some value is missing."""
+        if threshold == np.inf:
+            return Interval(self.column, None, None, missing_is_other=True, unit=self.unit)
         return Threshold(self.column, float(threshold), self.unit)
 
 

@@ -9,8 +9,9 @@ from unittest import mock
 import attrs
 import numpy as np
 import pytest
+from arboretum.api import table_like
 from arboretum.errors import CapabilityError, DataError
-from arboretum.model.rules import Threshold, Values
+from arboretum.model.rules import Interval, Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
 from arboretum_basics import sql
@@ -178,3 +179,12 @@ def test_missing_values_follow_the_branch_the_tree_sends_them_down():
         rows = ages(np.array([np.nan]))
         assert tree_sklearn(tree).predict(sklearn_matrix(tree, rows)).tolist() == [answer]
         assert attrs.evolve(tree).predict(rows).tolist() == [outcome]
+
+
+def test_whether_a_value_is_known_is_the_threshold_infinity_of_scikit_learn():
+    tree = one_test(Interval("x", None, None, missing_is_other=True), ColumnSpec("x", ColumnKind.continuous))
+    exported, rows = tree_sklearn(tree), [{"x": 3.0}, {"x": None}, {"x": -1e300}]
+    assert sklearn_features(tree) == ["x"] and exported.tree_.threshold[0] == np.inf
+    found = exported.predict(sklearn_matrix(tree, rows[:2]))
+    assert found.tolist() == [tree.classes[k] for k in tree.predict(table_like(tree, rows))[:2]]
+    assert found[0] != found[1] and export_text(exported) and "or missing" not in tree.to_sql()

@@ -59,7 +59,7 @@ def coded_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iter
 
 
 def raw_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iterator[tuple[float, int, Assignment]]:
-    """(threshold, 2, outcomes) of every midpoint between neighbouring values; scikit-learn's rules for close ones."""
+    """(threshold, 2, outcomes) of every midpoint between neighbouring values, scikit-learn's rules for close ones; and of ∞: known values."""
     dtype = objects.raw.dtype.type
     values = sorted({dtype(objects.raw[i, feature]) for i in known})
     gap = dtype(1e-7) if dtype is np.float32 else dtype(0.0)
@@ -69,6 +69,7 @@ def raw_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iterat
         middle = float(low) / 2.0 + float(high) / 2.0
         threshold = float(low) if not middle < high else middle
         yield threshold, 2, {i: int(float(objects.raw[i, feature]) > threshold) for i in known}
+    yield math.inf, 2, dict.fromkeys(known, 0)
 
 
 def naive_tests(
@@ -85,14 +86,15 @@ def naive_tests(
             free = prices.once_per_column and feature.column in asked
             tests = (raw_outcomes if raw else coded_outcomes)(objects, known, f)
             for index, arity, outcome in tests:
-                if len(set(outcome.values())) < 2:
+                parted = raw and index == math.inf and known and missing
+                if len(set(outcome.values())) < 2 and not parted:
                     continue
                 here = prices.at(asked)
                 price = 0.0 if free else float(here.raw[f] if raw else here.tests[offset[f] + int(index)])
                 if left is not None and Fraction(str(price)) > left:
                     continue
                 multiway = not raw and feature.family is Family.multiway
-                sides = _sides(objects, outcome, missing, arity, multiway)
+                sides = [1] if parted else _sides(objects, outcome, missing, arity, multiway)
                 for side in sides:
                     whole = {**outcome, **dict.fromkeys(missing, side)}
                     sizes = [sum(int(objects.count[i]) for i, o in whole.items() if o == k) for k in range(arity)]

@@ -63,6 +63,9 @@ class BoundedEngine(RawColumns):
             low, high = (found.low, found.high) if found.low == found.low else bounded.edge_values(raw, rows, f, found.bin)
             dtype = raw.values.dtype.type
             threshold = midpoint(dtype(low), dtype(high))
+            if found.bin == binning.LAST_BIN and np.isnan(found.low):  # known against missing
+                threshold = np.inf
+                break
             if np.isnan(found.score) or dtype(high) > dtype(low) + self._gap:
                 break
             dropped[f, found.bin] = True  # neighbours on both sides of the bin's edge are too close to be separated here

@@ -31,11 +31,11 @@ def midpoint(low: np.floating, high: np.floating) -> float:
 
 
 def midpoints(edges: np.ndarray) -> np.ndarray:
-    """float64[m]: :func:`midpoint` of every row of float[m, 2]."""
+    """float64[m]: :func:`midpoint` of every row of float[m, 2]; ∞ where the upper value is missing: the cut is after all that are known."""
     low, high = edges.astype(np.float64).T
     with np.errstate(invalid="ignore"):  # −inf and inf
         middle = low / 2.0 + high / 2.0
-        return np.where(middle < high, middle, low)
+        return np.where(np.isnan(high), np.inf, np.where(middle < high, middle, low))
 
 
 def gap_of(dtype: np.dtype) -> np.floating:
@@ -147,8 +147,11 @@ class PresortedEngine(RawColumns):
             values = np.take_along_axis(self._values[some], rows, axis=1)
             lost = np.isnan(values)
             apart, lacking = values[:, 1:] > values[:, :-1] + self._gap, lost.any(axis=1)
-            if lacking.any():  # missing rows left, then right
-                cuts = np.nonzero(apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]))
+            if lacking.any():  # missing rows left, then right; at last these alone right
+                both, known = apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]), (~lost).sum(axis=1)
+                some_known = np.flatnonzero(lacking & (known > 0))
+                both[some_known, known[some_known] - 1, 1] = True
+                cuts = np.nonzero(both)
                 cuts[2][~lacking[cuts[0]]] = NO_SIDE
             else:
                 cuts = (*np.nonzero(apart), np.full(np.count_nonzero(apart), NO_SIDE))

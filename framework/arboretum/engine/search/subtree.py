@@ -24,7 +24,7 @@ from arboretum.interfaces.method import Problem
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.kernels import runs
 from arboretum.kernels import subtree as kernels
-from arboretum.kernels.coded import NO_CODES, NO_RUNS, SORTED, THRESHOLDS, Features
+from arboretum.kernels.coded import COUNTED, NO_CODES, NO_RUNS, SORTED, Features
 from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule
 
@@ -121,18 +121,19 @@ class Tests:
         n_values, close = found[:, 0], found[:, 1] > 0
         few, n_coded = (n_values <= MOST_CODES) & ~close & (len(label) > 0), len(codes)
         missing = (order[:, -1] >> runs.TO_RANK) == runs.MISSING
-        counted = np.flatnonzero(few & (n_values > 1))
+        divides = np.where(missing & (n_values > 0), 2, n_values) > 1  # known and missing are two values
+        counted = np.flatnonzero(few & divides)
         codes = np.concatenate([codes, np.empty((len(counted), n), np.uint16)])
         for own, f in zip(codes[n_coded:], counted):
             own[(order[f] & runs.OBJECT).view(np.int64)] = np.minimum(order[f] >> runs.TO_RANK, np.uint64(n_values[f]))
         sorted_ones = ~few
         if few.any():
             order, reach, close = order[sorted_ones], reach[sorted_ones], close[sorted_ones]
-        column = np.where(few, n_coded + np.cumsum(few & (n_values > 1)) - 1, np.cumsum(sorted_ones) - 1)
-        alive = self.order[np.concatenate([np.ones(n_coded, np.bool_), n_values > 1])[self.order]]
+        column = np.where(few, n_coded + np.cumsum(few & divides) - 1, np.cumsum(sorted_ones) - 1)
+        alive = self.order[np.concatenate([np.ones(n_coded, np.bool_), divides])[self.order]]
         layout = self._layout(
             alive, *(np.concatenate([own[:n_coded], more]) for own, more in (
-                (self.family, np.where(few, THRESHOLDS, SORTED)), (self.n_bins, np.where(few, n_values, 0)),
+                (self.family, np.where(few, COUNTED, SORTED)), (self.n_bins, np.where(few, n_values, 0)),
                 (self.has_missing, few & missing), (np.arange(n_coded), column),
             )),
         )  # fmt: skip
@@ -149,7 +150,7 @@ class Tests:
         first, prices = self.price_offset, self.prices
         if n_coded < len(family):  # the cuts of a counted raw column cost the same
             fixed = int(self.objects.test_offset[-1])
-            each = np.maximum(1, n_bins[n_coded:] - 1)
+            each = np.maximum(1, n_bins[n_coded:])
             prices = np.concatenate([prices[:fixed], np.repeat(prices[fixed:], each)])
             first = np.concatenate([first[:n_coded], fixed + np.cumsum(each) - each])
         offset = np.concatenate([[0], np.cumsum(bins + missing)])
@@ -258,8 +259,10 @@ class Subtrees:
         feature, number, n_coded = nodes.feature[:n], nodes.index[:n].astype(np.float64), len(self.tests.objects.features)
         feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
         cut = np.flatnonzero(feature >= n_coded)
-        edges = distinct[feature[cut] - n_coded, np.stack([nodes.index[cut], nodes.beyond[cut]])] if len(cut) else np.zeros((2, 0))
-        number[cut] = midpoints(edges.T)
+        after_all = nodes.beyond[cut] >= int(runs.MISSING)
+        ranks = np.stack([nodes.index[cut], np.where(after_all, 0, nodes.beyond[cut])])
+        edges = distinct[feature[cut] - n_coded, ranks] if len(cut) else np.zeros((2, 0))
+        number[cut] = np.where(after_all, np.inf, midpoints(edges.T))
         counts = nodes.n_rows[:n] if len(members.n_rows) else nodes.counts[:n].sum(axis=1)
         grown = Subtree(
             feature, number, nodes.side[:n], nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n], nodes.impurity[:n],
