@@ -93,6 +93,8 @@ def prune(grown: Grown, context: Context) -> Grown:
         pruner = problem.parts.pruner
         notes += [*(note for note in chosen.notes if note not in notes), chosen.sentence(f"pruner {before.name}")]
     pruned = returned(pruner.prune(tree, problem.objects.table, problem.valid), Tree, pruner, "prune")
+    if np.isnan(pruned.impurity).any() and not np.isnan(tree.impurity).any():  # a branch was raised: its nodes hold other rows
+        pruned = attrs.evolve(pruned, impurity=np.asarray(problem.parts.impurity.value(pruned.weights)))
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
     return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes), finished=all(grown_all)), problem, selections)
 

@@ -78,7 +78,9 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         return "not: the criterion settles a score by those of all candidates"
     if np.isnan(tree.score).all() and len(inner):
         return "not: the tree states none"
-    at_every_node("score is a finite number", np.isfinite(tree.score) | tree.is_leaf, tree.score)
+    untold = tree.is_leaf | ((parts.pruner is not None) & np.isnan(tree.score))  # where a branch was raised, a test was not chosen among others
+    at_every_node("score is a finite number", np.isfinite(tree.score) | untold, tree.score)
+    inner = inner[~untold[inner]]
     from arboretum.engine.search.coverage_state import CoverageState
     from arboretum.engine.search.compiled_criterion import CompiledCriterion
     from arboretum.engine.search.statistics import Statistics
@@ -100,7 +102,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         level = abs(node.impurity) if np.isfinite(node.impurity) else 0.0
         _close(tree, v, "score", own, SCORES * max(abs(own), level) + floor)
         asked += 1
-    return _share(asked, len(inner), "inner nodes")
+    return _share(asked, int((~tree.is_leaf).sum()), "inner nodes")
 
 
 def _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_state) -> tuple[Node, float]:

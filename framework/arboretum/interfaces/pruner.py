@@ -28,7 +28,8 @@ class Pruner(Component, Protocol):
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
         """Return the pruned tree, the given one itself where nothing is cut.  Called once per run, after growth.
 
-        train : the training rows.   valid : the validation rows, None without any.   It asks no test that ``tree`` does not.
+        train : the training rows.   valid : the validation rows, None without any.   It asks no test that ``tree`` does not.  Where it moves
+        rows (a branch takes the place of its node), impurity and score are NaN: the run states the impurity, and no score.
         """
 
 
