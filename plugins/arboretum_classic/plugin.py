@@ -9,6 +9,7 @@ from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
+from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.subsets import Subset
 
 
@@ -19,7 +20,7 @@ def arboretum_components() -> list[type]:
         C45, C45Release8, C45Textbook, Quinlan, QuinlanTextbook,
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError,
-        CostComplexity,
+        CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate,
         Subset,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
     ]  # fmt: skip

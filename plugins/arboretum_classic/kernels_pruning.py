@@ -1,0 +1,399 @@
+"""Error-based pruning with subtree raising, compiled; compiled at first use.  ``reference_pruning.py`` is the slow, obvious twin.
+
+The rows of a node are *entries* (row, share).  A node's entries are one segment of a buffer; its test orders them by outcome in
+place, unless a missing value splits an entry: then those of the branches are written behind all segments that are still in use.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+SMALL = 1e-6  # what two weights may differ by and still count as equal, as in Weka
+STOPS, SPLITS = -1, -2  # in place of an outcome, as in a tree's ``missing_child``
+
+
+class Limit(NamedTuple):
+    """The upper limit of an error rate.
+
+    confidence : CF.   z : standard errors of the normal approximation.   tail : what of the rows without error is added where
+    hardly any is.   exact : the binomial's own limit instead.
+    """
+
+    confidence: float
+    z: float
+    tail: float
+    exact: bool
+
+
+class Tests(NamedTuple):
+    """The rules of a tree as tables.
+
+    column : int64[rules], row of ``numbers`` or ``codes``.   edges : of rule r those from ``edge_start[r]`` on, rising; the number
+    of them below a value is its bin.   outcome : of rule r from ``start[r]`` on, by bin or code, last the one of a missing value.
+    coded : bool[rules].   numbers : float64[rows, ·].   codes : int32[rows, ·], negative: missing or never seen.
+    """
+
+    coded: np.ndarray
+    column: np.ndarray
+    edge_start: np.ndarray
+    edges: np.ndarray
+    start: np.ndarray
+    outcome: np.ndarray
+    numbers: np.ndarray
+    codes: np.ndarray
+
+
+class Shape(NamedTuple):
+    """The nodes of a tree as grown: arrays of :class:`Tree`, and its surrogates by node.
+
+    to : what the outcomes of surrogate s stand for, from ``to_start[s]`` on.
+    """
+
+    test: np.ndarray
+    first: np.ndarray
+    child: np.ndarray
+    missing: np.ndarray
+    surrogate_start: np.ndarray
+    surrogate: np.ndarray
+    to_start: np.ndarray
+    to: np.ndarray
+
+
+class Nodes(NamedTuple):
+    """What pruning knows of each node; nodes that raising makes for outcomes without a branch come behind those of the tree.
+
+    origin : int64[nodes], the node of the tree whose test it asks, −1: a leaf.   weights : float64[nodes, classes].
+    rows, errors : float64[nodes], training rows, estimated errors of its subtree.   size : int64[nodes], entries.
+    split, deep : a missing value splits an entry at the node; at it or below.   moved : its rows are others than in the tree.
+    low, high, known : int64, int64, float64[edges], a branch's entries, and the weight of those whose outcome is known.
+    """
+
+    origin: np.ndarray
+    weights: np.ndarray
+    rows: np.ndarray
+    errors: np.ndarray
+    size: np.ndarray
+    split: np.ndarray
+    deep: np.ndarray
+    moved: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    known: np.ndarray
+
+
+@jit(inner=True, borrow=True)
+def _at_most(n, e, p):
+    """P(X ≤ e) for a binomial X of n trials, both real: the incomplete beta function I(1 − p; n − e, e + 1), by its continued fraction.
+
+    Abramowitz & Stegun 1964, 26.5.8, evaluated by Lentz's method; of the two tails the one whose fraction converges fast.
+    """
+    a, b, x, y = n - e, e + 1.0, 1.0 - p, p
+    swapped = x > (a + 1.0) / (a + b + 2.0)
+    if swapped:
+        a, b, x, y = b, a, y, x
+    fraction, c, d = 1.0, 1.0, 0.0
+    for j in range(1, 10_000):
+        m = j // 2
+        odd = -(a + m) * (a + b + m) / (a + 2 * m + 1.0)
+        term = x / (a + 2 * m) * (odd if j % 2 else m * (b - m) / (a + 2 * m - 1.0))
+        d = 1.0 / (1.0 + term * d)
+        c = 1.0 + term / c
+        fraction *= c * d
+        if abs(c * d - 1.0) < 1e-15:
+            break
+    tail = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(y)) / (a * fraction)
+    return 1.0 - tail if swapped else tail
+
+
+@jit(inner=True, borrow=True)
+def extra_errors(n, e, limit):
+    """How many errors more than the e among n rows are to be expected of later ones."""
+    if n <= SMALL or (limit.exact and e >= n):
+        return 0.0
+    if limit.exact:
+        low, high = e / n, 1.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if _at_most(n, e, middle) > limit.confidence:
+                low = middle
+            else:
+                high = middle
+        return n * 0.5 * (low + high) - e
+    if e < 1.0:
+        none = n * (1.0 - limit.confidence ** (1.0 / n))
+        return none if e == 0.0 else none + e * (_by_normal(n, 1.0, limit) - none)
+    return _by_normal(n, e, limit)
+
+
+@jit(inner=True, borrow=True)
+def _by_normal(n, e, limit):
+    """The normal approximation with continuity correction, of at least one error."""
+    if e + 0.5 >= n:
+        return limit.tail * max(n - e, 0.0)
+    square, seen = limit.z * limit.z, e + 0.5
+    return (seen + square / 2.0 + limit.z * math.sqrt(seen * (1.0 - seen / n) + square / 4.0)) / (1.0 + square / n) - e
+
+
+@jit(inline=True, borrow=True)
+def _outcome(rule, row, tests):
+    """The outcome of a row, −1 for none."""
+    first, last = tests.start[rule], tests.start[rule + 1] - 1
+    if tests.coded[rule]:
+        code = tests.codes[row, tests.column[rule]]
+        return tests.outcome[first + code] if code >= 0 else tests.outcome[last]
+    value = tests.numbers[row, tests.column[rule]]
+    if value != value:
+        return tests.outcome[last]
+    low, high = tests.edge_start[rule], tests.edge_start[rule + 1]
+    first -= low
+    while low < high:  # edges before low are below the value, those from high on are not
+        middle = (low + high) // 2
+        if tests.edges[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return tests.outcome[first + low]
+
+
+@jit(inner=True, borrow=True)
+def _ask(node, low, high, entries, weight, tests, shape, nodes):
+    """Write where entries go at a node of the tree as grown: outcomes of its test or of its surrogates, else what becomes of missing
+    values; add up the branches.  Returns how many are split."""
+    who, share, goes = entries
+    first, rule, lost = shape.first[node], shape.test[node], 0
+    for i in range(low, high):
+        row = who[i]
+        found = _outcome(rule, row, tests)
+        if found < 0:
+            for one in range(shape.surrogate_start[node], shape.surrogate_start[node + 1]):
+                known = _outcome(shape.surrogate[one], row, tests)
+                if found < 0 and known >= 0:
+                    found = shape.to[shape.to_start[one] + known]
+            if found < 0:
+                found = shape.missing[node]
+        goes[i] = found
+        if found >= 0:
+            nodes.known[first + found] += share[i] * weight[row]
+            nodes.high[first + found] += 1
+        lost += found == SPLITS
+    return lost
+
+
+@jit(inner=True, borrow=True)
+def _deal(node, low, high, top, lost, entries, shape, nodes):
+    """Order asked entries by outcome, behind ``top``; back to where they were, if none is split.
+
+    Returns whether one is, and from where to where lie those that rest at the node.
+    """
+    who, share, goes = entries
+    first, last = shape.first[node], shape.first[node + 1]
+    total, heavy, at = 0.0, 0, top
+    for edge in range(first, last):
+        total += nodes.known[edge]
+        heavy += nodes.known[edge] > 0.0
+        nodes.low[edge] = at
+        at += nodes.high[edge] + (lost if nodes.known[edge] > 0.0 else 0)
+        nodes.high[edge] = nodes.low[edge]
+    rest = end = at
+    for i in range(low, high):
+        to = goes[i]
+        if to >= 0:
+            place = nodes.high[first + to]
+            nodes.high[first + to] = place + 1
+            who[place], share[place] = who[i], share[i]
+        elif to == STOPS or heavy == 0:
+            who[end], share[end] = who[i], share[i]
+            end += 1
+        else:
+            for edge in range(first, last):
+                if nodes.known[edge] > 0.0:
+                    place = nodes.high[edge]
+                    nodes.high[edge] = place + 1
+                    who[place], share[place] = who[i], share[i] * (nodes.known[edge] / total)
+    split = lost > 0 and heavy > 1
+    if not split:  # as many as before
+        for i in range(top, end):
+            who[low + i - top], share[low + i - top] = who[i], share[i]
+        for edge in range(first, last):
+            nodes.low[edge] -= top - low
+            nodes.high[edge] -= top - low
+        rest, end = rest - (top - low), high
+    return split, rest, end
+
+
+@jit(inner=True)
+def _divide(node, low, high, top, weight, tests, shape, nodes, entries):
+    """Order the entries low … high by the outcomes at ``node`` of the tree as grown; those that rest there come last.
+
+    top : where the buffers are free.   ``nodes.known`` of its branches holds what they weigh already.
+    Returns the buffers (they may have grown), whether an entry was split, and from where to where entries rest.
+    """
+    first, last = shape.first[node], shape.first[node + 1]
+    nodes.high[first:last] = 0  # entries of each branch
+    lost = _ask(node, low, high, entries, weight, tests, shape, nodes)
+    entries = _with_room(top + high - low + lost * max(last - first - 1, 0), entries)
+    split, rest, end = _deal(node, low, high, top, lost, entries, shape, nodes)
+    return entries, split, rest, end
+
+
+@jit(inner=True)
+def _with_room(need, entries):
+    """The buffers, longer where they hold less than so many entries."""
+    if need <= len(entries[0]):
+        return entries
+    longer = np.empty(2 * need, np.int64), np.empty(2 * need), np.empty(2 * need, np.int64)
+    for i in range(len(entries[0])):
+        longer[0][i], longer[1][i], longer[2][i] = entries[0][i], entries[1][i], entries[2][i]
+    return longer
+
+
+@jit(inner=True, borrow=True)
+def _add(low, high, entries, label, weight, found):
+    """Add the class weights of entries to ``found``."""
+    who, share, _ = entries
+    for i in range(low, high):
+        found[label[who[i]]] += share[i] * weight[who[i]]
+
+
+@jit(inner=True, borrow=True)
+def _estimated(weights, label, limit):
+    """Errors to be expected where a class (−1: the heaviest) is predicted for these class weights."""
+    total, right = 0.0, 0.0
+    for k in range(len(weights)):
+        total += weights[k]
+        right = max(right, weights[k]) if label < 0 else right
+    errors = total - (right if label < 0 else weights[label])
+    return errors + extra_errors(total, errors, limit) if total > SMALL else 0.0
+
+
+@jit(inner=True)
+def _branch_errors(branch, low, high, whole, label, weight, tests, shape, nodes, child, limit, entries):
+    """Errors to be expected were a node's entries sent down one of its branches.
+
+    low, high : the entries, the last ones in the buffers; of these only such as are not in the branch, unless it is to be counted
+    anew (``whole``: a missing value splits an entry of the node or below).   child : int64[edges], as pruned so far.
+    """
+    own, width = 0.0 if whole else 1.0, nodes.weights.shape[1]
+    stack, waiting, total = np.empty((len(nodes.origin), 3), np.int64), 1, 0.0
+    stack[0] = branch, low, high
+    while waiting > 0:
+        waiting -= 1
+        node, low, high = stack[waiting]  # all segments that wait lie before this one
+        if low == high and not whole:
+            total += nodes.errors[node]
+            continue
+        here = own * nodes.weights[node]
+        _add(low, high, entries, label, weight, here)
+        asked = nodes.origin[node]
+        if asked < 0:
+            total += _estimated(here, -1, limit)
+            continue
+        first, last = shape.first[asked], shape.first[asked + 1]
+        resting = own * nodes.weights[node]
+        for edge in range(first, last):
+            nodes.known[edge] = own * nodes.weights[child[edge]].sum() if child[edge] >= 0 else 0.0
+            if child[edge] >= 0:
+                resting -= own * nodes.weights[child[edge]]
+        entries, _, rest, end = _divide(asked, low, high, high, weight, tests, shape, nodes, entries)
+        _add(rest, end, entries, label, weight, resting)
+        total += _estimated(resting, here.argmax(), limit)
+        for edge in range(first, last):
+            if child[edge] >= 0:
+                stack[waiting] = child[edge], nodes.low[edge], nodes.high[edge]
+                waiting += 1
+            elif nodes.high[edge] > nodes.low[edge]:  # an outcome that no row had becomes a leaf
+                alone = np.zeros(width)
+                _add(nodes.low[edge], nodes.high[edge], entries, label, weight, alone)
+                total += _estimated(alone, -1, limit)
+    return total, entries
+
+
+@jit
+def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
+    """Prune bottom up: a subtree becomes a leaf, or its largest branch, where that is expected to err as little.
+
+    label, weight : int32, float64[rows].   nodes : ``origin`` as grown, the rest zeros, with room for a leaf per branch more.
+    child : int64[edges], changed.   margin : errors by which leaf or branch may be worse.   Returns the number of nodes in use.
+    """
+    n_nodes, n = len(shape.test), len(weight)
+    entries = (np.arange(n), np.ones(n), np.empty(n, np.int64))
+    bound = margin + SMALL
+    # node, its entries: from, to, where the buffers are free, whether rows are others than in the tree: 0 no, 1 below the node,
+    # 2 there, too; and whether the node's entries are those of before and perhaps more
+    stack, waiting = np.empty((len(nodes.origin), 6), np.int64), 1
+    stack[0] = 0, 0, n, n, 0, 0
+    entered = np.zeros(len(nodes.origin), np.bool_)
+    while waiting > 0:
+        node, low, high, top, moved, kept = stack[waiting - 1]
+        asked = nodes.origin[node]
+        first, last = (shape.first[asked], shape.first[asked + 1]) if asked >= 0 else (0, 0)
+        if not entered[node]:
+            entered[node] = True
+            nodes.weights[node, :] = 0.0
+            _add(low, high, entries, label, weight, nodes.weights[node])
+            nodes.rows[node], nodes.size[node] = entries[1][low:high].sum(), high - low
+            nodes.moved[node] |= moved == 2
+            if asked < 0:
+                nodes.errors[node] = _estimated(nodes.weights[node], -1, limit)
+                waiting -= 1
+                continue
+            nodes.known[first:last] = 0.0
+            entries, split, rest, end = _divide(asked, low, high, top, weight, tests, shape, nodes, entries)
+            kept = 0 if split or nodes.split[node] else kept
+            nodes.split[node] = nodes.deep[node] = split
+            resting = np.zeros(nodes.weights.shape[1])
+            _add(rest, end, entries, label, weight, resting)
+            top = end if split else top
+            for edge in range(first, last):
+                size = nodes.high[edge] - nodes.low[edge]
+                if child[edge] < 0 and size > 0 and moved > 0:  # an outcome that no row had becomes a leaf
+                    child[edge], n_nodes = n_nodes, n_nodes + 1
+                if child[edge] < 0:
+                    _add(nodes.low[edge], nodes.high[edge], entries, label, weight, resting)
+                elif not (kept and size == nodes.size[child[edge]]):
+                    entered[child[edge]] = False
+                    stack[waiting] = child[edge], nodes.low[edge], nodes.high[edge], top, 2 * (moved > 0), kept
+                    waiting += 1
+            nodes.errors[node] = _estimated(resting, nodes.weights[node].argmax(), limit)
+            continue
+        waiting -= 1  # all branches are pruned
+        largest, most, inside = -1, 0.0, 0
+        for edge in range(first, last):
+            if child[edge] >= 0:
+                nodes.errors[node] += nodes.errors[child[edge]]
+                nodes.deep[node] |= nodes.deep[child[edge]]
+                mass = nodes.weights[child[edge]].sum()
+                if mass > most - SMALL:  # the last of equals
+                    largest, most, inside = child[edge], mass, edge
+        as_leaf = as_branch = _estimated(nodes.weights[node], -1, limit)
+        if largest >= 0 and nodes.origin[largest] >= 0:
+            whole = nodes.split[node] or nodes.deep[largest]
+            skip, until = (high, high) if whole else (nodes.low[inside], nodes.high[inside])
+            entries, end = _copied(low, high, skip, until, top, entries)
+            as_branch, entries = _branch_errors(largest, top, end, whole, label, weight, tests, shape, nodes, child, limit, entries)
+        if as_leaf <= nodes.errors[node] + bound and as_leaf <= as_branch + bound:
+            nodes.origin[node], nodes.errors[node], nodes.split[node], nodes.deep[node] = -1, as_leaf, False, False
+        elif as_branch <= nodes.errors[node] + bound:
+            nodes.origin[node] = nodes.origin[largest]
+            nodes.split[node] |= nodes.split[largest]
+            entered[node] = False
+            stack[waiting] = node, low, high, top, max(moved, 1), 1
+            waiting += 1
+    return n_nodes
+
+
+@jit(inner=True)
+def _copied(low, high, skip, until, top, entries):
+    """Copy the entries low … high but skip … until to the end of the buffers."""
+    entries = _with_room(top + high - low, entries)
+    end = top
+    for i in range(low, high):
+        if i < skip or i >= until:
+            entries[0][end], entries[1][end] = entries[0][i], entries[1][i]
+            end += 1
+    return entries, end
