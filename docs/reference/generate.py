@@ -112,7 +112,7 @@ def first_party(registry: Registry) -> Registry:
 
 def render(registry: Registry) -> str:
     """The whole page."""
-    many = " and ".join(f"`{kind}`" for kind in KINDS if kind in MANY)
+    many = ", ".join(f"`{kind}`" for kind in KINDS if kind in MANY)
     parts = [HEAD.format(many=many), plugins(), matrix(registry)]
     parts.append(axioms(registry))
     parts += [section(registry, kind, question) for kind, question in EVERY_KIND.items()]

@@ -14,6 +14,7 @@ from arboretum.interfaces.component import Capability, param
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.predicate import CodedTests
 from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony
 from arboretum.interfaces.reproduction import House, Piece
 from arboretum.interfaces.tracker import RunInfo
@@ -27,7 +28,8 @@ from arboretum.model.frame import table_like
 from arboretum.model.front import Front, Point as FrontPoint
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
 from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
-from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
+from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.rules import category_codes, numbers, spell
 from arboretum.model.shown import masked, visible
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from arboretum.engine.axioms import not_admissible
     from arboretum.engine.lint import lint
     from arboretum.engine.search.grow import grow
+    from arboretum.engine.search.raw import midpoints
     from arboretum.engine.search.warmup import warm_up
     from arboretum.measure import ValidationScore, better, pareto_front, roc_auc
     from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
@@ -55,6 +58,7 @@ _LATE = {
     "lint": "arboretum.engine.lint:lint",
     "not_admissible": "arboretum.engine.axioms:not_admissible",
     "grow": "arboretum.engine.search.grow:grow",
+    "midpoints": "arboretum.engine.search.raw:midpoints",
     "warm_up": "arboretum.engine.search.warmup:warm_up",
     "Extraction": "arboretum.proof.extract:Extraction",
     "Memo": "arboretum.proof.extract:Memo",

@@ -287,7 +287,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     random_state : seed of methods that draw.   verify : replay the tree by the slow reference after growing
     (VerificationError on a mismatch).
     encoder, …, tuner : the option of that kind, by name or as a component (``Regularized(lam=10)``); a list for
-    ``stopping`` and ``coverage``; None: the method's choice; "none": none.   kind__field : a component's field, as in
+    ``stopping``, ``coverage``, ``predicate``; None: the method's choice; "none": none.   kind__field : a component's field, as in
     ``criterion__lam=10`` or ``stopping__standard__min_split=5``; ``get_params()`` lists them.
     overrides : the same as on the command line, a mapping such as ``{"cost": "table", "cost.prices": {"x0": 3}}`` or a
     list of "key=value"; ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed,

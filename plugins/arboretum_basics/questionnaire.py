@@ -89,7 +89,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> dict[str, Any]:
         spec, edges = specs[rule.columns[0]], _edges(rule)
         alone = len(rule.columns) == 1
         labels = [visible(rule.outcome_label(k)) for k in range(rule.arity)]
-        about = {"name": visible(", ".join(rule.columns)), "labels": labels, "lost": rule.outcome_of(dict.fromkeys(rule.columns))}
+        about = {"name": visible(rule.subject), "labels": labels, "lost": rule.outcome_of(dict.fromkeys(rule.columns))}
         if alone and spec.kind is not ColumnKind.continuous:
             about["outcomes"] = [rule.outcome_of({spec.name: category}) for category in spec.categories]
         elif alone and edges is not None:

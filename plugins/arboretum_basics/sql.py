@@ -79,7 +79,7 @@ def _case(tree: Tree, node: int, level: int, policy: np.ndarray, last: list[int]
     comment = ""
     if end >= 0 and end == lost:  # the last branch is also that of rows without an outcome
         rule = tree.rule(node)
-        branch = f"{', '.join(rule.columns)} {rule.outcome_label(end)}".replace("*/", "* /")
+        branch = f"{rule.subject} {rule.outcome_label(end)}".replace("*/", "* /")
         comment = f"/* {branch}{'' if 'missing' in branch else ' or missing'} */ "
     return ["CASE", *parts, f"{indent}  ELSE {comment}", below, f"{indent}END"]
 

@@ -54,7 +54,7 @@ class Combined:
             raise CapabilityError("method combined promises nothing where prices differ by outcome; choose cost=table, or method=greedy")
         if problem.parts.limits().max_cost is not None or problem.parts.limits().max_leaves is not None:
             raise CapabilityError("method combined puts one tree below another, which keeps no max_cost and no max_leaves; use stopping=[pure]")
-        if problem.parts.by_shares or problem.parts.predicate is not None:
+        if problem.parts.by_shares or problem.parts.predicate:
             raise CapabilityError("method combined knows fixed tests and thresholds, and rows that are whole; leave missing and predicate out")
         one, other = grow(problem, context), grow(self._for_the_mean(problem), context)
         tree = combine(one.tree, other.tree, problem, self.rho)

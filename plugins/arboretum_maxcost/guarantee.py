@@ -82,7 +82,7 @@ def _broken(problem: Problem) -> Iterator[str]:
         yield f"impurity {parts.impurity.name} does not declare to be admissible"
     if prices.after is not None or prices.once_per_column:
         yield "what a test costs depends on what was asked before; choose cost=unit or cost=table"
-    if method != "greedy" or getattr(parts.method, "allow_constant", False) or parts.predicate is not None or parts.by_shares:
+    if method != "greedy" or getattr(parts.method, "allow_constant", False) or parts.predicate or parts.by_shares:
         yield f"method {method} is not the paper's here; choose method=greedy without constant tests, predicates and shares of objects"
     coded = any((objects.codes[:, f] == feature.n_bins).any() for f, feature in enumerate(objects.features) if feature.has_missing)
     if coded or np.isnan(objects.raw).any():

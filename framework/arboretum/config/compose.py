@@ -72,7 +72,7 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
     if found := re.search(r"Could not (?:override|append to|delete from) '?(?:config\. ')?([^'\s]+)'", text):
         return _unknown_key(found[1], overrides, registry)
     if "Config group override must be" in text:
-        return "a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage"
+        return "a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage, predicate"
     return " ".join(text.split()) or " ".join(str(cause or "").split()) or type(error).__name__
 
 

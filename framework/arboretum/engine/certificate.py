@@ -129,8 +129,8 @@ def _refuse_unknown(problem: Problem) -> None:
     """Raise CapabilityError for a problem whose minima nobody knows."""
     if problem.objects.task is not Task.classification:
         raise CapabilityError("minima are known for classes only, but the target is a number; choose a data set with classes")
-    if (predicate := problem.parts.predicate) is not None:
-        made = f"predicate {predicate.name} makes its tests at each node"
+    if predicate := problem.parts.predicate:
+        made = f"predicate {predicate[0].name} makes its tests at each node"
         raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
 
 

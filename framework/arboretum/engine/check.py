@@ -82,8 +82,8 @@ def check_parts(parts: Parts) -> None:
     for group in ("encoder", "cost"):
         _demand(parts, group, "a run")
     check_missing(parts)
-    if parts.predicate is not None and "criterion" not in getattr(parts.method, "needs", ()):
-        way = f"leave {label(parts.predicate)} out, or use method=greedy"
+    if parts.predicate and "criterion" not in getattr(parts.method, "needs", ()):
+        way = f"leave {label(parts.predicate[0])} out, or use method=greedy"
         raise CapabilityError(f"{label(parts.method)} asks no predicate: it does not grow by a criterion; {way}")
     known = [Shape(shape) for shape in getattr(parts.solver, "minimises", ())]
     if known and parts.objective is not None and (shape := shape_of(parts.objective)) not in known:

@@ -105,7 +105,7 @@ STUDIES: dict[str, str] = {
 EVERY_KIND: dict[str, str] = {**KINDS, **STUDIES}
 """What a plugin may bring."""
 
-MANY = frozenset({"stopping", "coverage"})
+MANY = frozenset({"stopping", "coverage", "predicate"})
 """Kinds of which a run may hold several at once."""
 
 

@@ -25,7 +25,7 @@ class Parts:
     dataset: Any = None
     split: Any = None
     encoder: Any = None
-    predicate: Any = None
+    predicate: tuple[Any, ...] = attrs.field(default=(), converter=lambda one: one if isinstance(one, tuple) else () if one is None else (one,))
     impurity: Any = None
     coverage: tuple[Any, ...] = ()
     criterion: Any = None
@@ -46,8 +46,8 @@ class Parts:
 
     @property
     def beside_raw(self) -> bool:
-        """Whether thresholds on raw columns compete beside the tests of the predicate."""
-        return bool(getattr(self.predicate, "beside_raw", False))
+        """Whether thresholds on raw columns compete beside the tests of the predicates."""
+        return any(getattr(one, "beside_raw", False) for one in self.predicate)
 
     def limits(self) -> Limits:
         """The tightest combination of what the stopping rules limit."""

@@ -82,9 +82,14 @@ class TestRule:
         """How the edge to that outcome reads, after the column's name: "≤ 26.5", "= almond"."""
         raise NotImplementedError
 
+    @property
+    def subject(self) -> str:
+        """What an outcome's label completes to a sentence: "age", "0.5·a + b"."""
+        return ", ".join(self.columns)
+
     def describe(self) -> str:
         """The test as a sentence: "age ≤ 26.5"."""
-        return f"{self.column} {self.outcome_label(0)}"  # type: ignore[attr-defined]
+        return f"{self.subject} {self.outcome_label(0)}"
 
     def with_missing(self) -> TestRule | None:
         """The same test with an outcome more, the last, for missing values; None where it has no such form."""

@@ -22,7 +22,7 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Entry, Owner, Registry, check_component, plugin_files
 
 DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
-    "dataset": "", "split": "holdout", "encoder": "auto", "predicate": NONE, "impurity": "auto", "coverage": (),
+    "dataset": "", "split": "holdout", "encoder": "auto", "predicate": (), "impurity": "auto", "coverage": (),
     "criterion": "reduction", "stopping": ("standard",), "missing": "better_side", "cost": "unit", "complexity": NONE,
     "objective": NONE, "solver": NONE, "pruner": NONE, "tuner": NONE, "tracker": "mlflow", "method": "cart",
 }  # fmt: skip
@@ -30,7 +30,7 @@ DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
 
 
 def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in defaults and presets: group → option (tuple of options for ``stopping`` and ``coverage``).
+    """Fill in defaults and presets: group → option (tuple of options for ``stopping``, ``coverage``, ``predicate``).
 
     What is chosen explicitly wins over what a preset selects, which wins over the default.
     Raises ConfigError on an unknown group or option.

@@ -156,7 +156,7 @@ def _joined(marks: Sequence[str], items: Sequence[Item], missing: Sequence[bool]
 def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
     """The branch as a sentence part ("≤ 3"), or as the answer to the node's question ("yes", "no", "= red")."""
     mark = rule.outcome_label(outcome)
-    if not sentence and rule.arity == 2 and rule.describe() != ", ".join(rule.columns):
+    if not sentence and rule.arity == 2 and rule.describe() != rule.subject:
         return "yes" if outcome == 0 else "no"
     return mark
 
@@ -164,7 +164,7 @@ def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
 def question(rule: TestRule) -> str:
     """What a node asks: the sentence, or the column with a question mark where the branches complete it."""
     sentence = rule.describe()
-    return f"{sentence}?" if sentence == ", ".join(rule.columns) else sentence
+    return f"{sentence}?" if sentence == rule.subject else sentence
 
 
 def prediction(tree: Tree, item: Item) -> str:

@@ -23,6 +23,7 @@ T = TypeVar("T")
 MARGIN = 24.0
 BOX_WIDTH = (84.0, 216.0)
 WIDEST_BOX = 300.0  # where what a test compares with takes half of the usual width: an interval between two long numbers
+SEVERAL_BOX = 440.0  # for a test of several columns
 COLUMN_ROOM = 64.0  # of a column's name so much stays readable; the rest gives way to what it is compared with
 BOX_HEIGHT = 52.0
 MARK_WIDTH = 130.0
@@ -100,9 +101,9 @@ def _lines(tree: Tree, item: Item) -> tuple[str, str]:
 
 
 def _compared(tree: Tree, item: Item, text: str) -> str:
-    """What a question compares its one column with (" ≤ 2.45"); "" at a leaf and for tests of several columns."""
-    columns = tree.rule(item.node).columns if item.children else ()
-    return text.removeprefix(columns[0]) if len(columns) == 1 and text.startswith(columns[0]) else ""
+    """What a question compares its subject with (" ≤ 2.45"); "" at a leaf."""
+    subject = tree.rule(item.node).subject if item.children else ""
+    return text.removeprefix(subject) if subject and text.startswith(subject) else ""
 
 
 def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
@@ -112,7 +113,8 @@ def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
         upper, lower = _lines(tree, item)
         wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
         compared = text_width(_compared(tree, item, upper), 12, bold=True)
-        width[item] = min(max(wanted, BOX_WIDTH[0]), WIDEST_BOX if compared > BOX_WIDTH[1] / 2 else BOX_WIDTH[1])
+        usual = WIDEST_BOX if compared > BOX_WIDTH[1] / 2 else BOX_WIDTH[1]
+        width[item] = min(max(wanted, BOX_WIDTH[0]), SEVERAL_BOX if item.children and len(tree.rule(item.node).columns) > 1 else usual)
         levels[int(tree.depth_of[item.node]) + item.stays].append(item)
     if not sideways:  # a box takes at least the width of the mark on its branch
         breadth = {item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4) for item, wide in width.items()}

@@ -51,24 +51,24 @@ def _joined(prefix: str, *words: str) -> str:
     return prefix + " ".join(filter(None, words))
 
 
-def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str]]:
-    """Prefix, test, answer ("" where branches follow) and note per item, in preorder.
+def _lines(tree: Tree, root: Item, levels: int) -> list[tuple[str, str, str, str, str]]:
+    """Prefix, what is asked, its outcome, answer ("" where branches follow) and note per item, in preorder.
 
     levels : that are indented; a line below them begins with its level in brackets instead.
     """
-    found, stack = [], [("", "", "", root, 0)]
+    found, stack = [], [("", "", ("", ""), root, 0)]
     while stack:
         prefix, below, sentence, item, level = stack.pop()
         notes = [f"{item.folded} leaves folded"] * bool(item.folded) + [item.note] * bool(item.note)
         predicted = "" if item.children else f"▸ {on_one_line(prediction(tree, item))}"
-        sentence = on_one_line(sentence) or ("all rows" if item.children else "")
-        found.append((prefix, sentence, predicted, f"({'; '.join(notes)})" if notes else ""))
+        subject, edge = map(on_one_line, sentence)
+        found.append((prefix, subject or ("all rows" if item.children and not edge else ""), edge, predicted, f"({'; '.join(notes)})" if notes else ""))
         for child in reversed(item.children):
             branch, more = ("└─ ", "   ") if child is item.children[-1] else ("├─ ", "│  ")
             if level >= levels:
                 branch, more = f"[{level + 1}] ", ""
-            column = "" if child.edge == "otherwise" else ", ".join(tree.rule(item.node).columns) + " "
-            stack.append((below + branch, below + more, column + child.edge, child, level + 1))
+            subject = "" if child.edge == "otherwise" else tree.rule(item.node).subject
+            stack.append((below + branch, below + more, (subject, child.edge), child, level + 1))
     return found
 
 
@@ -92,10 +92,12 @@ def percentage(part: float) -> str:
     return ">99%" if text == "100%" and part < 1 - 1e-12 else "<1%" if text == "0%" and part > 1e-12 else text
 
 
-def _paint(prefix: str, sentence: str, predicted: str, note: str, widest: int, code: int | None) -> str:
+def _paint(prefix: str, subject: str, edge: str, predicted: str, note: str, widest: int, code: int | None) -> str:
     """The left part of a line, cut or filled to ``widest`` columns, then the answer coloured."""
     kept = display_width(predicted) + display_width(note) + (2 if predicted and note else 1)
-    sentence = cut(sentence, max(widest - display_width(prefix) - kept, 12))
+    room = max(widest - display_width(prefix) - kept, 12)
+    subject = cut(subject, max(room - display_width(edge) - 1, min(room, 12)))  # rather than the bound that it is compared with
+    sentence = cut(_joined("", subject, edge), room)
     if (beyond := display_width(_joined(prefix, sentence, predicted, note)) - widest) > 0:
         predicted = cut(predicted, max(display_width(predicted) - beyond, 8))
     plain = _joined(prefix, sentence, predicted, note)

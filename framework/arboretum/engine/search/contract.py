@@ -1,8 +1,8 @@
 """Contract between the search loop and its engines.
 
 The objects of a node are one segment of a permutation that all engines know; an engine answers for one kind of
-test: those of *coded* features (histograms), of *raw* ones (exact thresholds), or *made* at the node by the run's predicate.
-The first two may be active in one run; their candidates compete.  The last is alone, or stands in for the first: the predicate says
+test: those of *coded* features (histograms), of *raw* ones (exact thresholds), or *made* at the node by the run's predicates.
+The first two may be active in one run; their candidates compete.  The last is alone, or stands in for the first: predicates say
 which tests there are.
 """
 

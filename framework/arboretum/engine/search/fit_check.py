@@ -51,7 +51,7 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
         }  # fmt: skip
         for what in (what for what, there in unknown.items() if there):
             yield f"missing {parts.missing.name} grows by shares, which knows no {what}; leave it out, or use missing=better_side"
-    if parts.predicate is not None:
+    if parts.predicate:
         yield from _of_predicate(problem, scorer, allow_constant)
     if max((f.arity for f in objects.features if f.family is Family.multiway), default=2) > 2 and two_outcomes_only(scorer):
         yield f"{criterion} scores two outcomes only; choose a binary encoder"
@@ -64,7 +64,7 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
 
 def _of_predicate(problem: Problem, scorer: CompiledCriterion, allow_constant: bool) -> Iterator[str]:
     """Tests made at the node read raw values: those of an object must be one, and not be needed in sorted order."""
-    objects, name = problem.objects, f"predicate {component_name(problem.parts.predicate)!r}"
+    objects, name = problem.objects, f"predicate {component_name(problem.parts.predicate[0])!r}"
     if scorer.prefix:
         yield f"impurity {component_name(scorer.impurity)!r} is summed along sorted columns; with {name} choose impurity=variance"
     if allow_constant:

@@ -69,7 +69,7 @@ class Growth:
         scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage, problem.prices.fixed)
         check_parts(problem, scorer, statistics, allow_constant)
         limits = parts.limits()
-        space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant, parts.predicate is not None and not parts.beside_raw)
+        space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant, bool(parts.predicate) and not parts.beside_raw)
         plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
         growth = cls(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
         space.coverage_state = CoverageState.of(parts.coverage, objects, growth.report)

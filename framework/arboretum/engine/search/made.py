@@ -1,42 +1,54 @@
-"""The engine of tests made at the node: the run's predicate proposes them, here they are counted.
+"""The engine of tests made at the node: the run's predicates propose them, here they are counted.
 
-Each test is a feature of its own whose bins are its outcomes, so that tables, ties, limits and missing rows are those of
-:mod:`arboretum.engine.search.coded`.
+A rule is a feature of its own whose bins are its outcomes, and codes are features with many tests, so that tables, ties, limits and
+missing rows are those of :mod:`arboretum.engine.search.coded`.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, ContractError, blaming
-from arboretum.engine.search.coded import TableEngine, View, counted_features
+from arboretum.engine.search.coded import FAMILY, TableEngine, View, counted_features
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.workspace import Workspace
+from arboretum.interfaces.predicate import CodedTests
 from arboretum.kernels import counting
-from arboretum.kernels.coded import MULTIWAY, THRESHOLDS, bins_for
-from arboretum.model.encoded import Encoded, Prices
-from arboretum.model.rules import TestRule
+from arboretum.kernels.coded import bins_for
+from arboretum.model.encoded import Encoded, Family, Prices
+from arboretum.model.rules import NO_OUTCOME, TestRule
 from arboretum.model.table import frozen_array
 
-OUTCOMES_AT_ONCE = 1 << 22  # outcomes of rows that are kept together: 16 MB
+OUTCOMES_AT_ONCE = 1 << 20  # outcomes of rows that are kept together, and bins at most: 4 MB and their tables
+
+
+@attrs.frozen(eq=False)
+class Proposed:
+    """What competes at a node.   by : who proposes each group.   owner : int64[codes], group of each code.   first : int64[groups]."""
+
+    by: Sequence[Any]
+    groups: Sequence[CodedTests]
+    owner: np.ndarray
+    first: np.ndarray
 
 
 class MadeEngine(TableEngine):
-    """Tests of a predicate.   seed : the run's, which the predicate draws by.   two_only : the criterion scores no others."""
+    """Tests of predicates.   seed : the run's, which they draw by.   two_only : the criterion scores no others."""
 
-    def __init__(self, workspace: Workspace, predicate: Any, seed: int, two_only: bool) -> None:
-        self._space, self._predicate, self._seed, self._two_only = workspace, predicate, seed, two_only
-        self._row, self._positions = workspace.objects.row_of_object, []  # of the tests of the node at hand, where others compete
+    def __init__(self, workspace: Workspace, predicates: Sequence[Any], seed: int, two_only: bool) -> None:
+        self._space, self._predicates, self._seed, self._two_only = workspace, predicates, seed, two_only
+        self._row, self._positions = workspace.objects.row_of_object, []  # of the codes of the node at hand, where others compete
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
-        return frozenset(self._rule(cell, candidate.feature, 0).columns)
+        return frozenset(self._rule(cell, candidate.feature, candidate.index).columns)
 
     def position(self, feature: int) -> int:
         return self._positions[feature] if self._positions else -1
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
-        return self._rule(cell, candidate.feature, 0).arity
+        return self.rule(cell, candidate).arity
 
     def test_number(self, feature: int, index: int) -> int:
         return -1
@@ -45,88 +57,121 @@ class MadeEngine(TableEngine):
         return next(k for k, column in enumerate(self._space.objects.table.columns) if column.name == name)
 
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
-        return self._rules(cell)[feature]
+        found = self._proposed(cell)
+        group = found.owner[feature]
+        with blaming(f"predicate {found.by[group].name!r}: rule"):
+            return found.groups[group].rule(int(feature - found.first[group]), index)
 
-    def _rules(self, cell: Cell) -> Sequence[TestRule]:
-        """What the predicate proposes; asked once per node, and once more at the root."""
+    def _proposed(self, cell: Cell) -> Proposed:
+        """What the predicates propose; asked once per node, and once more at the root."""
         if self not in cell.memo:
-            rows = self._space.rows[cell.low : cell.high].astype(np.int64)
-            found = self._asked(rows)
-            if cell.depth == 0 and found != self._asked(rows):
-                msg = f"predicate {self._predicate.name!r}: candidates answers the same question in two ways"
-                raise ContractError(f"{msg}, so that no run could be repeated; draw by the seed given, and keep nothing between calls")
-            cell.memo[self] = found
+            rows, by, groups = self._space.rows[cell.low : cell.high].astype(np.int64), [], []
+            for predicate in self._predicates:
+                found = self._asked(predicate, rows)
+                if cell.depth == 0 and [*map(_told, found)] != [*map(_told, self._asked(predicate, rows))]:
+                    msg = f"predicate {predicate.name!r}: candidates answers the same question in two ways"
+                    raise ContractError(f"{msg}, so that no run could be repeated; draw by the seed given, and keep nothing between calls")
+                by, groups = by + [predicate] * len(found), groups + found
+            k = np.array([len(tests.n_bins) for tests in groups], np.int64)
+            cell.memo[self] = Proposed(by, groups, np.repeat(np.arange(len(k)), k), np.cumsum(k) - k)
         return cell.memo[self]
 
-    def _asked(self, rows: np.ndarray) -> tuple[TestRule, ...]:
-        name = self._predicate.name
+    def _asked(self, predicate: Any, rows: np.ndarray) -> list[CodedTests]:
+        name = predicate.name
         with blaming(f"predicate {name!r}: candidates"):
-            found = tuple(self._predicate.candidates(self._space.objects, rows, self._seed))
-        for rule in found:
-            if not isinstance(rule, TestRule):
-                raise ContractError(f"predicate {name!r}: candidates must return tests (TestRule); got {type(rule).__name__}")
-            if rule.arity > (most := 2 if self._two_only else np.iinfo(self._space.goes.dtype).max):
-                why = "the criterion scores two" if self._two_only else f"beside raw columns a test has at most {most}"
-                msg = f"predicate {name!r}: the test {rule.describe()!r} has {rule.arity} outcomes, and {why} only"
-                raise CapabilityError(msg)
-        return found
+            found = tuple(predicate.candidates(self._space.objects, rows, self._seed))
+        for one in found:
+            if not isinstance(one, TestRule | CodedTests):
+                raise ContractError(f"predicate {name!r}: candidates must return tests (TestRule, CodedTests); got {type(one).__name__}")
+        groups = [self._alone(one, rows) if isinstance(one, TestRule) else one for one in found]
+        most = 2 if self._two_only else np.iinfo(self._space.goes.dtype).max
+        for tests in (tests for tests in groups if tests.family is Family.multiway and tests.n_bins.max(initial=0) > most):
+            msg = f"predicate {name!r}: the test {tests.rule(int(tests.n_bins.argmax()), 0).describe()!r} has {tests.n_bins.max()} outcomes"
+            raise CapabilityError(f"{msg}, and {'the criterion scores two' if self._two_only else f'beside raw columns a test has at most {most}'} only")
+        return groups
 
-    def _outcomes(self, rule: TestRule, rows: np.ndarray) -> np.ndarray:
-        """int[len(rows)]: outcomes of objects, the arity where there is none."""
-        with blaming(f"predicate {self._predicate.name!r}: test {rule.describe()!r}"):
-            found = np.asarray(rule.outcomes(self._space.objects.table, self._row[rows]))
-        if found.shape != rows.shape or found.dtype.kind not in "iu" or ((found < -1) | (found >= rule.arity)).any():
-            want = f"must be one whole number per row, −1 … {rule.arity - 1}; got {found.dtype}{list(found.shape)}"
-            raise ContractError(f"predicate {self._predicate.name!r}: outcomes of {rule.describe()!r} {want}")
-        return np.where(found < 0, rule.arity, found)
+    def _alone(self, rule: TestRule, rows: np.ndarray) -> CodedTests:
+        """One rule as tests by a code: its outcome."""
+
+        def codes(first: int, stop: int) -> np.ndarray:
+            found = np.asarray(rule.outcomes(self._space.objects.table, self._row[rows]))[None]
+            return np.where(found == NO_OUTCOME, rule.arity, found)
+
+        family = Family.thresholds if rule.arity == 2 else Family.multiway
+        return CodedTests(rule.columns, family, np.array([rule.arity]), codes, lambda code, index: rule)
+
+    @staticmethod
+    def _codes(predicate: Any, tests: CodedTests, first: int, stop: int, n_rows: int) -> np.ndarray:
+        """unsigned int[stop − first, n_rows], as promised; the number of bins without an outcome."""
+        who = f"predicate {predicate.name!r}: tests on {', '.join(tests.columns)}"
+        with blaming(who):
+            codes = np.asarray(tests.codes(first, stop))
+        most = tests.n_bins[first:stop, None]
+        if codes.shape != (stop - first, n_rows) or codes.dtype.kind not in "iu" or ((codes < 0) | (codes > most)).any():
+            want = f"must be one whole number per row, below {most.max()}, where there is an outcome; got {codes.dtype}{list(codes.shape)}"
+            raise ContractError(f"{who}: outcomes {want}")
+        return codes
 
     def _views(self, cell: Cell) -> Iterator[View]:
-        space, stats, rules = self._space, self._space.statistics, self._rules(cell)
-        if getattr(self._predicate, "beside_raw", False):
-            self._positions = [min(map(self._column, rule.columns)) for rule in rules]
+        space, stats, found = self._space, self._space.statistics, self._proposed(cell)
+        if not len(found.owner):
+            return
         rows = space.rows[cell.low : cell.high]
         paid = column_prices(space.objects, space.prices, cell.asked, cell.paid)
-        step = max(1, OUTCOMES_AT_ONCE // len(rows))
         parts = (stats.label, stats.y, stats.weight, stats.count)
         each = [frozen_array(part[rows] if len(part) else part) for part in parts]
-        for first in range(0, len(rules), step):
-            some = rules[first : first + step]
-            codes = np.empty((len(some), len(rows)), np.uint32)
-            for code, rule in zip(codes, some, strict=True):
-                code[:] = self._outcomes(rule, rows)
-            arity = np.array([rule.arity for rule in some])
-            missing = codes.max(axis=1) == arity
-            offset = np.cumsum([0, *(arity + missing)])
-            where = (frozen_array(codes.reshape(-1)), 1, len(rows), np.arange(len(some)), offset)
+        here, own = np.arange(len(rows), dtype=np.int32), space.extra[rows] if space.extra.shape[1] else None
+        all_bins, tests_of = (np.concatenate(each) for each in zip(*((tests.n_bins, tests.n_tests) for tests in found.groups), strict=True))
+        family = np.array([FAMILY[tests.family] for tests in found.groups])[found.owner]
+        if any(getattr(predicate, "beside_raw", False) for predicate in self._predicates):
+            place = {column.name: k for k, column in enumerate(space.objects.table.columns)}
+            self._positions = np.array([min(place[name] for name in tests.columns) for tests in found.groups])[found.owner].tolist()
+        price = np.array([self._price(by, tests, paid) for by, tests in zip(found.by, found.groups, strict=True)])[found.owner]
+        step = max(1, OUTCOMES_AT_ONCE // len(rows))
+        for a in range(0, len(all_bins), step):
+            b = min(a + step, len(all_bins))
+            n_bins, n_tests, codes = all_bins[a:b], tests_of[a:b], np.empty((b - a, len(rows)), np.uint32)
+            for group in range(found.owner[a], found.owner[b - 1] + 1):
+                first, tests = int(found.first[group]), found.groups[group]
+                low, high = max(a, first), min(b, first + len(tests.n_bins))
+                codes[low - a : high - a] = self._codes(found.by[group], tests, low - first, high - first, len(rows))
+            missing = codes.max(axis=1) == n_bins
+            offset = np.cumsum([0, *(n_bins + missing)])
+            where = (frozen_array(codes.reshape(-1)), 1, len(rows), np.arange(b - a), offset)
             bins = int(offset[-1])
             weights, counts = np.zeros((bins, stats.width)), np.zeros((bins, stats.count_width), np.int64)
             extra = np.zeros((bins, space.extra.shape[1]))
-            here = np.arange(len(rows), dtype=np.int32)
             counting.count_weights(*where, here, *each, weights, counts)
-            if extra.shape[1]:
-                counting.count_extra(*where, here, space.extra[rows], extra)
-            prices = space.payable(np.array([self._price(rule, paid) for rule in some], np.float64), cell)
-            features = counted_features(np.where(arity == 2, THRESHOLDS, MULTIWAY), offset, missing, np.arange(len(some)), prices)
-            yield View(features, bins_for(weights, counts, extra), np.zeros(len(some), np.bool_), (), np.arange(first, first + len(some)))
+            if own is not None:
+                counting.count_extra(*where, here, own, extra)
+            prices = space.payable(np.repeat(price[a:b], n_tests), cell)
+            features = counted_features(family[a:b], offset, missing, np.cumsum(n_tests) - n_tests, prices)
+            yield View(features, bins_for(weights, counts, extra), np.zeros(b - a, np.bool_), (), np.arange(a, b))
 
-    def _price(self, rule: TestRule, paid: dict[str, float]) -> float:
-        unpriced = [name for name in rule.columns if name not in paid]
+    @staticmethod
+    def _price(predicate: Any, tests: CodedTests, paid: dict[str, float]) -> float:
+        unpriced = [name for name in tests.columns if name not in paid]
         if unpriced:
-            what = f"predicate {self._predicate.name!r}: the test {rule.describe()!r} reads column {unpriced[0]!r}"
             way = "read objects.features and objects.raw_features, or choose another encoder"
-            raise CapabilityError(f"{what}, which the encoder left out, so that it has no price; {way}")
-        return sum(paid[name] for name in dict.fromkeys(rule.columns))
+            raise CapabilityError(f"predicate {predicate.name!r} reads column {unpriced[0]!r}, which the encoder left out and has no price; {way}")
+        return sum(paid[name] for name in dict.fromkeys(tests.columns))
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
-        rule, rows = self._rule(cell, candidate.feature, 0), self._space.rows[cell.low : cell.high]
-        found = self._outcomes(rule, rows)
-        return np.where(found == rule.arity, candidate.side, found).astype(np.int32)
+        rule, found = self.rule(cell, candidate), self._proposed(cell)
+        tests = self._alone(rule, self._space.rows[cell.low : cell.high])
+        codes = self._codes(found.by[found.owner[candidate.feature]], tests, 0, 1, cell.size)[0]
+        return np.where(codes == rule.arity, candidate.side, codes).astype(np.int32)
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         self.close(cell)
 
     def close(self, cell: Cell) -> None:
         cell.memo.pop(self, None)
+
+
+def _told(tests: CodedTests) -> tuple[Any, ...]:
+    """By what two answers of a predicate are compared: what is asked, with the first test."""
+    return tests.columns, tests.family, tests.n_bins.tolist(), [tests.rule(code, 0) for code in np.flatnonzero(tests.n_tests)[:9].tolist()]
 
 
 def column_prices(objects: Encoded, prices: Prices, asked: frozenset[str], spent: float = 0.0) -> dict[str, float]:

@@ -13,7 +13,7 @@ OPEN_NODES = 16  # nodes that wait with their histograms, unless these are so la
 BINS = 256  # bins of a raw column
 
 
-TESTS = 1024  # tests that a predicate is taken to make at a node
+TESTS = 1024  # tests that predicates are taken to make at a node
 
 
 def check_memory(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool, memory_bytes: int | None) -> None:
@@ -35,7 +35,7 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
     if SHARED in plan.engines:
         return need + n * (4 * entry + 32)  # what objects add to tables, of all and of the node; who and how much
     if MADE in plan.engines:
-        return need + 4 * min(OUTCOMES_AT_ONCE, TESTS * n)
+        return need + (4 + entry) * min(OUTCOMES_AT_ONCE, TESTS * n)
     if objects.features:
         bins = [feature.n_bins + feature.has_missing for feature in objects.features]
         narrow = sum(b for b in bins if b <= WIDE)

@@ -46,9 +46,9 @@ class Plan:
             return Plan((SHARED,), False, tuple(reasons_of("missing", parts.missing)), ())
         no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
-        if parts.predicate is not None:
+        if parts.predicate:
             beside = raw if parts.beside_raw else []
-            return Plan((MADE, *beside), False, tuple(reasons_of("predicate", parts.predicate)), no_bins if beside else ())
+            return Plan((MADE, *beside), False, tuple(reason for one in parts.predicate for reason in reasons_of("predicate", one)), no_bins if beside else ())
         engines = ([CODED] if objects.features else []) + raw
         no_kernel = tuple(_no_kernel(problem, space, scorer, order, timed))
         return Plan(tuple(engines), not no_kernel, no_kernel, no_bins)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    MISSING_SPLITS, MISSING_STOPS, ColumnKind, Context, Encoded, Limits, Parts, Problem, RawFeature, Task, TestRule, grow,
+    MISSING_SPLITS, MISSING_STOPS, NO_OUTCOME, CodedTests, ColumnKind, Context, Encoded, Family, Limits, Parts, Problem, RawFeature, Task, TestRule, grow,
 )  # fmt: skip
 from arboretum.engine.certificate import beyond
 from arboretum.engine.check import check_prices
@@ -94,7 +94,7 @@ class PredicateSuite(ComponentSuite):
 
     def test_every_candidate_sends_every_row_to_one_of_its_outcomes(self, component, cases):
         for objects, rows in cases:
-            candidates = component.candidates(objects, rows, 0)
+            candidates = rules_of(component, objects, rows, 0)
             assert len(candidates) > 0
             for rule in candidates:
                 assert isinstance(rule, TestRule)
@@ -104,13 +104,37 @@ class PredicateSuite(ComponentSuite):
 
     def test_every_candidate_reads_aloud_and_survives_storage(self, component, cases):
         objects, rows = cases[0]
-        for rule in component.candidates(objects, rows, 0):
+        for rule in rules_of(component, objects, rows, 0):
             assert rule.describe() and all(rule.outcome_label(k) for k in range(rule.arity))
             assert TestRule.from_json(rule.to_json()) == rule
 
     def test_the_same_seed_gives_the_same_candidates(self, component, cases):
         for objects, rows in cases:
-            assert list(component.candidates(objects, rows, 3)) == list(component.candidates(objects, rows, 3))
+            assert rules_of(component, objects, rows, 3) == rules_of(component, objects, rows, 3)
+
+    def test_codes_say_the_outcomes_of_their_tests(self, component, cases):
+        for objects, rows in cases:
+            for tests in (one for one in component.candidates(objects, rows, 0) if isinstance(one, CodedTests)):
+                k = len(tests.n_bins)
+                codes = tests.codes(0, k).astype(np.int64)
+                assert np.array_equal(tests.codes(k // 2, k), codes[k // 2 :]), "a part of the codes is the same"
+                for code, index in places_of(tests):
+                    ways = {Family.multiway: codes[code], Family.thresholds: codes[code] > index, Family.equals: codes[code] != index}
+                    said = np.where(codes[code] == tests.n_bins[code], NO_OUTCOME, ways[tests.family])
+                    rule = tests.rule(code, index)
+                    assert rule.outcomes(objects.table, objects.row_of_object[rows]).tolist() == said.tolist()
+                    assert set(rule.columns) == set(tests.columns)
+
+
+def places_of(tests: CodedTests) -> list[tuple[int, int]]:
+    """(code, index) of each test, in the order in which ties are broken."""
+    return [(code, index) for code, n in enumerate(tests.n_tests.tolist()) for index in range(n)]
+
+
+def rules_of(predicate, objects: Encoded, rows: np.ndarray, seed: int) -> list[TestRule]:
+    """All tests that a predicate proposes."""
+    found = predicate.candidates(objects, rows, seed)
+    return [rule for one in found for rule in ([one.rule(*at) for at in places_of(one)] if isinstance(one, CodedTests) else [one])]
 
 
 class MissingSuite(ComponentSuite):
