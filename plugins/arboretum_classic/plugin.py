@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_classic.ball import Balls
 from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Variance
+from arboretum_classic.m_of_n import MOfNIntervals
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
+from arboretum_classic.oblique import ObliqueSums
+from arboretum_classic.predicates import Categories, Intervals, RandomThresholds, Thresholds
 from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.subsets import Subset
 
@@ -23,4 +27,5 @@ def arboretum_components() -> list[type]:
         CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate,
         Subset,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
+        Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
     ]  # fmt: skip

@@ -1,0 +1,184 @@
+"""Predicates of one column each: thresholds, intervals, categories, random thresholds; and what all predicates share.
+
+With n rows at the node, p columns and s as each class says.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    CodedTests, Column, ColumnKind, Encoded, Equals, Family, Interval, OrdinalThreshold, TestRule, Threshold, Values, param,
+)  # fmt: skip
+
+HANDLES = ("classification", "regression", "multiclass", "weights", "missing", "multiway")
+ALL = 0
+HOW_MANY = "columns drawn anew at every node; 0: all"
+
+
+def columns_of(objects: Encoded, rows: np.ndarray, seed: int, most: int = ALL) -> list[Column]:
+    """The columns that the encoder left, with the values of a node's objects, in the order of the raw table.
+
+    most : so many of them, drawn by the seed and the rows; ALL takes all.
+    """
+    position = {feature.column: feature.position for feature in (*objects.features, *objects.raw_features)}
+    names = sorted(position, key=position.get)
+    if most and most < len(names):
+        drawn = generator_of(seed, rows).choice(len(names), most, replace=False)
+        names = [names[i] for i in sorted(drawn)]
+    own = objects.row_of_object[rows]
+    return [objects.table.column(name).take(own) for name in names]
+
+
+def generator_of(seed: int, rows: np.ndarray) -> np.random.Generator:
+    """Draws that depend on the seed and on which rows a node has, not on their order."""
+    return np.random.default_rng([seed, len(rows), zlib.crc32(np.sort(rows).astype("<i8").tobytes())])
+
+
+def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(int64[k], float64[m]): the bin of each value between the m midpoints of distinct neighbours; NaN has bin m + 1."""
+    from arboretum.api import midpoints
+
+    values = values.astype(np.float64)
+    seen, codes = np.unique(values, return_inverse=True)
+    seen = seen[~np.isnan(seen)]
+    return np.where(np.isnan(values), max(len(seen), 1), codes), midpoints(np.stack([seen[:-1], seen[1:]], axis=1))
+
+
+def coarse(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`ranks` with ``most`` bins at most: of more distinct values the midpoints that divide the rows most evenly."""
+    codes, cuts = ranks(values)
+    if len(cuts) < most:
+        return codes, cuts
+    below = np.cumsum(np.bincount(codes, minlength=len(cuts) + 2)[: len(cuts)])  # rows on the left of each cut
+    known = np.count_nonzero(codes <= len(cuts))
+    kept = np.unique(np.searchsorted(below, known * np.arange(1, most) / most).clip(0, len(cuts) - 1))
+    return np.where(codes > len(cuts), len(kept) + 1, np.searchsorted(kept, codes, side="left")), cuts[kept]
+
+
+def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
+    """The tests "at most" of a column of numbers at some cuts."""
+    rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)  # noqa: E731
+    return CodedTests((column.name,), Family.thresholds, np.array([len(cuts) + 1]), lambda first, stop: codes[None][first:stop], rule)
+
+
+@attrs.frozen
+class Thresholds:
+    """Every threshold between neighbouring values at the node, of numbers and of ordered categories; O(p n log n) per node.
+
+    The tests of ``encoder=raw`` without a predicate, which grows faster: use it beside other predicates, or with ``columns``.
+    """
+
+    kind, name, paper, capabilities = "predicate", "threshold", "", HANDLES
+
+    columns: int = param(ALL, HOW_MANY, ge=0)
+
+    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        return [*self._tests(columns_of(objects, rows, seed, self.columns))]
+
+    @staticmethod
+    def _tests(columns: Sequence[Column]) -> Iterator[CodedTests]:
+        for column in columns:
+            if column.kind is ColumnKind.continuous:
+                yield thresholds(column, *ranks(column.values))
+            elif column.kind is ColumnKind.ordinal and len(column.categories) > 1:
+                yield _ordinal(column)
+
+
+def _ordinal(column: Column) -> CodedTests:
+    codes = np.where(column.missing, len(column.categories), column.values)
+    rule = lambda _, index: OrdinalThreshold(column.name, column.categories, index)  # noqa: E731
+    return CodedTests((column.name,), Family.thresholds, np.array([len(column.categories)]), lambda first, stop: codes[None][first:stop], rule)
+
+
+@attrs.frozen
+class RandomThresholds:
+    """Thresholds drawn uniformly between the least and the greatest value at the node; O(p n) per node.
+
+    With ``columns`` drawn, too, and no bootstrap, the trees of Geurts, Ernst & Wehenkel.
+    """
+
+    kind, name, capabilities = "predicate", "random", HANDLES
+    paper: ClassVar[str] = "Geurts, Ernst & Wehenkel 2006, table 1"
+
+    draws: int = param(1, "thresholds drawn per column", ge=1)
+    columns: int = param(ALL, HOW_MANY, ge=0)
+
+    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        generator, found = generator_of(seed, rows), []
+        for column in columns_of(objects, rows, seed, self.columns):
+            known = column.values[~column.missing].astype(np.float64)
+            if column.kind is not ColumnKind.continuous or not len(known) or known.min() == known.max():
+                continue
+            cuts = np.unique(generator.uniform(known.min(), known.max(), self.draws))
+            codes = np.searchsorted(cuts, column.values.astype(np.float64), side="left")
+            found.append(thresholds(column, np.where(column.missing, len(cuts) + 1, codes), cuts))
+        return found
+
+
+@attrs.frozen
+class Intervals:
+    """Is a number within [a, b]: all pairs of midpoints at the node, thresholds among them; O(p n (log n + s) + p s²), s = ``size``.
+
+    Where a column has more than ``size`` distinct values at the node, ends are the midpoints that divide the rows into ``size`` parts
+    most evenly.
+    """
+
+    kind, name, paper, capabilities = "predicate", "interval", "", HANDLES
+
+    size: int = param(64, "distinct values of a column up to which all intervals compete", ge=2)
+    columns: int = param(ALL, HOW_MANY, ge=0)
+
+    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        columns = columns_of(objects, rows, seed, self.columns)
+        return [_intervals(column, *coarse(column.values, self.size)) for column in columns if column.kind is ColumnKind.continuous]
+
+
+def _intervals(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
+    """Code a has the bins a, a + 1, … and one for all others, the last bin among them: its thresholds are the intervals that begin at bin a.
+
+    One that ends at the last bin is a threshold, and code 0 has it.
+    """
+    last = len(cuts)
+
+    def shifted(first: int, stop: int) -> np.ndarray:
+        start = np.arange(first, stop)[:, None]
+        inside = (codes >= start) & (codes < last)
+        return np.where(codes > last, last + 1, np.where(inside, codes, last)) - start
+
+    def rule(start: int, index: int) -> TestRule:
+        high = float(cuts[start + index])
+        return Interval(column.name, float(cuts[start - 1]), high, unit=column.unit) if start else Threshold(column.name, high, column.unit)
+
+    return CodedTests((column.name,), Family.thresholds, last + 1 - np.arange(max(last, 1)), shifted, rule)
+
+
+@attrs.frozen
+class Categories:
+    """Tests of categories at the node: each value against the rest, or one branch per value; O(p n) per node.
+
+    A value that no row of the node has is none of the branches' own: rows that bring it later go as those without a value.
+    """
+
+    kind, name, paper, capabilities = "predicate", "categorical", "", HANDLES
+
+    form: str = param("one_vs_rest", "a category against the rest, or a branch for each", choices=("one_vs_rest", "multiway"))
+    columns: int = param(ALL, HOW_MANY, ge=0)
+
+    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        columns = columns_of(objects, rows, seed, self.columns)
+        return [_categories(column, self.form) for column in columns if column.kind is not ColumnKind.continuous]
+
+
+def _categories(column: Column, form: str) -> CodedTests:
+    present = np.unique(column.values[~column.missing])
+    names = tuple(column.categories[code] for code in present)
+    codes = np.where(column.missing, len(present), np.searchsorted(present, column.values))
+    family = Family.equals if form == "one_vs_rest" else Family.multiway
+    rule = lambda _, index: Equals(column.name, names[index]) if family is Family.equals else Values(column.name, names)  # noqa: E731
+    return CodedTests((column.name,), family, np.array([len(present)] * (len(present) > 1)), lambda first, stop: codes[None][first:stop], rule)

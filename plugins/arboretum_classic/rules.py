@@ -1,0 +1,244 @@
+"""Tests of several columns, or of several intervals: what the predicates of this plugin propose.
+
+A row that misses one of the values a test reads has no outcome: the tree's rule for missing values decides.  Both answers of a
+test add up in the same order in double precision, so that they agree to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import NO_OUTCOME, ColumnKind, DataError, Table, TestRule, category_codes, numbers, spell
+
+Spelled = Callable[[str], str]
+
+
+class Several(TestRule):
+    """A test that compares a number made of several values, its ``total``, with a ``bound``: outcome 0 is "at most"."""
+
+    def total(self, values: Sequence[Any]) -> Any:
+        """The number, from one value per column (numbers, or arrays of them)."""
+        raise NotImplementedError
+
+    @property
+    def bound(self) -> float:
+        raise NotImplementedError
+
+    def values_in(self, table: Table, rows: np.ndarray) -> list[np.ndarray]:
+        """float64[len(rows)] per column, NaN = missing."""
+        return [numbers(table, name, rows).astype(np.float64) for name in self.columns]
+
+    def value_of(self, position: int, value: Any) -> float:
+        """The same of one row, where the value is not missing."""
+        return value
+
+    def outcomes(self, table, rows):
+        values = self.values_in(table, rows)
+        result = (self.total(values) > self.bound).astype(np.int32)
+        result[np.isnan(values).any(axis=0)] = NO_OUTCOME
+        return result
+
+    def outcome_of(self, row):
+        values = [row[name] for name in self.columns]
+        if any(value is None or value != value for value in values):
+            return NO_OUTCOME
+        return int(self.total([self.value_of(i, value) for i, value in enumerate(values)]) > self.bound)
+
+
+def same_length(instance: TestRule, attribute: attrs.Attribute, value: Sequence[Any]) -> None:
+    """A validator: one entry per column."""
+    if len(value) != len(instance.columns) or not value:
+        raise DataError(f"{type(instance).__name__}.{attribute.name} must have one entry per column, at least one; got {value!r}")
+
+
+def finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
+    """A validator: numbers that are neither NaN nor infinite."""
+    given = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, float | int)]
+    if not all(map(math.isfinite, given)) or (attribute.name == "scales" and min(given) <= 0):
+        raise DataError(f"{type(instance).__name__}.{attribute.name} must be finite, and scales above 0; got {value!r}")
+
+
+@attrs.frozen
+class Oblique(Several):
+    """Outcome 0 is ``Σ coefficients[j] · columns[j] ≤ threshold``."""
+
+    tag: ClassVar[str] = "oblique"
+    columns: tuple[str, ...]
+    coefficients: tuple[float, ...] = attrs.field(validator=[same_length, finite])
+    threshold: float = attrs.field(converter=float, validator=finite)
+
+    @property
+    def bound(self):
+        return self.threshold
+
+    def total(self, values):
+        found = self.coefficients[0] * values[0]
+        for coefficient, value in zip(self.coefficients[1:], values[1:], strict=True):
+            found = found + coefficient * value
+        return found
+
+    @property
+    def subject(self):
+        """ "0.5·a − 1.2·b"."""
+        text = ""
+        for coefficient, name in zip(self.coefficients, self.columns, strict=True):
+            sign = ("−" if coefficient < 0 else "") if not text else " − " if coefficient < 0 else " + "
+            size = abs(coefficient)
+            text += sign + (name if size == 1.0 else f"{spell(size)}·{name}")
+        return text
+
+    def outcome_label(self, outcome):
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold)}"
+
+    def sql_conditions(self, column, text):
+        terms = [f"({coefficient!r}) * {column(name)}" for coefficient, name in zip(self.coefficients, self.columns, strict=True)]
+        total = " + ".join(terms)
+        return [f"{total} <= {self.threshold!r}", f"{total} > {self.threshold!r}"]
+
+
+METRICS = ("euclidean", "manhattan", "chebyshev", "gower")
+
+
+@attrs.frozen
+class Ball(Several):
+    """Outcome 0 is ``ρ(x, centre) ≤ radius``.
+
+    scales : what each column's difference is divided by.   metric : euclidean √Σd², manhattan Σd, chebyshev max d, gower Σd / columns,
+    with d = |x − centre| / scale, and 1 for another category, 0 for the same (a category never seen is another one).
+    """
+
+    tag: ClassVar[str] = "ball"
+    columns: tuple[str, ...]
+    centre: tuple[float | str, ...] = attrs.field(validator=[same_length, finite])
+    scales: tuple[float, ...] = attrs.field(validator=[same_length, finite])
+    radius: float = attrs.field(converter=float, validator=finite)
+    metric: str = attrs.field(default="euclidean", validator=attrs.validators.in_(METRICS))
+
+    @property
+    def bound(self):
+        return self.radius * self.radius if self.metric == "euclidean" else self.radius
+
+    def values_in(self, table, rows):
+        """Numbers; for a category whether it is another one than the centre's."""
+        found = []
+        for name, middle in zip(self.columns, self.centre, strict=True):
+            if not isinstance(middle, str):
+                found.append(numbers(table, name, rows).astype(np.float64))
+                continue
+            other = (category_codes(table, name, (middle,), rows) != 0).astype(np.float64)
+            found.append(np.where(table.column(name).missing[rows], np.nan, other))
+        return found
+
+    def value_of(self, position, value):
+        middle = self.centre[position]
+        return float(value != middle) if isinstance(middle, str) else value
+
+    def total(self, values):
+        centre = [0.0 if isinstance(middle, str) else middle for middle in self.centre]
+        return measured(self.metric, values, centre, self.scales)
+
+    @property
+    def subject(self):
+        """ "distance to (a = 5.1 ± 0.8, b = 3 ± 0.4)": the number behind ± is the column's scale."""
+        parts = [
+            f"{name} = {middle}" if isinstance(middle, str) else f"{name} = {spell(middle)} ± {spell(scale)}"
+            for name, middle, scale in zip(self.columns, self.centre, self.scales, strict=True)
+        ]
+        return f"{self.metric} distance to ({', '.join(parts)})".removeprefix("euclidean ")
+
+    def outcome_label(self, outcome):
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.radius)}"
+
+    def sql_conditions(self, column, text):
+        parts = []
+        for name, middle, scale in zip(map(column, self.columns), self.centre, self.scales, strict=True):
+            if isinstance(middle, str):
+                parts.append(f"CASE WHEN {name} = {text(middle)} THEN 0.0 WHEN {name} <> {text(middle)} THEN 1.0 END")
+            else:
+                apart = f"({name} - ({middle!r})) / {scale!r}"
+                parts.append(f"({apart}) * ({apart})" if self.metric == "euclidean" else f"ABS({apart})")
+        if self.metric != "chebyshev":
+            total = f"({' + '.join(parts)}) / {float(len(parts))!r}" if self.metric == "gower" else " + ".join(parts)
+            return [f"{total} <= {self.bound!r}", f"{total} > {self.bound!r}"]
+        known = " AND ".join(f"{column(name)} IS NOT NULL" for name in self.columns)
+        far = " OR ".join(f"{part} > {self.bound!r}" for part in parts)
+        return [" AND ".join(f"{part} <= {self.bound!r}" for part in parts), f"({far}) AND {known}"]
+
+
+def measured(metric: str, values: Sequence[Any], centre: Sequence[Any], scales: Sequence[float]) -> Any:
+    """What a ball's bound is compared with: the distance, squared for the euclidean one.   values, centre : a number or an array per column."""
+    found = None
+    for value, middle, scale in zip(values, centre, scales, strict=True):
+        apart = (value - middle) / scale
+        apart = apart * apart if metric == "euclidean" else abs(apart)
+        if found is None:
+            found = apart
+        elif metric == "chebyshev":
+            found = np.maximum(found, apart) if isinstance(found, np.ndarray) else max(found, apart)
+        else:
+            found = found + apart
+    return found / float(len(scales)) if metric == "gower" else found
+
+
+@attrs.frozen
+class MOfN(TestRule):
+    """Outcome 0 is "at least ``m`` of the intervals hold their column's value", the other one "at most m − 1".
+
+    So it is Σ [low_j < x_j ≤ high_j] ≥ m, and Σ … ≤ d with d = m − 1 is its outcome 1.  A column may have several intervals; a side that
+    is infinite is None.
+    """
+
+    tag: ClassVar[str] = "m_of_n"
+    of: tuple[str, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
+    m: int
+
+    def __attrs_post_init__(self) -> None:
+        n, sides = len(self.of), zip(self.low, self.high, strict=False)
+        if not (n == len(self.low) == len(self.high) and 1 <= self.m <= n and all(side != (None, None) for side in sides)):
+            raise DataError(f"MOfN needs a bound or two per column of {self.of}, and 1 ≤ m ≤ {n}; got {self.low}, {self.high}, {self.m}")
+
+    @property
+    def columns(self):
+        return tuple(dict.fromkeys(self.of))
+
+    def _sides(self) -> list[tuple[str, float, float]]:
+        sides = zip(self.of, self.low, self.high, strict=True)
+        return [(name, -math.inf if low is None else low, math.inf if high is None else high) for name, low, high in sides]
+
+    def outcomes(self, table, rows):
+        values = {name: numbers(table, name, rows).astype(np.float64) for name in self.columns}
+        held = sum(((values[name] > low) & (values[name] <= high)).astype(np.int32) for name, low, high in self._sides())
+        return np.where(np.isnan(list(values.values())).any(axis=0), NO_OUTCOME, held < self.m).astype(np.int32)
+
+    def outcome_of(self, row):
+        if any(row[name] is None or row[name] != row[name] for name in self.columns):
+            return NO_OUTCOME
+        return int(sum(low < row[name] <= high for name, low, high in self._sides()) < self.m)
+
+    @property
+    def subject(self):
+        """ "number of {a in (1, 2], b > 3}"."""
+        parts = []
+        for name, low, high in zip(self.of, self.low, self.high, strict=True):
+            both = low is not None and high is not None
+            one = f"{name} > {spell(low)}" if high is None else f"{name} ≤ {spell(high)}"
+            parts.append(f"{name} in ({spell(low)}, {spell(high)}]" if both else one)
+        return "number of {" + ", ".join(parts) + "}"
+
+    def outcome_label(self, outcome):
+        return f"≥ {self.m}" if outcome == 0 else f"≤ {self.m - 1}"
+
+    def sql_conditions(self, column, text):
+        held = []
+        for name, low, high in zip(map(column, self.of), self.low, self.high, strict=True):
+            sides = [f"{name} > {low!r}"] * (low is not None) + [f"{name} <= {high!r}"] * (high is not None)
+            held.append(f"CASE WHEN {' AND '.join(sides)} THEN 1 ELSE 0 END")
+        known = " AND ".join(f"{column(name)} IS NOT NULL" for name in self.columns)
+        return [f"{' + '.join(held)} {sign} {self.m} AND {known}" for sign in (">=", "<")]
