@@ -98,7 +98,7 @@ def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
         yield "another rule for missing values"
     elif tuple(missing.placements(np.ones(2))) != (MISSING_SPLITS,):
         yield "another rule for missing values"
-    if parts.predicate is not None or parts.coverage:
+    if parts.predicate or parts.coverage:
         yield "predicate or coverage"
     if not prices.fixed or prices.once_per_column or limits != Limits(max_depth=limits.max_depth):
         yield "prices or limits"
