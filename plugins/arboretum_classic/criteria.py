@@ -35,8 +35,9 @@ class Reduction:
     def kernel(self, impurity: Any) -> Callable | None:
         """The kernel for this impurity; None if it is written in NumPy only."""
         name, kernel = getattr(impurity, "name", ""), getattr(impurity, "kernel", None)
-        if kernel is not None and kernel is getattr(kernels, name, None):
-            return getattr(kernels, f"reduction_{name}")
+        own = getattr(kernels, f"reduction_{name}", None)
+        if own is not None and kernel is not None and kernel is getattr(kernels, name, None):
+            return own
         if kernel is None or hasattr(impurity, "prefix"):
             return kernels.reduction_prefix if hasattr(impurity, "prefix") else None
         if impurity.scale == "total":

@@ -10,7 +10,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, Encoded, Task
+from arboretum.api import Capability, DataError, Encoded, Task
 from arboretum_classic import kernels, reference
 
 _CLASSES = (Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave)
@@ -107,6 +107,57 @@ class AbsoluteError(_Mean):
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
         """The weighted median (the middle of the two, where half of the weight lies on either side)."""
         return reference.weighted_median(y, weight)
+
+
+@attrs.frozen
+class Poisson(_Mean):
+    """Half the mean Poisson deviance, Σ w y log(y / ȳ) / Σ w, of counts or rates ≥ 0; a leaf predicts the mean, and none predicts 0.
+
+    As in scikit-learn a test does not compete if an outcome of it has nothing but zeros, whose deviance is not defined.  Σ wy log y is
+    no moment, so the engine scans raw columns with ``prefix``; other features are refused.
+    """
+
+    name: ClassVar[str] = "poisson"
+    paper: ClassVar[str] = "Therneau & Atkinson, rpart; scikit-learn's criterion of that name"
+    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.thresholds)
+    about: ClassVar[float] = 0.0
+    prefix = staticmethod(kernels.poisson_deviances)
+
+    def for_objects(self, objects: Encoded) -> Poisson:
+        """Itself.  Raises DataError for targets that are no counts or rates."""
+        if objects.y is not None and not (objects.y.min() >= 0 and objects.y.sum() > 0):
+            got = f"the least is {objects.y.min():g}" if objects.y.min() < 0 else "all are 0"
+            raise DataError(f"impurity poisson needs targets ≥ 0 with a positive sum; {got} in {objects.table.target.name!r}: use impurity=variance")
+        return self
+
+    def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """The impurity of the objects themselves, 0 where all are 0.   y, weight : float64[n]."""
+        mean, some = float(np.average(y, weights=weight)), y > 0
+        return max(float(weight[some] @ (y[some] * np.log(y[some] / mean))) / float(weight.sum()), 0.0) if mean > 0 else 0.0
+
+    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """The weighted mean."""
+        return float(np.average(y, weights=weight))
+
+
+@attrs.frozen
+class SquaredPairs(_Mean):
+    """Σ_i Σ_j ½ (y_i − y_j)² over ordered pairs, (Σw)² times the variance: a total, which a reduction does not weigh by mass.
+
+    The lecture's reduction weighs it by mass all the same, a set then counting by the third power of its mass; divided by the number of
+    ordered pairs it is the variance, which is what the usual CART weighs: ``impurity=variance``.
+    """
+
+    name: ClassVar[str] = "squared_pairs"
+    paper: ClassVar[str] = "lecture on decision trees, regression impurity"
+    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.additive)
+    scale: ClassVar[str] = "total"
+    kernel = staticmethod(kernels.squared_pairs)
+
+    def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, 3] → float64[…], square of the unit of weight × target."""
+        w, wy, wyy = weights[..., 0], weights[..., 1], weights[..., 2]
+        return np.maximum(w * wyy - wy * wy, 0.0)
 
 
 @attrs.frozen

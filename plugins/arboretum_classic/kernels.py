@@ -162,6 +162,26 @@ def gain_ratio(weights, counts, price, extra, node):
     return (before - within) / split if split > 0.0 else -np.inf
 
 
+@impurity_kernel
+def squared_pairs(weights):
+    """Σ_i Σ_j ½ (y_i − y_j)² = Σw · Σwy² − (Σwy)², from moments."""
+    return max(weights[0] * weights[2] - weights[1] * weights[1], 0.0)
+
+
+@prefix_kernel
+def poisson_deviances(y, weight, out):
+    """Σ w y log(y / mean) of every prefix; ∞ where all y are 0."""
+    mass = 0.0
+    total = 0.0
+    logs = 0.0
+    for i in range(len(y)):
+        mass += weight[i]
+        total += weight[i] * y[i]
+        if y[i] > 0.0:
+            logs += weight[i] * y[i] * math.log(y[i])
+        out[i] = max(logs - total * math.log(total / mass), 0.0) if total > 0.0 else np.inf
+
+
 @prefix_kernel
 def absolute_deviations(y, weight, out):
     """Σ w |y − median| of every prefix.

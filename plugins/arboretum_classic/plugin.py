@@ -8,7 +8,7 @@ from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
-from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Variance
+from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Poisson, SquaredPairs, Variance
 from arboretum_classic.m_of_n import MOfNIntervals
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 from arboretum_classic.oblique import ObliqueSums
@@ -23,7 +23,7 @@ def arboretum_components() -> list[type]:
     return [
         C45, C45Release8, C45Textbook, Quinlan, QuinlanTextbook,
         Reduction, GainRatio, RandomChoice,
-        Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError,
+        Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
         CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate,
         Subset,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,

@@ -71,6 +71,18 @@ def gain_ratio(weights, counts, price, extra, node) -> float:
     return (before - after) / entropy(masses)
 
 
+def squared_pairs(weights: Sequence[float]) -> float:
+    w, wy, wyy = weights
+    return max(w * wyy - wy * wy, 0.0)
+
+
+def poisson_deviances(y, weight, out) -> None:
+    for i in range(len(y)):
+        mean = math.fsum(weight[: i + 1] * y[: i + 1]) / math.fsum(weight[: i + 1])
+        seen = zip(y[: i + 1], weight[: i + 1], strict=True)
+        out[i] = math.fsum(w * v * math.log(v / mean) for v, w in seen if v > 0) if mean > 0 else math.inf
+
+
 def absolute_deviations(y, weight, out) -> None:
     for i in range(len(y)):
         middle = weighted_median(y[: i + 1], weight[: i + 1])

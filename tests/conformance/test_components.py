@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from arboretum.interfaces.component import EVERY_KIND
@@ -11,6 +12,7 @@ from arboretum.interfaces.method import Parts
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry
 from arboretum.testing import SUITES, suite_of
+from arboretum.testing.tables import SEEDS, toy_objects, toy_table
 
 FIRST_PARTY = "arboretum"
 NEEDS_ITS_OWN_SUITE = {
@@ -59,6 +61,11 @@ def of_depth(component: Any) -> Parts:
 CLAIMS[("objective", "zero_error")] = {"parts": staticmethod(of_depth)}
 # refuses an impurity that is not admissible
 CLAIMS[("criterion", "worst_case")] = {"impurity": pytest.fixture(lambda self: load_registry().get("impurity", "pairs").cls())}
+
+# parts categories, and the suite's rows have numbers
+CLAIMS[("predicate", "subset")] = {"cases": pytest.fixture(lambda self: [(toy_objects(toy_table(seed)), np.arange(24)) for seed in SEEDS])}
+# knows no numbers below 0
+CLAIMS[("impurity", "poisson")] = {"samples": pytest.fixture(lambda self: [(np.array([3.0, 0.0, 1.5, 3.0]), np.array([1.0, 0.5, 2.0, 1.0]))])}
 
 
 def first_party() -> list[Entry]:

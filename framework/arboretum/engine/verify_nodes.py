@@ -35,13 +35,13 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
             own = float(impurity.of_values(y, weight))
             return own, 8 * len(y) * EPS * max(abs(own), float(np.abs(y).max()))
 
-        return _one_by_one(tree, "impurity", objects, arrived, of_values)
+        return _one_by_one(tree, "impurity", problem, arrived, of_values)
     if objects.task is Task.classification:
         own = arrived.totals(objects)
         # the same mass, spread evenly: what its terms are as large as before they cancel
         even = np.repeat(own.sum(axis=1, keepdims=True) / own.shape[1], own.shape[1], axis=1)
     else:
-        own = arrived.totals(objects, _mean(objects))
+        own = arrived.totals(objects, _mean(problem))
         even = own * [1.0, 0.0, 1.0]
     found, scale = np.asarray(impurity.value(own)), np.asarray(impurity.value(even))
     slack = (4 * arrived.rounding(objects) + 8 * own.shape[1] * EPS) * np.maximum(np.abs(found), np.abs(scale))
@@ -52,13 +52,13 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
 def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     """A node predicts the mean of its objects, or what the impurity makes of them.  Returns how much was checked."""
     objects, impurity = problem.objects, problem.parts.impurity
-    shift = _mean(objects)
+    shift = _mean(problem)
     if hasattr(impurity, "leaf_value"):
 
         def leaf_value(y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
             return float(impurity.leaf_value(y, weight)) + shift, 8 * EPS * (float(np.abs(y).max()) + abs(shift))
 
-        return _one_by_one(tree, "value", objects, arrived, leaf_value)
+        return _one_by_one(tree, "value", problem, arrived, leaf_value)
     own = arrived.totals(objects, shift)
     spread = np.sqrt(own[:, 2] / own[:, 0])  # at least the mean of |y − shift|
     mean = own[:, 1] / own[:, 0] + shift
@@ -85,7 +85,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     from arboretum.engine.search.compiled_criterion import CompiledCriterion
     from arboretum.engine.search.statistics import Statistics
 
-    statistics = Statistics.of(problem.objects, bool(getattr(criterion, "counts_objects", False)))
+    statistics = Statistics.of(problem.objects, bool(getattr(criterion, "counts_objects", False)), getattr(parts.impurity, "about", None))
     scorer = CompiledCriterion.of(criterion, parts.impurity, statistics, 0, parts.coverage, problem.prices.fixed)
     coverage_state = CoverageState.of(parts.coverage, problem.objects) if scorer.wants_gain else None
     row = np.unique(problem.objects.object_of_row, return_index=True)[1]
@@ -139,9 +139,9 @@ def _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_st
     return node, float(scorer.score(tables, node)[0])
 
 
-def _one_by_one(tree: Tree, what: str, objects: Encoded, arrived: Arrivals, ask: Callable[[np.ndarray, np.ndarray], tuple[float, float]]) -> str:
+def _one_by_one(tree: Tree, what: str, problem: Problem, arrived: Arrivals, ask: Callable[[np.ndarray, np.ndarray], tuple[float, float]]) -> str:
     """Compare at some nodes.   ask : (targets about their mean, weights) → (what the node should say, slack)."""
-    shift, asked = _mean(objects), 0
+    objects, shift, asked = problem.objects, _mean(problem), 0
     for node in _some(np.arange(tree.n_nodes), arrived.sizes()):
         who, share = arrived.at(node)
         _close(tree, node, what, *ask(objects.y[who] - shift, objects.weight[who] * share))
@@ -149,8 +149,10 @@ def _one_by_one(tree: Tree, what: str, objects: Encoded, arrived: Arrivals, ask:
     return _share(asked, tree.n_nodes, "nodes")
 
 
-def _mean(objects: Encoded) -> float:
-    return float(np.average(objects.y, weights=objects.weight))
+def _mean(problem: Problem) -> float:
+    """What moments are taken about."""
+    about = getattr(problem.parts.impurity, "about", None)
+    return float(np.average(problem.objects.y, weights=problem.objects.weight)) if about is None else about
 
 
 def _some(nodes: np.ndarray, sizes: np.ndarray) -> Iterator[int]:

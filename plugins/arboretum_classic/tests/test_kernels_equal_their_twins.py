@@ -15,7 +15,7 @@ from arboretum_classic import kernels, reference
 from arboretum_classic.criteria import _mix, _mix_one
 
 KERNELS = {name: f for name, f in inspect.getmembers(kernels, inspect.isfunction) if mark_of(f) not in (None, "part")}
-IMPURITIES = [name for name, f in KERNELS.items() if mark_of(f) == "impurity" and name != "variance"]
+IMPURITIES = [name for name, f in KERNELS.items() if mark_of(f) == "impurity" and name not in ("variance", "squared_pairs")]
 CRITERIA = [name for name, f in KERNELS.items() if mark_of(f) == "criterion"]
 WEIGHTS = st.sampled_from([0.0, 0.0, 0.1, 1.0, 2.5, 40.0])
 CLOSE = 1e-12

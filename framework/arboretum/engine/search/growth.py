@@ -65,7 +65,7 @@ class Growth:
     def of(cls, problem: Problem, context: Context, allow_constant: bool, order: str = "depth") -> Growth:
         """Prepare a growth: components checked and compiled, its way decided."""
         objects, parts = problem.objects, problem.parts
-        statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)))
+        statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)), getattr(parts.impurity, "about", None))
         scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage, problem.prices.fixed)
         check_parts(problem, scorer, statistics, allow_constant)
         limits = parts.limits()

@@ -41,10 +41,10 @@ class Statistics:
     n_rows: np.ndarray = NO_ROWS
 
     @staticmethod
-    def of(objects: Encoded, count_objects: bool = False) -> Statistics:
+    def of(objects: Encoded, count_objects: bool = False, about: float | None = None) -> Statistics:
         """Read them off the encoded objects; raises DataError when there is none.
 
-        count_objects : tables count objects, not the rows these stand for.
+        count_objects : tables count objects, not the rows these stand for.   about : as an impurity states it; None: the mean.
         """
         if objects.n_objects == 0:
             raise DataError("no object to learn from; does the split leave any training row?")
@@ -57,7 +57,7 @@ class Statistics:
             short = frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label
             none = frozen_array(np.zeros(0))
             return Statistics(objects.task, objects.label, none, objects.weight, count, classes, 0.0, unit, short, n_rows)
-        shift = float(np.average(objects.y, weights=objects.weight))
+        shift = float(np.average(objects.y, weights=objects.weight)) if about is None else about
         none = frozen_array(np.zeros(0, np.int32))
         return Statistics(objects.task, none, frozen_array(objects.y - shift), objects.weight, count, 0, shift, unit, none, n_rows)
 
