@@ -14,6 +14,7 @@ from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory,
 from arboretum_classic.oblique import ObliqueSums
 from arboretum_classic.predicates import Categories, Intervals, RandomThresholds, Thresholds
 from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
+from arboretum_classic.pruning_optimal import OptimalSubtree
 from arboretum_classic.subsets import Subset
 
 
@@ -24,7 +25,7 @@ def arboretum_components() -> list[type]:
         C45, C45Release8, C45Textbook, Quinlan, QuinlanTextbook,
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
-        CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate,
+        CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate, OptimalSubtree,
         Subset,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
