@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import NO_OUTCOME, ColumnKind, DataError, Encoded, Table, TestRule, param
+from arboretum.api import NO_OUTCOME, CodedTests, ColumnKind, DataError, Encoded, Family, Table, TestRule, param
 
 
 @attrs.frozen
@@ -68,7 +68,7 @@ class Subset:
     For two classes, and for numbers, the best of the 2^(b−1) − 1 ways to part the b categories at a node is along their order by
     the share of a class, or by the mean, for every impurity that is concave: b − 1 tests (Breiman et al. 1984, theorem 4.5).  For more
     classes all ways are tried up to ``exhaustive`` categories; above that those along the first principal component of the class
-    shares, a heuristic (Coppersmith, Hong & Hosking 1999).  Each test costs a pass over the rows of the node.
+    shares, a heuristic (Coppersmith, Hong & Hosking 1999).  A column costs a pass over the rows of the node, or one for every way.
     """
 
     kind: ClassVar[str] = "predicate"
@@ -79,9 +79,9 @@ class Subset:
 
     exhaustive: int = param(8, "categories at a node up to which all ways are tried where there are more than two classes", ge=2, le=16)
 
-    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule]:
+    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule | CodedTests]:
         """The tests of coded columns, in the order of the table."""
-        found: list[TestRule] = []
+        found: list[TestRule | CodedTests] = []
         for name, features in itertools.groupby(sorted(objects.features, key=lambda each: each.position), key=lambda each: each.column):
             if objects.table.column(name).kind is ColumnKind.categorical:
                 found += self._of_column(objects, rows, name)
@@ -89,43 +89,46 @@ class Subset:
                 found += [feature.rule(k) for feature in features for k in range(feature.n_tests)]
         return found
 
-    def _of_column(self, objects: Encoded, rows: np.ndarray, name: str) -> Iterator[Among]:
+    def _of_column(self, objects: Encoded, rows: np.ndarray, name: str) -> list[CodedTests]:
         column = objects.table.column(name)
         codes, weight = column.values[objects.row_of_object[rows]], objects.weight[rows]
         known = codes >= 0
         present, bins = np.unique(codes[known], return_inverse=True)
         if len(present) < 2:
-            return
+            return []
+        mass, values = np.bincount(bins, weight[known]), [column.categories[code] for code in present]
         if objects.label is None:
-            mass = np.bincount(bins, weight[known])
-            order = np.argsort(np.bincount(bins, weight[known] * objects.y[rows][known]) / mass, kind="stable")
-            parts = prefixes(order)
+            parts = np.argsort(np.bincount(bins, weight[known] * objects.y[rows][known]) / mass, kind="stable")[None]
         else:
             width = objects.n_classes
             table = np.bincount(bins * width + objects.label[rows][known], weight[known], len(present) * width).reshape(-1, width)
             parts = parts_of(table[:, table.any(axis=0)], self.exhaustive)
-        values = [column.categories[code] for code in present]
-        for part in parts:
-            yield Among(name, tuple(itertools.compress(values, part)), tuple(itertools.compress(values, ~part)))
+        ordered = parts.dtype != np.bool_
+        bin_of = np.argsort(parts, axis=1) if ordered else ~parts  # [codes, b]: the place of each category in the order, or its side
+        n_bins = np.full(len(parts), len(present) if ordered else 2)
+
+        def outcome(first: int, stop: int) -> np.ndarray:
+            told = np.full((stop - first, len(rows)), n_bins[0])
+            told[:, known] = bin_of[first:stop, bins]
+            return told
+
+        def rule(code: int, index: int) -> Among:
+            inside = bin_of[code] <= index
+            return Among(name, tuple(itertools.compress(values, inside)), tuple(itertools.compress(values, ~inside)))
+
+        return [CodedTests((name,), Family.thresholds, n_bins, outcome, rule)]
 
 
-def parts_of(table: np.ndarray, exhaustive: int) -> Iterator[np.ndarray]:
-    """bool[b]: the sets of categories that are tried, for class weights float64[b, classes ≥ 1] of b ≥ 2 categories."""
+def parts_of(table: np.ndarray, exhaustive: int) -> np.ndarray:
+    """For class weights float64[b, classes ≥ 1] of b ≥ 2 categories an order of them whose beginnings are tried, int64[1, b], or every set
+    that is, bool[2^(b−1) − 1, b]."""
     n, share = len(table), table / table.sum(axis=1, keepdims=True)
     if table.shape[1] <= 2:
-        return prefixes(np.argsort(share[:, -1], kind="stable"))
+        return np.argsort(share[:, -1], kind="stable")[None]
     if n <= exhaustive:
-        return (np.array([bits >> k & 1 == 0 for k in range(n)]) for bits in range(2, 1 << n, 2))  # the first category is always in
-    mean = np.average(share, axis=0, weights=table.sum(axis=1))
-    centred = (share - mean) * np.sqrt(table.sum(axis=1, keepdims=True))
+        return np.arange(2, 1 << n, 2)[:, None] >> np.arange(n) & 1 == 0  # the first category is always in
+    mass = table.sum(axis=1, keepdims=True)
+    centred = (share - (share * mass).sum(axis=0) / mass.sum()) * np.sqrt(mass)
     first = np.linalg.svd(centred, full_matrices=False)[2][0]
     first = first * np.sign(first[np.abs(first).argmax()])  # of the two directions always the same
-    return prefixes(np.argsort((share @ first).round(12), kind="stable"))
-
-
-def prefixes(order: np.ndarray) -> Iterator[np.ndarray]:
-    """bool[b]: the first, the first two, … of an order, but never all."""
-    for k in range(1, len(order)):
-        part = np.zeros(len(order), bool)
-        part[order[:k]] = True
-        yield part
+    return np.argsort((share @ first).round(12), kind="stable")[None]
