@@ -51,7 +51,7 @@ class Balls:
             middle = tuple(float(v[who]) if c.kind is ColumnKind.continuous else c.categories[v[who]] for c, v in zip(columns, values, strict=True))
             return Ball(tuple(column.name for column in columns), middle, scales, float(radii[ball][index]), self.metric)
 
-        names, n_bins = tuple(column.name for column in columns), np.array([len(cut) + 1 for cut in radii])
+        names, n_bins = tuple(column.name for column in columns), [len(cut) + 1 for cut in radii]
         return [CodedTests(names, Family.thresholds, n_bins, lambda first, stop: codes[first:stop], rule)]
 
     def _columns(self, objects: Encoded, rows: np.ndarray, seed: int) -> tuple[list[Column], tuple[float, ...]]:

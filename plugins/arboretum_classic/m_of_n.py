@@ -9,7 +9,7 @@ import numpy as np
 
 from arboretum.api import CodedTests, Column, Encoded, Family, Interval, Threshold, param
 from arboretum_classic.predicates import ALL, HANDLES, HOW_MANY, coarse
-from arboretum_classic.proposals import Goal, plain_numbers
+from arboretum_classic.proposals import Goal, best_interval, moved, plain_numbers, within
 from arboretum_classic.rules import MOfN
 
 
@@ -18,9 +18,9 @@ class MOfNIntervals:
     """Do at least m of n intervals hold their values: Σ [a_j ≤ x_j ≤ b_j] ≥ m, or ≤ d = m − 1; of several columns, or several of one.
 
     Intervals are added greedily, up to ``terms``: the one that is best by the proxy (:mod:`~arboretum_classic.proposals`) for some m; after each,
-    every interval is put in question again until none changes.  All m of each number of intervals are proposed.  Ends are midpoints that
-    divide the rows into ``size`` parts most evenly.  O(p n log n) per node, and O(p (n + s² t)) per interval tried, s = ``size``,
-    t = ``terms``, of which there are some t² · ``passes``.
+    every interval is put in question again until none changes.  Then their ends, midpoints that divide the rows into ``size`` parts most
+    evenly, move to the best of all midpoints, one after the other.  All m of each number of intervals are proposed.  O(p n log n) per node,
+    and O(p t (n + s²)) per interval tried, s = ``size``, t = ``terms``, of which there are some t² · ``passes``.
     """
 
     kind, name, capabilities = "predicate", "m_of_n", HANDLES
@@ -35,23 +35,25 @@ class MOfNIntervals:
         columns = plain_numbers(objects, rows, seed, self.columns)
         if not columns:
             return []
-        pool, chosen, found = _Pool.of(columns, self.size, Goal.of(objects, rows)), [], []
+        goal, chosen, found = Goal.of(objects, rows), [], []
+        some, every = (_Pool.of(columns, goal, size) for size in (self.size, len(rows) + 1))
         while len(chosen) < self.terms:
-            chosen, best = pool.with_one_more(chosen)
+            chosen, best = some.with_one_more(chosen)
             for _ in range(self.passes if len(chosen) > 1 else 0):
                 before = best
                 for i in range(len(chosen)):
-                    chosen, best = pool.with_one_more(chosen[:i] + chosen[i + 1 :])
+                    chosen, best = some.with_one_more(chosen[:i] + chosen[i + 1 :])
                     chosen = [*chosen[:i], chosen[-1], *chosen[i:-1]]
                 if best <= before * (1 + 1e-12):
                     break
-            found.append(pool.tests(chosen))
+            exact = every.settled([(f, *within(some.cuts[f], every.cuts[f], first, last)) for f, first, last in chosen])
+            found.append(every.tests(exact))
         return found
 
 
 @attrs.frozen(eq=False)
 class _Pool:
-    """Intervals of some columns.   codes : int64[k] bins of each, one more without a value; an interval is (column, first bin, last bin)."""
+    """Intervals of some columns.   codes : int64[n] bins of each, one more without a value; an interval is (column, first bin, last bin)."""
 
     columns: Sequence[Column]
     codes: Sequence[np.ndarray]
@@ -59,7 +61,7 @@ class _Pool:
     goal: Goal
 
     @staticmethod
-    def of(columns: Sequence[Column], size: int, goal: Goal) -> _Pool:
+    def of(columns: Sequence[Column], goal: Goal, size: int) -> _Pool:
         codes, cuts = zip(*(coarse(column.values, size) for column in columns), strict=True)
         return _Pool(columns, codes, cuts, goal)
 
@@ -68,24 +70,28 @@ class _Pool:
         return sum(((self.codes[f] >= a) & (self.codes[f] <= b) for f, a, b in intervals), np.zeros(len(self.goal.weight), np.int64))
 
     def with_one_more(self, chosen: list[tuple[int, int, int]]) -> tuple[list[tuple[int, int, int]], float]:
-        """The interval added that is best by the proxy for some m, and its proxy."""
-        held, k, goal = self.held(chosen), len(chosen) + 1, self.goal
-        each = np.column_stack([goal.parts, goal.weight])
-        at_least = np.stack([each[held >= m].sum(axis=0) for m in range(1, k + 1)])
-        best = (-np.inf, (0, 0, 0))
-        for f, (codes, cuts) in enumerate(zip(self.codes, self.cuts, strict=True)):
-            n = len(cuts) + 1
-            sums = np.stack([np.bincount(codes * k + held, part, (n + 1) * k).reshape(n + 1, k)[:n] for part in each.T], axis=2)
-            upto = np.concatenate([np.zeros((1, *sums.shape[1:])), np.cumsum(sums, axis=0)])
-            first, last = np.triu_indices(n)
-            whole = (first == 0) & (last == n - 1)
-            first, last = first[~whole], last[~whole]
-            inside = upto[last + 1] - upto[first]  # [intervals, held before, k + 1]: those that come to hold one more
-            tables = at_least + inside  # m or more: those of m before, and those of m − 1 that gain one
-            scores = goal.proxy(tables[..., :-1], tables[..., -1]).max(axis=1)
-            if scores.max() > best[0]:
-                best = float(scores.max()), (f, int(first[scores.argmax()]), int(last[scores.argmax()]))
+        """The interval added that is best by the proxy for some m, and its proxy.
+
+        At least m hold where m did before, or m − 1 and the new one.
+        """
+        held, goal, best = self.held(chosen), self.goal, (-np.inf, (0, 0, 0))
+        for m in range(1, len(chosen) + 2):
+            base, undecided = goal.each[held >= m].sum(axis=0), held == m - 1
+            for f, (codes, cuts) in enumerate(zip(self.codes, self.cuts, strict=True)):
+                (first, last), score = best_interval(goal, base, goal.by_bin(codes, cuts, undecided))
+                if score > best[0]:
+                    best = score, (f, first, last)
         return [*chosen, best[1]], best[0]
+
+    def settled(self, chosen: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """The same intervals, the ends of each moved once to where the proxy is highest for the m that is best now."""
+        held, goal = self.held(chosen), self.goal
+        m = 1 + int(np.argmax([float(goal.score(goal.each[held >= m].sum(axis=0))) for m in range(1, len(chosen) + 1)]))
+        for i, (f, first, last) in enumerate(chosen):
+            held = self.held(chosen[:i] + chosen[i + 1 :])
+            by_bin = goal.by_bin(self.codes[f], self.cuts[f], held == m - 1)
+            chosen = [*chosen[:i], (f, *moved(goal, goal.each[held >= m].sum(axis=0), by_bin, first, last)), *chosen[i + 1 :]]
+        return chosen
 
     def tests(self, chosen: list[tuple[int, int, int]]) -> CodedTests:
         """The tests of all m: its code is the number of intervals that do not hold."""
@@ -100,8 +106,8 @@ class _Pool:
         if n == 1:  # in the form that reads best
             alone = Interval(names[0], low[0], high[0]) if None not in low + high else Threshold(names[0], low[0] if high[0] is None else high[0])
             codes = np.where(lost, 2, held == (high[0] is None))[None]
-            return CodedTests(names, Family.thresholds, np.array([2]), lambda first, stop: codes[first:stop], lambda _, index: alone)
+            return CodedTests(names, Family.thresholds, [2], lambda first, stop: codes[first:stop], lambda _, index: alone)
         return CodedTests(
-            tuple(dict.fromkeys(names)), Family.thresholds, np.array([n + 1]), lambda first, stop: codes[first:stop],
+            tuple(dict.fromkeys(names)), Family.thresholds, [n + 1], lambda first, stop: codes[first:stop],
             lambda _, index: MOfN(names, low, high, n - index),
         )  # fmt: skip

@@ -168,4 +168,4 @@ def _bounds(columns: Sequence[Column], coefficients: tuple[float, ...], values: 
     names = tuple(column.name for column in columns)
     codes, cuts = ranks(Oblique(names, coefficients, 0.0).total(list(values)))
     rule = lambda _, index: Oblique(names, coefficients, float(cuts[index]))  # noqa: E731
-    return CodedTests(names, Family.thresholds, np.array([len(cuts) + 1]), lambda first, stop: codes[None][first:stop], rule)
+    return CodedTests(names, Family.thresholds, [len(cuts) + 1], lambda first, stop: codes[None][first:stop], rule)

@@ -9,10 +9,11 @@ from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Poisson, SquaredPairs, Variance
+from arboretum_classic.intervals import Intervals
 from arboretum_classic.m_of_n import MOfNIntervals
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 from arboretum_classic.oblique import ObliqueSums
-from arboretum_classic.predicates import Categories, Intervals, RandomThresholds, Thresholds
+from arboretum_classic.predicates import Categories, RandomThresholds, Thresholds
 from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.pruning_optimal import OptimalSubtree
 from arboretum_classic.subsets import Subset

@@ -1,6 +1,6 @@
-"""Predicates of one column each: thresholds, intervals, categories, random thresholds; and what all predicates share.
+"""Predicates of one column each: thresholds, categories, random thresholds; and what all predicates share.
 
-With n rows at the node, p columns and s as each class says.
+Costs are told with n rows at the node and p columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    CodedTests, Column, ColumnKind, Encoded, Equals, Family, Interval, OrdinalThreshold, TestRule, Threshold, Values, param,
+    CodedTests, Column, ColumnKind, Encoded, Equals, Family, OrdinalThreshold, Threshold, Values, param,
 )  # fmt: skip
 
 HANDLES = ("classification", "regression", "multiclass", "weights", "missing", "multiway")
@@ -64,7 +64,7 @@ def coarse(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
 def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
     """The tests "at most" of a column of numbers at some cuts."""
     rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)  # noqa: E731
-    return CodedTests((column.name,), Family.thresholds, np.array([len(cuts) + 1]), lambda first, stop: codes[None][first:stop], rule)
+    return CodedTests((column.name,), Family.thresholds, [len(cuts) + 1], lambda first, stop: codes[None][first:stop], rule)
 
 
 @attrs.frozen
@@ -93,7 +93,7 @@ class Thresholds:
 def _ordinal(column: Column) -> CodedTests:
     codes = np.where(column.missing, len(column.categories), column.values)
     rule = lambda _, index: OrdinalThreshold(column.name, column.categories, index)  # noqa: E731
-    return CodedTests((column.name,), Family.thresholds, np.array([len(column.categories)]), lambda first, stop: codes[None][first:stop], rule)
+    return CodedTests((column.name,), Family.thresholds, [len(column.categories)], lambda first, stop: codes[None][first:stop], rule)
 
 
 @attrs.frozen
@@ -122,43 +122,6 @@ class RandomThresholds:
 
 
 @attrs.frozen
-class Intervals:
-    """Is a number within [a, b]: all pairs of midpoints at the node, thresholds among them; O(p n (log n + s) + p s²), s = ``size``.
-
-    Where a column has more than ``size`` distinct values at the node, ends are the midpoints that divide the rows into ``size`` parts
-    most evenly.
-    """
-
-    kind, name, paper, capabilities = "predicate", "interval", "", HANDLES
-
-    size: int = param(64, "distinct values of a column up to which all intervals compete", ge=2)
-    columns: int = param(ALL, HOW_MANY, ge=0)
-
-    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        columns = columns_of(objects, rows, seed, self.columns)
-        return [_intervals(column, *coarse(column.values, self.size)) for column in columns if column.kind is ColumnKind.continuous]
-
-
-def _intervals(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
-    """Code a has the bins a, a + 1, … and one for all others, the last bin among them: its thresholds are the intervals that begin at bin a.
-
-    One that ends at the last bin is a threshold, and code 0 has it.
-    """
-    last = len(cuts)
-
-    def shifted(first: int, stop: int) -> np.ndarray:
-        start = np.arange(first, stop)[:, None]
-        inside = (codes >= start) & (codes < last)
-        return np.where(codes > last, last + 1, np.where(inside, codes, last)) - start
-
-    def rule(start: int, index: int) -> TestRule:
-        high = float(cuts[start + index])
-        return Interval(column.name, float(cuts[start - 1]), high, unit=column.unit) if start else Threshold(column.name, high, column.unit)
-
-    return CodedTests((column.name,), Family.thresholds, last + 1 - np.arange(max(last, 1)), shifted, rule)
-
-
-@attrs.frozen
 class Categories:
     """Tests of categories at the node: each value against the rest, or one branch per value; O(p n) per node.
 
@@ -181,4 +144,4 @@ def _categories(column: Column, form: str) -> CodedTests:
     codes = np.where(column.missing, len(present), np.searchsorted(present, column.values))
     family = Family.equals if form == "one_vs_rest" else Family.multiway
     rule = lambda _, index: Equals(column.name, names[index]) if family is Family.equals else Values(column.name, names)  # noqa: E731
-    return CodedTests((column.name,), family, np.array([len(present)] * (len(present) > 1)), lambda first, stop: codes[None][first:stop], rule)
+    return CodedTests((column.name,), family, [len(present)] * (len(present) > 1), lambda first, stop: codes[None][first:stop], rule)

@@ -6,6 +6,8 @@ of variance for numbers: up to constants, the sum over the outcomes of Σ_c w_c�
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import attrs
 import numpy as np
 
@@ -13,7 +15,7 @@ from arboretum.api import Column, ColumnKind, Encoded
 from arboretum_classic.predicates import columns_of
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False, slots=False)
 class Goal:
     """What tests are to tell apart.   parts : float64[n, k], class weights (or weighted deviations) of a node's objects; weight : float64[n]."""
 
@@ -30,6 +32,20 @@ class Goal:
         parts = np.zeros((len(rows), len(present)))
         parts[np.arange(len(rows)), code] = weight
         return Goal(parts, weight)
+
+    @cached_property
+    def each(self) -> np.ndarray:
+        """float64[n, k + 1]: the parts, and last the weight."""
+        return np.column_stack([self.parts, self.weight])
+
+    def by_bin(self, codes: np.ndarray, cuts: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
+        """float64[bins, k + 1]: ``each`` summed by the bins between cuts, those without a value left out.   chosen : bool[n], rows that count."""
+        each = self.each if chosen is None else np.where(chosen[:, None], self.each, 0.0)
+        return np.stack([np.bincount(codes, part, len(cuts) + 2)[: len(cuts) + 1] for part in each.T], axis=1)
+
+    def score(self, sums: np.ndarray) -> np.ndarray:
+        """:meth:`proxy` of sums float64[…, k + 1]."""
+        return self.proxy(sums[..., :-1], sums[..., -1])
 
     def take(self, chosen: np.ndarray) -> Goal:
         return Goal(self.parts[chosen], self.weight[chosen])
@@ -50,3 +66,36 @@ def plain_numbers(objects: Encoded, rows: np.ndarray, seed: int, most: int) -> l
 def rounded(value: float, digits: int) -> float:
     """A number of so many significant digits."""
     return float(f"{value:.{digits - 1}e}")
+
+
+def best_interval(goal: Goal, base: np.ndarray, by_bin: np.ndarray) -> tuple[tuple[int, int], float]:
+    """(first bin, last bin), proxy: the best of all intervals but the whole.   base : float64[k + 1], sums of rows that are in anyway."""
+    first, last = np.triu_indices(len(by_bin))
+    part = (first > 0) | (last < len(by_bin) - 1)
+    first, last, upto = first[part], last[part], _upto(by_bin)
+    scores = goal.score(base + upto[last + 1] - upto[first])
+    best = int(scores.argmax())
+    return (int(first[best]), int(last[best])), float(scores[best])
+
+
+def moved(goal: Goal, base: np.ndarray, by_bin: np.ndarray, first: int, last: int) -> tuple[int, int]:
+    """The interval after each end has moved in turn to where the proxy is highest, until neither helps."""
+    upto = _upto(by_bin)
+    best = float(goal.score(base + upto[last + 1] - upto[first]))
+    while True:
+        lows = goal.score(base + upto[last + 1] - upto[: last + 1])
+        first = int(lows.argmax()) if lows.max() > best * (1 + 1e-12) else first
+        highs = goal.score(base + upto[first + 1 :] - upto[first])
+        last = first + int(highs.argmax()) if highs.max() > max(best, lows.max()) * (1 + 1e-12) else last
+        if max(lows.max(), highs.max()) <= best * (1 + 1e-12):
+            return first, last
+        best = max(float(lows.max()), float(highs.max()))
+
+
+def within(some: np.ndarray, every: np.ndarray, first: int, last: int) -> tuple[int, int]:
+    """First and last bin between every cut of an interval of bins between some of them."""
+    return int(np.searchsorted(every, some[first - 1], side="right")) if first else 0, int(np.searchsorted(every, some[last])) if last < len(some) else len(every)
+
+
+def _upto(by_bin: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.zeros((1, by_bin.shape[1])), np.cumsum(by_bin, axis=0)])

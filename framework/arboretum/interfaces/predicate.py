@@ -24,7 +24,7 @@ class CodedTests:
 
     columns: tuple[str, ...]
     family: Family
-    n_bins: np.ndarray
+    n_bins: np.ndarray = attrs.field(converter=lambda given: np.asarray(given, np.int64))
     codes: Callable[[int, int], np.ndarray]
     rule: Callable[[int, int], TestRule]
 
