@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -24,8 +24,11 @@ class Ignore:
     capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = True
     discounted: ClassVar[bool] = False
-    kernel: ClassVar[str] = "left_out"
+    kernel: ClassVar[str] = ""
     left_out: ClassVar[bool] = True
+
+    def shares_kernel(self) -> tuple[Any, int]:
+        return _kernel("LEFT_OUT")
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (int(np.argmax(known)),)
@@ -41,7 +44,10 @@ class OwnCategory:
     capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = True
     discounted: ClassVar[bool] = False
-    kernel: ClassVar[str] = "own_outcome"
+    kernel: ClassVar[str] = ""
+
+    def shares_kernel(self) -> tuple[Any, int]:
+        return _kernel("OWN")
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (len(known),)
@@ -57,7 +63,10 @@ class Fractional:
     capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = "splits"
+    kernel: ClassVar[str] = ""
+
+    def shares_kernel(self) -> tuple[Any, int]:
+        return _kernel("SPLITS")
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (MISSING_SPLITS,)
@@ -73,7 +82,10 @@ class Majority:
     capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = True
     discounted: ClassVar[bool] = False
-    kernel: ClassVar[str] = "heaviest"
+    kernel: ClassVar[str] = ""
+
+    def shares_kernel(self) -> tuple[Any, int]:
+        return _kernel("HEAVIEST")
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (int(np.argmax(known)),)
@@ -89,7 +101,10 @@ class Stops:
     capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = "stops"
+    kernel: ClassVar[str] = ""
+
+    def shares_kernel(self) -> tuple[Any, int]:
+        return _kernel("STOPS")
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (MISSING_STOPS,)
@@ -187,3 +202,10 @@ def _thresholds(
         middle = values[at] / 2.0 + values[at + 1] / 2.0
         sides = int(left[at].argmax()), int((whole - left[at]).argmax())
         yield float(middle if middle < values[at + 1] else values[at]), sides, whole, float(agree.max())
+
+
+def _kernel(rule: str) -> tuple[Any, int]:
+    """The kernel of growth by shares and the number of a rule; numba is loaded now."""
+    from arboretum_classic import kernels_shares
+
+    return kernels_shares, getattr(kernels_shares, rule)

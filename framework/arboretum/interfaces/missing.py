@@ -14,10 +14,6 @@ from arboretum.model.rules import TestRule
 BETTER_SIDE = "better_side"
 """The rule of the growth kernels: a two-way test tries such rows in either outcome, a multiway test has them in its heaviest."""
 
-SHARED = ("splits", "heaviest", "own_outcome", "left_out", "stops")
-"""Rules that growth by shares has in a kernel, as ``placements`` would say: MISSING_SPLITS; the heaviest outcome; one of their own; a
-test with such rows does not compete (``left_out``); MISSING_STOPS."""
-
 
 class Missing(Component, Protocol):
     """What becomes of rows without the value that a test asks for, while tests compete at a node and below the one chosen.
@@ -26,7 +22,9 @@ class Missing(Component, Protocol):
         with a value as the node, at the same share of the root.
     discounted : a score is multiplied by the share of the node's weight whose value is known (C4.5, rpart).
     left_out (optional) : a test does not compete at a node where a row lacks its value.
-    kernel : BETTER_SIDE, or one of SHARED, where it is that rule; "" where growth has to ask ``placements``, node by node.
+    kernel : BETTER_SIDE where it is that rule; "" where growth goes by shares, and has to ask ``placements``, node by node.
+    shares_kernel (optional) : () → (module, rule), a kernel that grows whole trees by shares, with what arboretum_classic.kernels_shares
+        names, and the number of the rule there; it finds what ``placements`` says.
 
     ``encoder.missing`` is for columns that are coded before growth; asking for both is refused.
     """

@@ -141,6 +141,12 @@ class Encoded:
             found[feature.position] = max(found[feature.position], 1) + feature.n_bins - 1 if named else 0
         return frozen_array(found, np.int64)
 
+    @cached_property
+    def lacking(self) -> np.ndarray:
+        """bool[n_objects]: whether some test has no outcome for an object."""
+        coded = [self.codes[:, f] == feature.n_bins for f, feature in enumerate(self.features) if feature.has_missing]
+        return frozen_array(np.any([np.isnan(self.raw).any(axis=1), *coded], axis=0))
+
     def take(self, rows: np.ndarray) -> Encoded:
         """The same features and tests with some of the objects (int64 indices); each stands for itself as a row."""
         per_object = ("codes", "raw", "label", "y", "weight", "count")

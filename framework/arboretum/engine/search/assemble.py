@@ -20,7 +20,8 @@ class Subtree:
 
     feature : −1 at a leaf.   number : what tells the tests of a feature apart.   side : outcome of missing values, −1: there were none.
     parent, branch : the node above, and the outcome of its test.   count : rows.
-    shift : what to add to the mean, NaN for classes.   rule_of : (feature, number) → test.
+    shift : what to add to the mean, NaN for classes.   rule_of : (feature, number) → test.   fills : whether later rows follow the heaviest
+    branch where there were no missing values; else ``side`` is what a tree says.
     """
 
     feature: np.ndarray
@@ -35,12 +36,15 @@ class Subtree:
     count: np.ndarray
     shift: float
     rule_of: Callable[[int, float], TestRule]
+    fills: bool = True
 
     @cached_property
     def follows(self) -> np.ndarray:
         """int64[nodes]: the outcome of missing values; where there were none that of the heaviest branch."""
         mass = self.weights[:, 0] if self.shift == self.shift else self.weights.sum(axis=1)
         found = np.where(self.feature >= 0, self.side, MISSING_STOPS).astype(np.int64)
+        if not self.fills:
+            return found
         by = np.lexsort((self.branch, -mass, self.parent))[1:]
         above = self.parent[by]
         heaviest = np.flatnonzero(np.diff(above, prepend=-1))
@@ -78,7 +82,7 @@ class Subtree:
         return attrs.evolve(self, **both)
 
 
-ARRAYS = tuple(field.name for field in attrs.fields(Subtree) if field.name not in ("shift", "rule_of"))
+ARRAYS = tuple(field.name for field in attrs.fields(Subtree) if field.name not in ("shift", "rule_of", "fills"))
 
 
 @attrs.define(eq=False)

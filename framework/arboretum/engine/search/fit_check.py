@@ -51,6 +51,8 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
         }  # fmt: skip
         for what in (what for what, there in unknown.items() if there):
             yield f"missing {parts.missing.name} grows by shares, which knows no {what}; leave it out, or use missing=better_side"
+        if two_outcomes_only(scorer) and 2 in parts.missing.placements(np.ones(2)):
+            yield f"{criterion} scores two outcomes only, and missing {parts.missing.name} adds one; choose another of the two"
     if parts.predicate:
         yield from _of_predicate(problem, scorer, allow_constant)
     if max((f.arity for f in objects.features if f.family is Family.multiway), default=2) > 2 and two_outcomes_only(scorer):

@@ -5,7 +5,7 @@ import math
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.memory import check_memory
-from arboretum.engine.search.shares import SharesGrowth
+from arboretum.engine.search.shares import SharesGrowth, later_rows, without_gaps
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.record import Solution, Status
@@ -26,19 +26,22 @@ def grow(problem: Problem, context: Context, *, order: str = "depth", allow_cons
     all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it (by more than the tolerance of ties).  When the
     deadline passes, open nodes become leaves; the solution then is not ``finished`` and says so in a note.
 
-    Missing values, unless the run's ``missing`` says otherwise (then growth goes by shares): a two-outcome test is scored
-    with the node's missing rows in outcome 0 and in outcome 1, and the better one is kept (ties: outcome 0); a multiway test sends them to its heaviest outcome.  A node without missing
-    rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test is constant is judged on known values.
+    Missing values, unless the run's ``missing`` says otherwise (then growth goes by shares, where there are any): a two-outcome test is
+    scored with the node's missing rows in outcome 0 and in outcome 1, and the better one is kept (ties: outcome 0); a multiway test sends
+    them to its heaviest outcome.  A node without missing rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test
+    is constant is judged on known values; on a raw column "known or missing?" is a test.
 
     Returns a Solution with status feasible and value NaN: what matters is its tree.   Raises CapabilityError for parts that do not fit,
     ContractError when a component breaks its contract, BudgetError when the memory allowed is less than what growing is estimated to need.
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
+    given, problem = problem, without_gaps(problem)
     growth = (SharesGrowth if problem.parts.by_shares else Growth).of(problem, context, allow_constant, order)
     check_memory(growth.space, growth.scorer, growth.plan, compiled, context.memory_bytes)
     if compiled:
         growth.use_subtrees()
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
+    tree = later_rows(tree, given.parts.missing) if given is not problem else tree
     return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes(order, compiled))

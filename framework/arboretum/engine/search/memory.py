@@ -33,7 +33,8 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
     need = n * (4 + 4 + 8 + 4) + space.extra.nbytes  # permutation, scratch, target, outcomes
     if SHARED in plan.engines:
-        return need + n * (4 * entry + 32)  # what objects add to tables, of all and of the node; who and how much
+        pool = 3 * n * (12 + 8 * objects.raw.shape[1]) if compiled and plan.kernel else 0  # entries and sorted columns of open nodes, at first
+        return need + pool + n * (4 * entry + 32)  # what objects add to tables, of all and of the node; who and how much
     if MADE in plan.engines:
         return need + (4 + entry) * min(OUTCOMES_AT_ONCE, TESTS * n)
     if objects.features:

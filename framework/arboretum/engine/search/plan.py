@@ -15,6 +15,7 @@ from arboretum.engine.search.reasons import reasons_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule, tightest
+from arboretum.kernels.runs import OBJECT_BITS
 
 MOST_BINS = 1 << 16  # bins of all features beyond which their tables are too many to be cleared at every node
 
@@ -43,7 +44,8 @@ class Plan:
         """Decide.   timed : there is a deadline."""
         objects, parts = problem.objects, problem.parts
         if parts.by_shares:
-            return Plan((SHARED,), False, tuple(reasons_of("missing", parts.missing)), ())
+            no_kernel = (*reasons_of("missing", parts.missing), *_no_kernel(problem, space, scorer, order, timed))
+            return Plan((SHARED,), not no_kernel, no_kernel, ())
         no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         if parts.predicate:
@@ -88,6 +90,8 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
     rule = leaf_rule_of(parts)
     if rule is not None and rule.delta is not None and scorer.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
+    if parts.by_shares and (len(space.statistics.n_rows) or objects.n_objects >= 1 << OBJECT_BITS):
+        yield f"{criterion} counts objects, or they are too many"
     if objects.raw_features:
         if len(space.statistics.n_rows):
             yield f"{criterion} counts objects"

@@ -22,7 +22,7 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
             yield f"impurity {name} is computed from the values of a node"
         elif mark_of(getattr(part, "kernel", None)) != "impurity" and not hasattr(part, "for_objects"):
             yield f"impurity {name} has no kernel"
-    elif kind == "missing" and part.kernel != BETTER_SIDE:
+    elif kind == "missing" and part.kernel != BETTER_SIDE and not hasattr(part, "shares_kernel"):
         yield f"missing {name} is asked at each node"
     elif kind == "predicate":
         yield f"predicate {name} makes its tests at each node"

@@ -14,11 +14,13 @@ from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.choose import check_scores, settled, with_columns
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
-from arboretum.engine.search.raw import midpoints
+from arboretum.engine.search.raw import gap_of, midpoints
+from arboretum.engine.search.shares_kernel import ShareTrees
 from arboretum.kernels.tables import Least, bar_of, equal_from
+from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Family, Node, Tables
 from arboretum.model.rules import TestRule
-from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -39,7 +41,7 @@ class Column:
 
     position : of the raw column.   code : int64[k], bin of each entry, −1 without a value.
     family, rules : how bins become outcomes, and test index → rule.
-    prices : float64[tests].   number : of its first test in ``Prices.of``, ``step`` to the next.
+    prices : float64[tests].   number : of its first test in ``Prices.of``, ``step`` to the next.   parts : the last test is "known or missing?".
     """
 
     name: str
@@ -51,19 +53,26 @@ class Column:
     prices: np.ndarray
     number: int
     step: int
+    parts: bool = False
 
     def outcome(self, index: int) -> np.ndarray:
         """int64[k]: outcomes of a test, −1 without a value."""
         ways = {Family.multiway: self.code, Family.thresholds: self.code > index, Family.equals: self.code != index}
         return np.where(self.code < 0, -1, ways[self.family]).astype(np.int64)
 
+    def parting(self, index: int) -> bool:
+        """Whether a test is "known or missing?"."""
+        return self.parts and index == self.n_bins - 1
+
     def tables(self, of_bins: np.ndarray) -> np.ndarray:
         """[tests, outcomes, k] from the sums of its bins, [n_bins, k]."""
         if self.family is Family.multiway:
             return of_bins[None]
-        first = of_bins if self.family is Family.equals else np.cumsum(of_bins, axis=0)[:-1]
-        rest = of_bins.sum(axis=0) - of_bins if self.family is Family.equals else np.cumsum(of_bins[::-1], axis=0)[::-1][1:]
-        return np.stack([first, rest], axis=1)
+        if self.family is Family.equals:
+            return np.stack([of_bins, of_bins.sum(axis=0) - of_bins], axis=1)
+        rest = np.cumsum(of_bins[::-1], axis=0)[::-1]
+        both = np.stack([np.cumsum(of_bins, axis=0), np.concatenate([rest[1:], 0 * rest[:1]])], axis=1)
+        return both if self.parts else both[:-1]
 
 
 @attrs.frozen(eq=False)
@@ -97,6 +106,10 @@ class SharesGrowth(Growth):
 
     engines = ()
 
+    def use_subtrees(self) -> None:
+        if self.plan.kernel:
+            self.subtrees = ShareTrees(self.problem, self.space, self.scorer, self.context.deadline is not None)
+
     def root(self) -> Part:
         n = self.problem.objects.n_objects
         return Part(0, n, 0, who=np.arange(n), share=np.ones(n))
@@ -127,16 +140,18 @@ class SharesGrowth(Growth):
                 values = objects.raw[cell.who, f].astype(np.float64)
                 seen, code = np.unique(values, return_inverse=True)
                 code, seen = np.where(np.isnan(values), -1, code), seen[~np.isnan(seen)]
-                cut = midpoints(np.stack([seen[:-1], seen[1:]], axis=1))
+                cut, near = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf), seen.astype(objects.raw.dtype)
+                parts = len(seen) > 0 and bool((code < 0).any())
                 rule, family, n = (lambda k, cut=cut, feature=feature: feature.rule(cut[k])), Family.thresholds, len(seen)
-                own = np.full(max(n - 1, 0), prices.raw[f])
+                own = np.where(near[1:] > near[:-1] + gap_of(near.dtype), prices.raw[f], np.inf)
+                own = np.append(own, prices.raw[f]) if parts else own
             else:
                 code = objects.codes[cell.who, f].astype(np.int64)
                 code, rule, family, n = np.where(code == feature.n_bins, -1, code), feature.rule, feature.family, feature.n_bins
-                own = prices.tests[offset[f] : offset[f + 1]]
-            own = own * 0.0 if prices.once_per_column and feature.column in cell.asked else own
+                own, parts = prices.tests[offset[f] : offset[f + 1]], False
+            own = np.where(own < np.inf, 0.0, own) if prices.once_per_column and feature.column in cell.asked else own
             first = n_fixed + f if raw else int(offset[f])
-            yield Column(feature.column, feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw)
+            yield Column(feature.column, feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw, parts)
 
     def best_test(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
@@ -151,7 +166,7 @@ class SharesGrowth(Growth):
         """The tests that may divide a node, column by column, with their scores."""
         first = 0
         for column in self.columns(item.cell):
-            block = self._competing(column, item, first) if column.n_bins > 1 else None
+            block = self._competing(column, item, first) if column.n_bins > 0 else None
             if block is not None:
                 scores = self.scorer.score(block.tables, block.node) * block.discount
                 check_scores(self.scorer, scores, lambda i, block=block: block.column.rules(block.index[i]))
@@ -164,14 +179,19 @@ class SharesGrowth(Growth):
         sums, rows = (what[item.cell.who] * item.cell.share[:, None] for what in statistics.sums)
         weights, counts = (column.tables(self._added(column.code, what, column.n_bins)) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
-        divides = np.flatnonzero(((counts.sum(axis=2) > 0).sum(axis=1) > 1) & (column.prices < np.inf) if len(counts) else [])
+        present = (counts.sum(axis=2) > 0).sum(axis=1)
+        divides = np.flatnonzero((present > (0 if lost_rows.any() else 1)) & (column.prices < np.inf))
         if lost_rows.any() and getattr(missing, "left_out", False):
             return None
         any_part = self.limits.min_leaf == 1 and getattr(self.scorer.criterion, "weighs_branches", False)
         mass, least = statistics.mass(weights), Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight)
         arity, entries = weights.shape[1], []  # (test, placement, weights, counts), with an outcome more that may stay empty
         for test in divides.tolist():
-            for to in self._placements(mass[test], bool(lost_rows.any()), column, test):
+            found = self._placements(mass[test], bool(lost_rows.any()), column, test)
+            if present[test] == 1:  # a test between known and missing, where that is one
+                own = [to for to in found if to == arity and column.family is Family.multiway]
+                found = [1] * (max(found, default=0) > 0) if column.parting(test) else own
+            for to in found:
                 part = np.zeros((arity + 1, 1))
                 if missing.counted and to == MISSING_SPLITS:
                     part[:-1, 0] = mass[test] / mass[test].sum()
@@ -200,16 +220,10 @@ class SharesGrowth(Growth):
         return Competing(column, tables, index, to, node, known if missing.discounted else 1.0)
 
     def _placements(self, known: np.ndarray, lost: bool, column: Column, test: int) -> Sequence[int]:
-        missing, n = self.problem.parts.missing, len(known)
-        with blaming(f"missing {missing.name!r}: placements"):
-            found = [int(to) for to in missing.placements(known.copy())]
-        if not found or not all(MISSING_SPLITS <= to <= n for to in found) or (not missing.counted and len(found) > 1):
-            allowed = f"outcomes, 0 … {n}, MISSING_STOPS or MISSING_SPLITS, one where rows are not counted"
-            raise ContractError(f"missing {missing.name!r}: placements must be {allowed}; got {found}")
+        found, n = placements(self.problem.parts.missing, known), len(known)
         if lost:
-            return [to for to in found if to < n or column.rules(test).with_missing() is not None]
-        outcomes = [to for to in found if 0 <= to < n]  # nobody asks here; later rows will
-        return [max(outcomes, key=lambda to: (known[to], -to)) if outcomes else found[0] if found[0] < n else MISSING_STOPS]
+            return [to for to in found if to < n or column.parting(test) or column.rules(test).with_missing() is not None]
+        return [later(found, known)]
 
     def _division(self, item: Open) -> tuple[Any, ...]:
         """Where the objects go by the chosen test: its rule, the node's surrogates, int64[k] outcomes (−1: none), entries by outcome."""
@@ -258,3 +272,36 @@ class SharesGrowth(Growth):
             lost = np.flatnonzero(outcome < 0)
             outcome[lost] = np.array([*to, -1])[other.outcomes(objects.table, rows[lost])]
         return found
+
+
+def placements(missing: Any, known: np.ndarray) -> list[int]:
+    """What a rule says, checked."""
+    with blaming(f"missing {missing.name!r}: placements"):
+        found = [int(to) for to in missing.placements(known.copy())]
+    if not found or not all(MISSING_SPLITS <= to <= len(known) for to in found) or (not missing.counted and len(found) > 1):
+        allowed = f"outcomes, 0 … {len(known)}, MISSING_STOPS or MISSING_SPLITS, one where rows are not counted"
+        raise ContractError(f"missing {missing.name!r}: placements must be {allowed}; got {found}")
+    return found
+
+
+def later(found: Sequence[int], known: np.ndarray) -> int:
+    """Where rows go that ask a test later, where nobody at its node lacks the value."""
+    outcomes = [to for to in found if 0 <= to < len(known)]
+    return max(outcomes, key=lambda to: (known[to], -to)) if outcomes else found[0] if found[0] < len(known) else MISSING_STOPS
+
+
+def without_gaps(problem: Problem) -> Problem:
+    """The problem by the rule of the kernels where no object lacks a value: the tree is the same but for where later rows go."""
+    missing = problem.parts.missing
+    if not problem.parts.by_shares or hasattr(missing, "surrogates") or problem.objects.lacking.any():
+        return problem
+    return attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=None))
+
+
+def later_rows(tree: Tree, missing: Any) -> Tree:
+    """A tree of complete rows with what the rule says of later ones."""
+    heavy, to = np.where(tree.child >= 0, tree.mass[tree.child], 0.0), tree.missing_child.copy()
+    for v in np.flatnonzero(~tree.is_leaf).tolist():
+        known = heavy[tree.child_offset[v] : tree.child_offset[v + 1]]
+        to[v] = later(placements(missing, known), known)
+    return attrs.evolve(tree, missing_child=to)

@@ -256,13 +256,7 @@ class Subtrees:
         n, left = kernels.grow_subtree(features, here, self.most_work, above, members, self.rules, self.scorer, nodes, scratch)
         if n == kernels.FOUND_NAN:
             return None, []
-        feature, number, n_coded = nodes.feature[:n], nodes.index[:n].astype(np.float64), len(self.tests.objects.features)
-        feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
-        cut = np.flatnonzero(feature >= n_coded)
-        after_all = nodes.beyond[cut] >= int(runs.MISSING)
-        ranks = np.stack([nodes.index[cut], np.where(after_all, 0, nodes.beyond[cut])])
-        edges = distinct[feature[cut] - n_coded, ranks] if len(cut) else np.zeros((2, 0))
-        number[cut] = np.where(after_all, np.inf, midpoints(edges.T))
+        feature, number = tests_chosen(nodes, n, chosen, distinct, len(self.tests.objects.features))
         counts = nodes.n_rows[:n] if len(members.n_rows) else nodes.counts[:n].sum(axis=1)
         grown = Subtree(
             feature, number, nodes.side[:n], nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n], nodes.impurity[:n],
@@ -270,6 +264,18 @@ class Subtrees:
         )  # fmt: skip
         segments = ((v, *nodes.segment[v, :3].tolist()) for v in nodes.stack[:left].tolist())
         return grown, [(v, rows[here[low:high]], deep) for v, low, high, deep in segments]
+
+
+def tests_chosen(nodes: kernels.Nodes, n: int, chosen: np.ndarray, distinct: np.ndarray, n_coded: int) -> tuple[np.ndarray, np.ndarray]:
+    """The features of what a kernel grew, and what tells their tests apart, a threshold for raw columns; arguments of :meth:`Tests.at`."""
+    feature, number = nodes.feature[:n], nodes.index[:n].astype(np.float64)
+    feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
+    cut = np.flatnonzero(feature >= n_coded)
+    after_all = nodes.beyond[cut] >= int(runs.MISSING)
+    ranks = np.stack([nodes.index[cut], np.where(after_all, 0, nodes.beyond[cut])])
+    edges = distinct[feature[cut] - n_coded, ranks] if len(cut) else np.zeros((2, 0))
+    number[cut] = np.where(after_all, np.inf, midpoints(edges.T))
+    return feature, number
 
 
 def members_of(stats: Statistics, rows: np.ndarray) -> kernels.Members:

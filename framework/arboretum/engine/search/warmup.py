@@ -9,6 +9,7 @@ import numpy as np
 
 from arboretum.engine.search.grow import grow
 from arboretum.engine.search.growth import Growth
+from arboretum.engine.search.shares import without_gaps
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.stopping import Limits, Within
 from arboretum.kernels.jit import compile_clock
@@ -26,7 +27,7 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
     """
     if problem.parts.criterion is None:
         return 0.0
-    start = time.perf_counter()
+    start, problem = time.perf_counter(), without_gaps(problem)
     small = attrs.evolve(problem.parts, stopping=(SHALLOW,), pruner=None, tuner=None)
     rehearsal = attrs.evolve(problem, objects=sample(problem.objects), parts=small, valid=None)
     with compile_clock(announce):
@@ -38,6 +39,8 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
 
 def in_one_call(problem: Problem) -> bool:
     """Whether the whole tree will be one subtree, so that the loop's kernels are not needed; with a deadline or without."""
+    if problem.parts.by_shares:  # that loop has none
+        return True
     growth = Growth.of_run(problem, Context(deadline=math.inf))
     growth.use_subtrees()
     root = growth.look(growth.root())
@@ -45,7 +48,7 @@ def in_one_call(problem: Problem) -> bool:
 
 
 def sample(objects: Encoded) -> Encoded:
-    """Some of the objects: evenly spaced, some of the first two classes, the extremes of the first columns."""
+    """Some of the objects: evenly spaced, some of the first two classes, the extremes of the first columns, some without a value."""
     n = objects.n_objects
     rows = set(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int).tolist())
     target = objects.label if objects.label is not None else objects.y
@@ -54,5 +57,6 @@ def sample(objects: Encoded) -> Encoded:
         rows.update((int(objects.codes[:, 0].argmin()), int(objects.codes[:, 0].argmax())))
     if objects.raw.shape[1] and not np.isnan(objects.raw[:, 0]).all():
         rows.update((int(np.nanargmin(objects.raw[:, 0])), int(np.nanargmax(objects.raw[:, 0]))))
+    rows.update(np.flatnonzero(objects.lacking)[:2].tolist())
     odd = np.flatnonzero((objects.weight != 1.0) | (objects.count != 1))
     return objects.take(np.array(sorted(rows | set(odd[:2].tolist()))))

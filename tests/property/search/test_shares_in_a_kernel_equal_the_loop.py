@@ -1,0 +1,80 @@
+"""Trees by shares grown inside a kernel against growth by shares node by node: the same tree."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arboretum.api import Context, Prices, Task, grow
+from arboretum.engine.search.assemble import to_tree
+from arboretum.engine.search.shares import SharesGrowth
+from arboretum.testing.suites.base import verify_solution
+from arboretum_classic.criteria import GainRatio, Reduction
+from arboretum_classic.impurities import Entropy, Gini, Variance
+from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops
+
+sys.path.insert(0, str(Path(__file__).parent))
+from problems import encodeds, examples, problem_of  # noqa: E402
+
+EXAMPLES = examples(60)
+RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops()]
+LIMITS = st.fixed_dictionaries(
+    {
+        "min_leaf": st.integers(1, 4),
+        "max_depth": st.sampled_from([None, None, 2]),
+        "min_decrease": st.sampled_from([None, None, 0.0123456]),
+        "min_mass": st.sampled_from([0.0, 0.0, 0.1]),
+        "max_cost": st.sampled_from([None, None, 2.5]),
+    }
+)
+
+
+def assert_same(objects, criterion, impurity, rule, once, **limits):
+    n, raw = int(objects.test_offset[-1]), len(objects.raw_features)
+    problem = problem_of(objects, criterion, impurity, Prices(1.0 + np.arange(n) % 3 / 4, np.ones(raw), once_per_column=once), **limits)
+    problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=rule))
+    one, two = grow(problem, Context()), grow(problem, Context(), compiled=False)
+    assert one.subproblems == two.subproblems and not one.notes
+    a, b = one.tree, two.tree
+    assert [a.rules[t] if t >= 0 else None for t in a.test] == [b.rules[t] if t >= 0 else None for t in b.test]
+    for name in ("child_offset", "child", "missing_child", "price"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    # fewer than 100 terms, each a product of fewer than 10 shares, summed in another order
+    scale = max(1.0, float(np.abs(b.weights).max()))
+    for name in ("weights", "counts", "value", "impurity", "score"):
+        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=0, atol=1000 * 1.1e-16 * scale, err_msg=name)
+    verify_solution(one, problem)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize(("criterion", "impurity"), [(Reduction(), Gini()), (GainRatio(), Entropy())], ids=["reduction", "ratio"])
+@EXAMPLES
+@given(objects=encodeds(max_rows=30), limits=LIMITS, once=st.booleans())
+def test_trees_of_classes(rule, criterion, impurity, objects, limits, once):
+    assert_same(objects, criterion, impurity, rule, once, **limits)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@EXAMPLES
+@given(objects=encodeds(task=Task.regression, max_rows=30), limits=LIMITS, once=st.booleans())
+def test_trees_of_numbers(rule, objects, limits, once):
+    assert_same(objects, Reduction(), Variance(), rule, once, **limits)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@EXAMPLES
+@given(objects=encodeds(max_rows=30, missing=False), limits=LIMITS)
+def test_trees_of_complete_rows_go_the_way_of_every_other_run_and_say_where_later_rows_go(rule, objects, limits):
+    problem = problem_of(objects, Reduction(), Gini(), **limits)
+    shared = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=rule))
+    growth = SharesGrowth.of(shared, Context(), False)
+    slow, tree, plain = to_tree(growth.run("depth"), objects, growth.space.statistics), grow(shared, Context()).tree, grow(problem, Context()).tree
+    assert attrs.evolve(tree, missing_child=plain.missing_child) == plain
+    assert [tree.rules[t] for t in tree.test] == [slow.rules[t] for t in slow.test] if tree.rules else slow.n_nodes == 1
+    assert tree.missing_child.tolist() == slow.missing_child.tolist()
