@@ -8,6 +8,7 @@ from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
+from arboretum_classic.expected_loss import ExpectedLoss
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Poisson, SquaredPairs, Variance
 from arboretum_classic.intervals import Intervals
 from arboretum_classic.m_of_n import MOfNIntervals
@@ -28,6 +29,7 @@ def arboretum_components() -> list[type]:
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
         CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate, OptimalSubtree,
         Subset,
+        ExpectedLoss,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
     ]  # fmt: skip

@@ -217,6 +217,8 @@ def pose(
         raw = Capability.thresholds in check.capabilities_of(parts.method)
         objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
         check.returned(objects, Encoded, parts.encoder, "encode")
+        if hasattr(parts.objective, "weigh"):
+            objects = attrs.evolve(objects, weight=parts.objective.weigh(objects))
         prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
     check.check_objects(parts, objects)
     if sealed:

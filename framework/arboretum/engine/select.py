@@ -62,7 +62,11 @@ def _fitted(problem: Problem, context: Context) -> Solution:
     """The method's solution; a solver that forgets it is named rather than the method that asked."""
     method, solver = problem.parts.method, problem.parts.solver
     if solver is None:
-        return returned(method.fit(problem, context), Solution, method, "fit")
+        found, objective = returned(method.fit(problem, context), Solution, method, "fit"), problem.parts.objective
+        if found.tree is None or not hasattr(objective, "weigh"):
+            return found
+        label = objective.label_costs(found.tree.weights, problem).argmin(axis=1)
+        return attrs.evolve(found, tree=attrs.evolve(found.tree, label=label))
     curve = Curve(context)
     return curve.of(returned(method.fit(problem, curve.context()), Solution, solver, "solve"), solver.name)
 

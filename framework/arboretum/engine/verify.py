@@ -49,7 +49,7 @@ def verify(
     """
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
-    labelled = parts.solver is not None and hasattr(parts.objective, "label_costs")
+    labelled = hasattr(parts.objective, "label_costs") and (parts.solver is not None or hasattr(parts.objective, "weigh"))
     tree, arrived, sampled = check_tree(tree, objects, train, (lambda w: parts.objective.label_costs(w, problem)) if labelled else None)
     check_prices(tree, objects, problem.prices)
     at_every_node("no path pays more than max_cost", tree.price_to <= parts.limits().most_paid(tree.depth_of), tree.price_to)

@@ -11,6 +11,7 @@ import numpy as np
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import Limits
+from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
 
 
@@ -43,8 +44,11 @@ class ObjectiveOptional(Protocol):
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
         """float64[nodes, classes]: what nodes with these class weights (float64[nodes, classes]) add by the class that they predict.
 
-        An exact solver's trees then predict a class of least cost, where others predict the heaviest.
+        An exact solver's trees then predict a class of least cost, where others predict the heaviest; but with ``weigh`` all do.
         """
+
+    def weigh(self, objects: Encoded) -> np.ndarray:
+        """float64[n_objects] > 0: what the training objects weigh in place of ``objects.weight``, so that greedy methods serve the objective."""
 
 
 def shape_of(objective: Any) -> Shape | None:

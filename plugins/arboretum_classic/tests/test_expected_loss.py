@@ -1,0 +1,67 @@
+"""Priors and losses: altered priors as in rpart, labels of least loss, and matrices that do not fit."""
+
+from __future__ import annotations
+
+import arboretum
+import numpy as np
+import pytest
+from arboretum.api import CapabilityError, DataError
+from arboretum.testing.tables import TreeParts, toy_objects, toy_table
+from arboretum_classic.expected_loss import ExpectedLoss
+
+RUN = ["split=none", "method=cart", "tracker=none", "objective=expected_loss"]
+RPART = ["stopping.standard.min_split=20", "stopping.standard.min_leaf=7", "pruner=cost_complexity", "pruner.risk=error", "pruner.relative=true"]
+
+
+def test_altered_priors_of_two_classes_are_weights():
+    """A loss of 3 for one kind of error is a weight of 3 on its class."""
+    objects = toy_objects(toy_table(3, n_rows=40, kind=TreeParts(multiclass=False)))
+    weight = ExpectedLoss(loss=[[0, 1], [3, 0]]).weigh(objects)
+    assert weight.sum() == pytest.approx(objects.weight.sum())
+    ratio = weight / objects.weight
+    assert ratio[objects.label == 1] == pytest.approx(3 * ratio[objects.label == 0][0])
+    share = ExpectedLoss(priors=[1, 1]).weigh(objects)
+    assert share[objects.label == 0].sum() == pytest.approx(share[objects.label == 1].sum())
+
+
+def test_the_trees_are_those_that_rpart_prints():
+    """rpart 4.1: wdbc with loss=matrix(c(0, 1, 6, 0), byrow=TRUE) and cp=0.01, iris with prior=c(.2, .3, .5): cuts and labels."""
+    found = arboretum.run([*RUN, *RPART, "dataset=wdbc", "objective.loss=[[0,1],[6,0]]", "pruner.alpha=0.01"])
+    assert found.verified and found.tree.n_leaves == 8
+    assert found.tree.rule(0).describe() == "worst_perimeter ≤ 101.65"
+    assert found.tree.counts[found.tree.is_leaf].tolist() == [298, 7, 11, 20, 7, 17, 11, 198]
+    iris = arboretum.run([*RUN, *RPART, "dataset=iris", "objective.priors=[0.2,0.3,0.5]", "pruner.alpha=0.01"]).tree
+    assert [iris.rule(v).describe() for v in np.flatnonzero(~iris.is_leaf)] == ["petal_length ≤ 4.75", "petal_length ≤ 2.45"]
+
+
+def test_a_leaf_predicts_the_class_of_least_loss():
+    """Of three classes the one in the middle is never far off, so that mixed leaves predict it though it is not the heaviest."""
+    far = [[0, 1, 9], [1, 0, 1], [9, 1, 0]]
+    found = arboretum.run([*RUN, "dataset=iris", f"objective.loss={far}".replace(" ", ""), "stopping.standard.max_depth=0"])
+    tree = found.tree
+    assert found.verified and tree.n_nodes == 1
+    losses = np.array(far) @ np.eye(3)
+    assert tree.label[0] == (np.full(3, 50) @ losses).argmin() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"loss": [[0, 1], [1]]}, "objective.loss must have as many columns as rows; row 1 has 1 in a matrix of 2 rows"),
+        ({"loss": [[0, -1], [1, 0]]}, "objective.loss must be finite, ≥ 0, 0 on the diagonal"),
+        ({"loss": [[1, 1], [1, 0]]}, "0 on the diagonal, and above 0 somewhere in each row; got row 0"),
+        ({"priors": (0.5, 0.0)}, "objective.priors must be > 0"),
+    ],
+)
+def test_impossible_matrices_and_priors_are_refused(fields, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        ExpectedLoss(**fields)
+
+
+def test_what_does_not_fit_the_classes_is_refused_with_the_way_out():
+    with pytest.raises(CapabilityError, match="objective.loss is for 2 classes, but there are 3; give a row per class"):
+        arboretum.run([*RUN, "dataset=iris", "objective.loss=[[0,1],[1,0]]"])
+    with pytest.raises(CapabilityError, match="objective.priors is for 2 classes, but there are 3; give a number per class"):
+        arboretum.run([*RUN, "dataset=iris", "objective.priors=[1,2]"])
+    with pytest.raises((CapabilityError, DataError), match="expected_loss"):
+        arboretum.run([*RUN, "dataset=diabetes"])
