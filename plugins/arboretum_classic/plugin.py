@@ -17,6 +17,7 @@ from arboretum_classic.oblique import ObliqueSums
 from arboretum_classic.predicates import Categories, RandomThresholds, Thresholds
 from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.pruning_optimal import OptimalSubtree
+from arboretum_classic.rpart import RpartLimits, RpartPruning
 from arboretum_classic.subsets import Subset
 
 
@@ -29,7 +30,7 @@ def arboretum_components() -> list[type]:
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
         CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate, OptimalSubtree,
         Subset,
-        ExpectedLoss,
+        ExpectedLoss, RpartLimits, RpartPruning,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
     ]  # fmt: skip

@@ -25,13 +25,15 @@ def test_altered_priors_of_two_classes_are_weights():
 
 
 def test_the_trees_are_those_that_rpart_prints():
-    """rpart 4.1: wdbc with loss=matrix(c(0, 1, 6, 0), byrow=TRUE) and cp=0.01, iris with prior=c(.2, .3, .5): cuts and labels."""
+    """rpart 4.1: wdbc with loss=matrix(c(0, 1, 6, 0), byrow=TRUE) and cp=0.01, iris with prior=c(.2, .3, .5), where petal_width < 0.8
+    parts the rows of the second node alike."""
     found = arboretum.run([*RUN, *RPART, "dataset=wdbc", "objective.loss=[[0,1],[6,0]]", "pruner.alpha=0.01"])
     assert found.verified and found.tree.n_leaves == 8
     assert found.tree.rule(0).describe() == "worst_perimeter ≤ 101.65"
     assert found.tree.counts[found.tree.is_leaf].tolist() == [298, 7, 11, 20, 7, 17, 11, 198]
     iris = arboretum.run([*RUN, *RPART, "dataset=iris", "objective.priors=[0.2,0.3,0.5]", "pruner.alpha=0.01"]).tree
-    assert [iris.rule(v).describe() for v in np.flatnonzero(~iris.is_leaf)] == ["petal_length ≤ 4.75", "petal_length ≤ 2.45"]
+    assert iris.rule(0).describe() == "petal_length ≤ 4.75" and iris.counts.tolist() == [150, 95, 50, 45, 55]
+    assert (iris.weights / iris.mass[:, None])[1] == pytest.approx([0.42194093, 0.55696203, 0.02109705])
 
 
 def test_a_leaf_predicts_the_class_of_least_loss():
