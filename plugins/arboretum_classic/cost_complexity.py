@@ -85,10 +85,12 @@ class CostComplexity:
         return Selection(kept, score.measure, tried, score.notes)
 
     def choose_by_growing(self, tree: Tree, objects: Encoded, grow: Callable[[np.ndarray], Tree], seed: int) -> Selection | None:
-        """The weakest link α_k whose trees err least on objects that they have not seen; None where α is given, or chosen otherwise.
+        """The weakest link α_k whose trees err least on objects that they have not seen; None where α is chosen otherwise.
 
-        In each fold the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which T(α_k) is the cheapest.
+        Where α is given as a share nothing is chosen, and the note tells the path.  In each fold the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which T(α_k) is the cheapest.
         """
+        if self.alpha is not None and self.relative and self.direction == "bottom_up":
+            return Selection({}, notes=(cp_table(Subtrees.of(tree, self.risk).path()),))
         if self.alpha is not None or not self.folds:
             return None
         path = Subtrees.of(tree, self.risk).path()
@@ -159,6 +161,14 @@ def folds_of(objects: Encoded, n_folds: int, seed: int) -> np.ndarray:
     return fold
 
 
+def cp_table(path: Path, *seen: np.ndarray) -> str:
+    """The path as rpart prints it, the root first.   seen : float64[k] each, xerror and xstd, where they are known."""
+    rows = zip(path.cp_table(), *(column[::-1].tolist() for column in seen), strict=True)
+    lines = [" ".join(f"{value:.4g}" for value in (*row, *more)) for row, *more in rows]
+    names = "CP nsplit rel_error xerror xstd" if seen else "CP nsplit rel_error"
+    return f"complexity path ({names}, shares of the root's): {'; '.join(lines[:TOLD])}" + (f"; and {len(lines) - TOLD} more" if len(lines) > TOLD else "")
+
+
 @attrs.frozen(eq=False)
 class Tally:
     """What rows lose that trees have not seen, for each α.
@@ -205,10 +215,5 @@ class Tally:
         unit = self.root or 1.0
         score = 1.0 - mean / (unit if self.numbers else 1.0)
         tried = [({"pruner.alpha": alpha}, s) for alpha, s in zip(self.alpha.tolist(), score.tolist(), strict=True)]
-        rows = [] if path is None else [
-            f"{cp:.4g} {n} {rel:.4g} {x:.4g} {s:.4g}"
-            for (cp, n, rel), x, s in zip(path.cp_table(), (mean / unit)[::-1], (self.error / unit)[::-1], strict=True)
-        ]  # fmt: skip
-        more = f"; and {len(rows) - TOLD} more" if len(rows) > TOLD else ""
-        notes = (f"complexity path (CP nsplit rel_error xerror xstd, shares of the root's): {'; '.join(rows[:TOLD])}{more}",) * bool(rows)
+        notes = () if path is None else (cp_table(path, mean / unit, self.error / unit),)
         return Selection({"pruner.alpha": float(self.alpha[kept])}, ("r2" if self.numbers else "accuracy") + how, tried, notes)

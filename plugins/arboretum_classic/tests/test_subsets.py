@@ -8,7 +8,7 @@ import sqlite3
 import arboretum
 import numpy as np
 import pytest
-from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, TestRule
+from arboretum.api import ArboretumError, Column, ColumnKind, DataError, Table, Target, Task, TestRule
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.engine.run import fit
@@ -140,3 +140,25 @@ def test_runs_are_verified_explained_and_as_good_as_one_value_at_a_time(tmp_path
     ways = ["method=cart", "split=none", "tracker=none", "stopping.standard.max_depth=3", "dataset=tic-tac-toe"]
     sets, single = arboretum.run([*ways, "predicate=subset", f"hydra.run.dir={tmp_path}"]), arboretum.run(ways)
     assert sets.verified and sets.tree.score[0] >= single.tree.score[0] - 1e-12
+
+
+RPART = {
+    "iris": [46, 50, 54],
+    "wdbc": [19, 27, 190, 333],
+    "wine": [7, 8, 39, 59, 65],
+    "breast-w": [7, 8, 14, 16, 56, 177, 421],
+    "pima": [9, 10, 11, 12, 14, 21, 21, 31, 34, 40, 41, 41, 55, 65, 92, 271],
+}
+"""Rows in the leaves of rpart(y ~ ., d) of rpart 4.1, in ascending order; of breast-w some rows have no value."""
+
+
+@pytest.mark.parametrize("name", RPART)
+def test_sets_and_surrogates_grow_rparts_trees(name):
+    try:
+        found = arboretum.run([f"dataset={name}", "method=rpart", "split=none", "tracker=none"])
+    except ArboretumError as error:
+        pytest.skip(f"{name} is in the data home alone: {error}")
+    assert found.verified and sorted(found.tree.counts[found.tree.is_leaf].tolist()) == RPART[name]
+    assert any("complexity path (CP nsplit rel_error, shares" in note for note in found.notes)
+    if name == "breast-w":
+        assert len(found.tree.surrogates) > 0

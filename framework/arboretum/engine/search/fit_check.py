@@ -46,7 +46,7 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
             yield f"{criterion} cannot use {impurity}; choose criterion=reduction"
     if parts.by_shares:
         unknown = {
-            "coverage": parts.coverage, "predicate": parts.predicate, "constant tests": allow_constant,
+            "coverage": parts.coverage, "constant tests": allow_constant,
             "columns of a criterion's own": scorer.has_columns, "impurity of sorted values": hasattr(scorer.impurity, "of_values"),
         }  # fmt: skip
         for what in (what for what, there in unknown.items() if there):

@@ -53,9 +53,6 @@ class MadeEngine(TableEngine):
     def test_number(self, feature: int, index: int) -> int:
         return -1
 
-    def _column(self, name: str) -> int:
-        return next(k for k, column in enumerate(self._space.objects.table.columns) if column.name == name)
-
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
         found = self._proposed(cell)
         group = found.owner[feature]
@@ -67,8 +64,8 @@ class MadeEngine(TableEngine):
         if self not in cell.memo:
             rows, by, groups = self._space.rows[cell.low : cell.high].astype(np.int64), [], []
             for predicate in self._predicates:
-                found = self._asked(predicate, rows)
-                if cell.depth == 0 and [*map(_told, found)] != [*map(_told, self._asked(predicate, rows))]:
+                found = self.asked(predicate, rows)
+                if cell.depth == 0 and [*map(_told, found)] != [*map(_told, self.asked(predicate, rows))]:
                     msg = f"predicate {predicate.name!r}: candidates answers the same question in two ways"
                     raise ContractError(f"{msg}, so that no run could be repeated; draw by the seed given, and keep nothing between calls")
                 by, groups = by + [predicate] * len(found), groups + found
@@ -76,7 +73,7 @@ class MadeEngine(TableEngine):
             cell.memo[self] = Proposed(by, groups, np.repeat(np.arange(len(k)), k), np.cumsum(k) - k)
         return cell.memo[self]
 
-    def _asked(self, predicate: Any, rows: np.ndarray) -> list[CodedTests]:
+    def asked(self, predicate: Any, rows: np.ndarray) -> list[CodedTests]:
         name = predicate.name
         with blaming(f"predicate {name!r}: candidates"):
             found = tuple(predicate.candidates(self._space.objects, rows, self._seed))

@@ -44,7 +44,8 @@ class Plan:
         """Decide.   timed : there is a deadline."""
         objects, parts = problem.objects, problem.parts
         if parts.by_shares:
-            no_kernel = (*reasons_of("missing", parts.missing), *_no_kernel(problem, space, scorer, order, timed))
+            made = (reason for one in parts.predicate for reason in reasons_of("predicate", one))
+            no_kernel = (*reasons_of("missing", parts.missing), *made, *_no_kernel(problem, space, scorer, order, timed))
             return Plan((SHARED,), not no_kernel, no_kernel, ())
         no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []

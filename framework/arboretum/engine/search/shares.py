@@ -4,6 +4,7 @@ A node is some objects with a share of each.  The loop is that of :mod:`arboretu
 summed by share, and the same criterion scores them.
 """
 
+import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ import numpy as np
 from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.choose import check_scores, settled, with_columns
 from arboretum.engine.search.contract import Cell
+from arboretum.engine.search.fit_check import two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
+from arboretum.engine.search.made import MadeEngine, column_prices
 from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.search.shares_kernel import ShareTrees
 from arboretum.kernels.tables import Least, bar_of, equal_from
@@ -39,12 +42,13 @@ class Part(Cell):
 class Column:
     """The tests of one feature at a node.
 
-    position : of the raw column.   code : int64[k], bin of each entry, −1 without a value.
+    names, position : of the raw columns, and of the first of them (−1: made by predicates, which are alone).
+    code : int64[k], bin of each entry, −1 without a value.
     family, rules : how bins become outcomes, and test index → rule.
     prices : float64[tests].   number : of its first test in ``Prices.of``, ``step`` to the next.   parts : the last test is "known or missing?".
     """
 
-    name: str
+    names: tuple[str, ...]
     position: int
     code: np.ndarray
     n_bins: int
@@ -131,10 +135,31 @@ class SharesGrowth(Growth):
         return np.stack([np.bincount(code[known], part[known], n) for part in what.T], axis=1)
 
     def columns(self, cell: Part) -> Iterator[Column]:
-        """The features, in the order of the raw table."""
+        """The features and the tests of predicates, in the order of the raw table."""
+        return heapq.merge(self._fixed(cell), self._made(cell), key=lambda column: column.position)
+
+    def _made(self, cell: Part) -> Iterator[Column]:
+        """What predicates propose, a column for each code."""
+        objects, parts = self.problem.objects, self.problem.parts
+        if not parts.predicate:
+            return
+        engine = MadeEngine(self.space, parts.predicate, self.context.seed, two_outcomes_only(self.scorer))
+        place = {column.name: k for k, column in enumerate(objects.table.columns)}
+        paid = column_prices(objects, self.problem.prices, cell.asked, cell.paid)
+        for tests in (tests for one in parts.predicate for tests in engine.asked(one, cell.who)):
+            position = place[tests.columns[0]] if parts.beside_raw else -1
+            for k, code in enumerate(tests.codes(0, len(tests.n_bins)).astype(np.int64)):
+                n, price = int(tests.n_bins[k]), np.full(int(tests.n_tests[k]), sum(paid[name] for name in set(tests.columns)))
+                rule = lambda index, k=k, tests=tests: tests.rule(k, index)  # noqa: E731
+                yield Column(tests.columns, position, np.where(code == n, -1, code), n, tests.family, rule, self.space.payable(price, cell), 0, 0)
+
+    def _fixed(self, cell: Part) -> Iterator[Column]:
+        """The features, in the order of the raw table; where there are predicates at most the raw ones."""
         objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.paid)
         offset, n_fixed = objects.test_offset, len(prices.tests)
-        features = [(raw, f, feature) for raw, some in enumerate((objects.features, objects.raw_features)) for f, feature in enumerate(some)]
+        made, beside = self.problem.parts.predicate, self.problem.parts.beside_raw
+        kept = [() if made else objects.features, objects.raw_features if beside or not made else ()]
+        features = [(raw, f, feature) for raw, some in enumerate(kept) for f, feature in enumerate(some)]
         for raw, f, feature in sorted(features, key=lambda one: (one[2].position, *one[:2])):
             if raw:
                 values = objects.raw[cell.who, f].astype(np.float64)
@@ -151,7 +176,7 @@ class SharesGrowth(Growth):
                 own, parts = prices.tests[offset[f] : offset[f + 1]], False
             own = np.where(own < np.inf, 0.0, own) if prices.once_per_column and feature.column in cell.asked else own
             first = n_fixed + f if raw else int(offset[f])
-            yield Column(feature.column, feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw, parts)
+            yield Column((feature.column,), feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw, parts)
 
     def best_test(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
@@ -256,7 +281,7 @@ class SharesGrowth(Growth):
         for part, price in zip(parts, grown.branch_price, strict=True):
             here = np.sort(np.concatenate([part, lost]))
             share = cell.share[here] * np.where(outcome[here] < 0, weight[part].sum() / total, 1.0)
-            path = {"asked": cell.asked | {choice.column.name}, "paid": cell.paid + price}
+            path = {"asked": cell.asked | {*choice.column.names}, "paid": cell.paid + price}
             below.append(self.look(Part(0, len(here), cell.depth + 1, **path, who=cell.who[here], share=share)) if len(part) else None)
         return below
 
