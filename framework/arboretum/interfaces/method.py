@@ -80,7 +80,7 @@ class Parts:
 class Problem:
     """What is to be solved: encoded training objects, their prices, the validation rows where there are any.
 
-    Its impurity is the one that the run's means for these objects (``for_objects``).
+    Its impurity is the one that the run's means for these objects (``for_objects``); predicates for coded columns are left out without any.
     """
 
     objects: Encoded
@@ -92,6 +92,8 @@ class Problem:
         if hasattr(self.parts.impurity, "for_objects"):
             impurity = self.parts.impurity.for_objects(self.objects)
             object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))
+        if self.parts.beside_raw and not self.objects.features and all(getattr(one, "beside_raw", False) for one in self.parts.predicate):
+            object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=()))
 
 
 @attrs.frozen(eq=False)

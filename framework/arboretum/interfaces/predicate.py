@@ -38,7 +38,7 @@ class Predicate(Component, Protocol):
     """A generator of tests at the node, from the raw table.
 
     With predicates their tests are the only ones: what the encoder makes says which columns have a price.  But where one
-    states ``beside_raw = True`` thresholds on raw columns compete as well; ties then go to the lowest column.
+    states ``beside_raw = True`` it speaks for coded columns, and thresholds on raw columns compete as well; ties then go to the lowest column.
     """
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule | CodedTests]:

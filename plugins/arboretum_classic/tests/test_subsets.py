@@ -162,3 +162,8 @@ def test_sets_and_surrogates_grow_rparts_trees(name):
     assert any("complexity path (CP nsplit rel_error, shares" in note for note in found.notes)
     if name == "breast-w":
         assert len(found.tree.surrogates) > 0
+
+
+def test_without_categories_kernels_grow_the_tree():
+    sets, plain = (arboretum.run(["dataset=iris", "method=cart", "split=none", "tracker=none", *more]) for more in (["predicate=subset"], []))
+    assert sets.tree == plain.tree and not any("node by node" in note for note in sets.notes)
