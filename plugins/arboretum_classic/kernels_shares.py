@@ -13,7 +13,7 @@ from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED
 from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
-from arboretum.kernels.runs import MISSING, OBJECT, TO_RANK, separated
+from arboretum.kernels.runs import CLASS, MISSING, OBJECT, TO_CLASS, TO_RANK, alone, separated
 from arboretum.kernels.subtree import NODE_WORK, bar_prices, mark_paid
 from arboretum.kernels.tables import BLOCK, Ask, Ties, mass_of, slack
 
@@ -122,6 +122,14 @@ def entries(sums, row):
     return n
 
 
+@jit(inline=True, borrow=True)
+def rows_of(sums, row):
+    n = sums.rows[row, 0]
+    for k in range(1, sums.rows.shape[1]):
+        n += sums.rows[row, k]
+    return n
+
+
 @jit(inner=True, borrow=True)
 def load(pool, low, high, objects, here, whole):
     """Write what the entries of a node weigh, and their sum."""
@@ -182,12 +190,24 @@ def scan_feature(f, run, pool, span, here, sums, whole, lost, bins, paid, ask, b
         settle(block, ask, factor)
         return
     clear(sums, LEFT)
+    inner = rules.corners and rules.min_weight == 0.0 and not moments and (n_lost == 0 or how != HEAVIEST)
     for j in range(known - 1 if family == SORTED else n_bins if family == EQUALS else n_bins - 1):
         test = at
         if family == SORTED:
-            add(sums, LEFT, entry[j] & OBJECT, here)
+            if moments or not run.objects.unit:
+                add(sums, LEFT, entry[j] & OBJECT, here)
+            else:  # one value is looked up per entry
+                k = np.int64(entry[j] >> TO_CLASS & CLASS)
+                sums.weights[LEFT, k] += here.weight[entry[j] & OBJECT]
+                sums.rows[LEFT, k] = sums.weights[LEFT, k]
+                sums.tally[LEFT, k] += 1
             if not separated(entry[j], entry[j + 1], features.reach[column], features.close[column]):
                 continue
+            if inner and (entry[j] ^ entry[j + 1]) >> TO_CLASS & CLASS == 0 and alone(entry, j, known):
+                left, right = rows_of(sums, LEFT), rows_of(sums, KNOWN)
+                before, after = left - here.rows[entry[j] & OBJECT], right - left - here.rows[entry[j + 1] & OBJECT]
+                if min(before, after) >= rules.min_leaf:
+                    continue  # as in the kernel of subtrees: one of its neighbours is allowed, too, and scores no less
         else:
             test, n = at + j, entries(bins, j)
             if family == EQUALS:
@@ -197,8 +217,8 @@ def scan_feature(f, run, pool, span, here, sums, whole, lost, bins, paid, ask, b
             for k in range(sums.rows.shape[1]):
                 sums.rows[LEFT, k] += bins.rows[j, k]
                 sums.tally[LEFT, k] += bins.tally[j, k]
-            left = entries(sums, LEFT)
-            if left == 0 or left == n_known or (n == 0 and features.prices[test] == features.prices[test - 1]):
+            done = entries(sums, LEFT)
+            if done == 0 or done == n_known or (n == 0 and features.prices[test] == features.prices[test - 1]):
                 continue
         subtract(sums, RIGHT, sums, KNOWN, sums, LEFT)
         to = -1
@@ -214,7 +234,7 @@ def scan_feature(f, run, pool, span, here, sums, whole, lost, bins, paid, ask, b
         settle(block, ask, factor)
 
 
-@jit(inner=True, borrow=True)
+@jit(inline=True, borrow=True)
 def put(table, first, outcomes, lost, to, name, price, rules, block, ask, factor):
     """Write the table of a test, if it divides the node into branches that are large enough.
 

@@ -69,7 +69,9 @@ class ShareTrees:
         problem, scorer, limits = self.problem, self.scorer, self.problem.parts.limits()
         coded, total = self.space.objects.features, float(self.space.statistics.weight.sum())
         forms = np.array([f >= len(coded) or coded[f].rule(0).with_missing() is not None for f in chosen.tolist()], np.bool_)
-        rules = rules_of(limits, leaf_rule_of(problem.parts), self.space.min_weight, total, self.space.prices.once_per_column)
+        rules = rules_of(
+            limits, leaf_rule_of(problem.parts), self.space.min_weight, total, self.space.prices.once_per_column, corners=scorer.concave
+        )  # fmt: skip
         one = kernels.Scorer(scorer.batch, scorer.params, scorer.impurity_at, 0, TIE_TOLERANCE, scorer.floor)
         listed = features.prices if limits.max_cost is not None else np.zeros(0)
         features = features._replace(prices=features.prices.copy()) if len(listed) else features  # the kernel writes into them
