@@ -112,7 +112,7 @@ class Stops:
 
 @attrs.frozen
 class Surrogates:
-    """Tests of other columns stand in for the chosen one, the best first, as in rpart; then the heavier branch.
+    """Tests of other columns stand in for the chosen one, the best first, as in rpart; then the heavier branch, if one is.
 
     The agreement of a test is the weight of the rows that it sends where the chosen one sends them, over that of all rows whose outcome
     is known (``style`` 0) or of those that have both values (1).  A column brings its best test if that agrees better than sending every
@@ -133,7 +133,8 @@ class Surrogates:
     style: int = param(0, "rpart's surrogatestyle: agreement over the rows that the test knows (0), or that both know (1)", choices=(0, 1))
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
-        return (int(np.argmax(known)) if self.use == 2 else MISSING_STOPS,)
+        heaviest = np.flatnonzero(known == known.max())
+        return (int(heaviest[0]) if self.use == 2 and len(heaviest) == 1 else MISSING_STOPS,)
 
     def surrogates(
         self, rule: TestRule, others: Sequence[TestRule], objects: Encoded, rows: np.ndarray, weight: np.ndarray

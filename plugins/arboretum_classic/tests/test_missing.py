@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
 from arboretum.api import (
-    MISSING_SPLITS, MISSING_STOPS, Column, ColumnKind, Context, Equals, Parts, Prices, Problem, RawFeature, Table, Target, Task, Threshold, Values, grow,
+    MISSING_SPLITS, MISSING_STOPS, Column, ColumnKind, Context, Equals, Family, Parts, Prices, Problem, RawFeature, Table, Target, Task, Threshold, Values, grow,
     table_like,
 )  # fmt: skip
 from arboretum.testing import MissingSuite
 from arboretum.testing.suites.base import verify_solution
-from arboretum.testing.tables import SEEDS, TreeParts, bare_objects, problem_of, toy_table
+from arboretum.testing.tables import SEEDS, ToyFeature, TreeParts, bare_objects, problem_of, toy_table
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
@@ -82,11 +83,49 @@ def test_surrogates_by_hand():
     (first, *_) = [one for one in tree.surrogates if one.node == 0]
     assert tree.rules[first.rule] == Threshold("x1", 3.5) and first.to == (1, 0)
     left, right = tree.children(0)
-    assert tree.counts[left] == 6 and tree.counts[right] == 5  # rows 9 (by x1) and 10 (by the heavier branch, the first of equals) go left
+    assert tree.counts[left] == tree.counts[right] == 5  # x1 sends one of its rows to either side; the last has neither, nor a heavier branch
+    heavier = grown(raw_problem([[*column, 1] for column in columns], [*codes, 0], Surrogates()))
+    assert heavier.counts[heavier.children(0)].tolist() == [7, 5]
     none = grown(raw_problem(columns, codes, Surrogates(use=0)))
     assert not none.surrogates and none.counts[none.children(0)].sum() == 8
     some = grown(raw_problem(columns, codes, Surrogates(use=1)))
     assert some.counts[some.children(0)].sum() == 10
+
+
+OF_RPART = {
+    0: (9.89006, [("x0", -0.115), ("x2", 0.1), ("x1", -0.465)], {39, 41}),
+    1: (18.63648, [("x0", 0.165), ("x2", -0.25), ("c", None), ("x1", 0.43), ("x3", 0.955)], {39, 41}),
+    10: (10.45161, [("x2", 0.25), ("c", None), ("x0", -0.22), ("x1", -1.205)], {38, 41}),
+}
+"""What rpart 4.1.19 prints of the roots below (cp = −1, maxdepth = 1): improvement, the test and its surrogates, rows of the branches; in the
+last a row stays, since its branches are equally heavy."""
+
+
+def test_surrogates_are_those_of_rpart():
+    generator, n = np.random.default_rng(5), 80
+    for k in range(11):
+        x = generator.normal(size=(4, n)).round(2)
+        x[1] = (x[0] + generator.normal(size=n)).round(2)
+        x[2] = (-x[0] + generator.normal(size=n) * 0.7).round(1)
+        c = np.where(x[0] + generator.normal(size=n) * 0.8 > 0, generator.integers(0, 2, n), generator.integers(1, 4, n))
+        y = x[0] + x[3] * 0.5 + generator.normal(size=n) * 0.6 > 0
+        x[generator.random(x.shape) < 0.2] = np.nan
+        c[generator.random(n) < 0.15] = -1
+        if k not in OF_RPART:
+            continue
+        problem = raw_problem(x, y, Surrogates())
+        words = Column("c", ColumnKind.categorical, c, ("a", "b", "c", "d"))
+        table = attrs.evolve(problem.objects.table, columns=(*problem.objects.table.columns, words))
+        feature = ToyFeature("c", 4, Family.equals, 4, categories=words.categories, has_missing=True)
+        objects = attrs.evolve(problem.objects, table=table, features=(feature,), codes=np.where(c < 0, 4, c).astype(np.uint8)[:, None])
+        problem = attrs.evolve(problem, objects=objects, prices=Prices(np.ones(4), np.ones(4)))
+        tree = grown(problem)
+        improvement, tests, rows = OF_RPART[k]
+        found = [tree.rule(0), *(tree.rules[one.rule] for one in tree.surrogates if one.node == 0)]
+        assert tree.score[0] * n == pytest.approx(improvement, abs=1e-5)
+        assert [one.columns[0] for one in found] == [name for name, _ in tests]
+        cuts = [(one.threshold, cut) for one, (_, cut) in zip(found, tests, strict=True) if cut is not None]
+        assert all(own == pytest.approx(theirs) for own, theirs in cuts) and set(tree.counts[tree.children(0)].tolist()) == rows
 
 
 def test_a_category_stands_for_the_branch_of_most_of_its_weight():
