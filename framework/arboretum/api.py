@@ -37,12 +37,15 @@ from arboretum.model.walk import policies
 
 if TYPE_CHECKING:
     from arboretum.engine.search import bulk
+    from arboretum.engine.search.assemble import to_tree
+    from arboretum.engine.search.contract import Candidate, Cell as GrowthCell
+    from arboretum.engine.search.growth import Growth
     from arboretum.engine.solving import Choice, assemble, refuse_unfit
     from arboretum.engine.axioms import not_admissible
     from arboretum.engine.lint import lint
     from arboretum.engine.search.grow import grow
-    from arboretum.engine.search.raw import midpoints
-    from arboretum.engine.search.warmup import warm_up
+    from arboretum.engine.search.raw import gap_of, midpoints
+    from arboretum.engine.search.warmup import sample, warm_up
     from arboretum.measure import ValidationScore, better, pareto_front, roc_auc
     from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
     from arboretum.proof.extract import Extraction, Memo
@@ -52,6 +55,12 @@ if TYPE_CHECKING:
 
 _LATE = {
     "bulk": "arboretum.engine.search.bulk",
+    "Candidate": "arboretum.engine.search.contract:Candidate",
+    "Growth": "arboretum.engine.search.growth:Growth",
+    "GrowthCell": "arboretum.engine.search.contract:Cell",
+    "gap_of": "arboretum.engine.search.raw:gap_of",
+    "sample": "arboretum.engine.search.warmup:sample",
+    "to_tree": "arboretum.engine.search.assemble:to_tree",
     "Choice": "arboretum.engine.solving:Choice",
     "assemble": "arboretum.engine.solving:assemble",
     "refuse_unfit": "arboretum.engine.solving:refuse_unfit",

@@ -30,6 +30,7 @@ class Reduction:
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, definition 2.13"
     capabilities: ClassVar[tuple] = (*_ANY, Capability.additive)
     reads_prefix_costs: ClassVar[bool] = True
+    adds_over_nodes: ClassVar[bool] = True
     needs: ClassVar[tuple] = ("impurity",)
 
     def kernel(self, impurity: Any) -> Callable | None:

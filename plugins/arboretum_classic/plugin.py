@@ -8,12 +8,16 @@ from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
+from arboretum_classic.decision_table import DecisionTable
 from arboretum_classic.expected_loss import ExpectedLoss
+from arboretum_classic.fuzzy import SoftSplits
 from arboretum_classic.impurities import AbsoluteError, Auto, Entropy, Gini, Misclassification, Poisson, SquaredPairs, Variance
 from arboretum_classic.intervals import Intervals
 from arboretum_classic.m_of_n import MOfNIntervals
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 from arboretum_classic.oblique import ObliqueSums
+from arboretum_classic.oblivious import Oblivious
+from arboretum_classic.oblivious_solver import ObliviousSolver
 from arboretum_classic.predicates import Categories, RandomThresholds, Thresholds
 from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.pruning_optimal import OptimalSubtree
@@ -33,4 +37,5 @@ def arboretum_components() -> list[type]:
         ExpectedLoss, RpartLimits, RpartPruning,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
+        Oblivious, ObliviousSolver, DecisionTable, SoftSplits,
     ]  # fmt: skip

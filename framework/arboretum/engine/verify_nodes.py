@@ -95,7 +95,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         if tree.rule(v).fuzzy or (share != 1.0).any():  # how a criterion sees a part of an object is not laid down
             continue
         outcome = tree.rule(v).outcomes(train, row[who])
-        if (outcome < 0).any() and parts.by_shares:  # which table competed, only ``missing`` knows
+        if (outcome < 0).any() and (parts.by_shares or tree.missing_child[v] < 0):  # which table competed, only ``missing`` knows
             continue
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)
         node, own = _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_state)

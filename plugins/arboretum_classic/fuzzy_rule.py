@@ -1,0 +1,78 @@
+"""A test that sends a row near its threshold down both branches, in shares."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import DataError, TestRule, numbers, spell, unknown
+
+STEEP, CUT = 4.0, 2.0
+"""As in ``kernels_fuzzy.py``, which is not imported for them: it loads numba."""
+
+
+class Shape(enum.Enum):
+    """How the share above a threshold grows."""
+
+    linear = "linear"
+    logistic = "logistic"
+
+
+def _known_shape(instance: Any, attribute: Any, value: str) -> None:
+    if value not in Shape.__members__:
+        raise DataError(f"FuzzyThreshold.shape: {unknown('shape', str(value), Shape.__members__)}")
+
+
+def _number(instance: Any, attribute: Any, value: float) -> None:
+    if not math.isfinite(value) or (attribute.name == "width" and value < 0):
+        raise DataError(f"FuzzyThreshold.{attribute.name} must be a finite number{' ≥ 0' * (attribute.name == 'width')}; got {value!r}")
+
+
+@attrs.frozen
+class FuzzyThreshold(TestRule):
+    """Continuous ``column``: the share that goes to outcome 1, "above", rises from 0 to 1 within ``width`` around ``threshold``.
+
+    linear: evenly.   logistic: 1 / (1 + exp(−4 z)), z the distance in widths, as steep at the threshold; cut to 0 and 1 two widths away.
+    width 0: ``value > threshold``.
+    """
+
+    tag: ClassVar[str] = "fuzzy_threshold"
+    fuzzy: ClassVar[bool] = True
+    column: str
+    threshold: float = attrs.field(converter=float, validator=_number)
+    width: float = attrs.field(converter=float, validator=_number)
+    shape: str = attrs.field(default="linear", validator=_known_shape)
+    unit: str = ""
+
+    def degrees(self, table: Any, rows: np.ndarray) -> np.ndarray:
+        values = numbers(table, self.column, rows).astype(np.float64)
+        if self.width == 0:
+            above = (values > self.threshold).astype(np.float64)
+        elif self.shape == "linear":
+            above = np.clip((values - self.threshold) / self.width + 0.5, 0.0, 1.0)
+        else:
+            z = np.clip((values - self.threshold) / self.width, -CUT, CUT)
+            above = np.where(np.abs(z) >= CUT, z > 0, 1.0 / (1.0 + np.exp(-STEEP * z)))
+        return np.where(np.isnan(values)[:, None], 0.0, np.stack([1.0 - above, above], axis=1))
+
+    def degrees_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
+        value = row[self.column]
+        if value is None or value != value:
+            return 0.0, 0.0
+        if self.width == 0:
+            return (0.0, 1.0) if value > self.threshold else (1.0, 0.0)
+        z = (value - self.threshold) / self.width
+        if self.shape == "linear":
+            above = min(max(z + 0.5, 0.0), 1.0)
+        else:
+            above = float(z > 0) if abs(z) >= CUT else 1.0 / (1.0 + math.exp(-STEEP * z))
+        return 1.0 - above, above
+
+    def outcome_label(self, outcome: int) -> str:
+        around = "" if self.width == 0 else f" ± {spell(float(f'{self.width / 2:.3g}'))}{' days' * (self.unit == 'days') or ' s' * (self.unit == 'seconds')}"
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit)}{around}{' (logistic)' * (self.shape == 'logistic' and self.width > 0)}"
