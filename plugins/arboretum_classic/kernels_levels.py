@@ -70,7 +70,8 @@ def _search(kernel, *constants):
 def search(kernel, columns, level, objects, price, rules, scorer):
     """Find the best cut; return (column, position of the last row left of it, side, score).
 
-    price : float64[columns], ∞ where it cannot be paid.   Column NOTHING: there is none.  The lowest of equal cuts wins.   Score NaN: the
+    price : float64[columns], ∞ where it cannot be paid.   Column NOTHING: there is none.  The first of equal cuts wins, those
+    with rows without a value in outcome 0 before the others.   Score NaN: the
     criterion returned it.   side : outcome of rows without a value, NO_SIDE where there are none or they go every way.
     """
     n, width, n_counts = level.weights.shape[0], level.weights.shape[1], level.rows.shape[1]
@@ -121,7 +122,7 @@ def search(kernel, columns, level, objects, price, rules, scorer):
                         left_c[p] += each_c[f, b, p]
                     stale = True
                     continue
-                where = f, low_at, high_at, stale
+                where = f, low_at, high_at, stale, high_at < columns.known[f] or (n_lost > 0 and s == 1)
                 stale = False
                 at, score = scan_rows(kernel, where, columns, level, objects, price[f], rules, asked, scorer.ties, best[3], work)
                 if at >= 0:
@@ -264,12 +265,13 @@ def bound_bins(kernel, stale, where, columns, level, price, rules, asked, each_w
 def scan_rows(kernel, where, columns, level, objects, price, rules, asked, ties, best, work):
     """Score the cuts behind some rows of a column; return (position, score) of one that beats ``best``, or NOTHING.
 
-    where : the column, first and last position, whether all nodes have to be asked anew.
+    where : the column, first position and the one behind the last, whether all nodes have to be asked anew, and whether a cut behind the last
+    row competes: it divides rows with a value from those without where it is the last of all.
     """
-    f, low, high, stale = where
+    f, low, high, stale, after = where
     order, values, place, width = columns.order[f], columns.values[f], level.place, 3 if MOMENTS else level.weights.shape[1]
     dirty, number, n_dirty = work.dirty, work.number, 0
-    bar, at, last, after, several = bar_of(best, ties), np.int64(NOTHING), np.int64(NOTHING), high < columns.known[f], len(work.score) > 1
+    bar, at, last, several = bar_of(best, ties), np.int64(NOTHING), np.int64(NOTHING), len(work.score) > 1
     for v in range(len(work.score) if stale else 0):
         dirty[0, n_dirty], dirty[1, v] = v, 1
         n_dirty += 1

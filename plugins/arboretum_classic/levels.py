@@ -25,7 +25,7 @@ def refuse(growth: Growth, who: str) -> None:
     parts, scorer, prices = growth.problem.parts, growth.scorer, growth.problem.prices
     unknown = {
         f"coverage {', '.join(part.name for part in parts.coverage)}": bool(parts.coverage),
-        f"predicate {getattr(parts.predicate, 'name', '')}": parts.predicate is not None,
+        f"predicate {', '.join(part.name for part in parts.predicate)}": bool(parts.predicate),
         f"criterion {parts.criterion.name}, which adds up columns of its own": scorer.has_columns,
         f"criterion {parts.criterion.name}, which settles scores by those of all candidates of a node": hasattr(parts.criterion, "settle"),
         f"criterion {parts.criterion.name}, which draws": hasattr(parts.criterion, "with_seed"),

@@ -20,18 +20,18 @@ def search(columns: Any, level: Any, objects: Any, price: np.ndarray, rules: Any
         there = np.flatnonzero(level.place[order] >= 0)
         last = there[there < columns.known[f]]
         order, n_known = order[there], len(last)
-        last = last[:-1][values[last[1:]] > values[last[:-1]] + float(rules.gap)]
-        if not len(last):
-            continue
-        cut = np.searchsorted(there, last)  # position among the rows of the level
-        sides = [-1] if n_known == len(order) or rules.shared else [0, 1]
-        scores = np.empty((len(cut), len(sides)))
-        for s, side in enumerate(sides):
-            goes = np.where(np.arange(len(order)) < n_known, np.arange(len(order))[None] > cut[:, None], -1)
-            scores[:, s] = level_scores(goes, order, 2, level, objects, np.full(len(cut), price[f]), rules, scorer, side)
-        for c, s in np.ndindex(scores.shape):
-            if scores[c, s] > best[3] + (max(1e-12 * abs(best[3]), scorer.floor * np.nanmax(level.impurity, initial=0.0)) if best[0] >= 0 else 0.0):
-                best = f, int(last[c]), sides[s], float(scores[c, s])
+        cuts = last[:-1][values[last[1:]] > values[last[:-1]] + float(rules.gap)]
+        for side in [-1] if n_known == len(order) or rules.shared else [0, 1]:
+            own = np.append(cuts, last[-1:]) if side == 1 else cuts  # the last: with a value, or without
+            if not len(own):
+                continue
+            left = np.searchsorted(there, own)[:, None]  # position among the rows of the level
+            goes = np.where(np.arange(len(order)) < n_known, np.arange(len(order)) > left, -1)
+            scores = level_scores(goes, order, 2, level, objects, np.full(len(own), price[f]), rules, scorer, side)
+            for at, score in zip(own.tolist(), scores.tolist(), strict=True):
+                ties = max(1e-12 * abs(best[3]), scorer.floor * np.nanmax(level.impurity, initial=0.0)) if best[0] >= 0 else 0.0
+                if score > best[3] + ties:
+                    best = f, at, side, score
     return best
 
 

@@ -97,7 +97,7 @@ def best_by_brute_force(problem, nodes, kind, ratio, min_leaf):
     rules = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
     for f, feature in enumerate(objects.raw_features):
         seen = np.unique(objects.raw[~np.isnan(objects.raw[:, f]), f])
-        rules += [feature.rule(t) for t in (seen[:-1] + seen[1:]) / 2]
+        rules += [feature.rule(t) for t in (seen[:-1] + seen[1:]) / 2] + [feature.rule(np.inf)]  # the last: is it known?
     for rule in rules:
         outcome = rule.outcomes(table, every)
         known = outcome >= 0
