@@ -7,11 +7,13 @@ import sqlite3
 
 import arboretum
 import numpy as np
+import pandas as pd
 import pytest
 from arboretum.api import ArboretumError, Column, ColumnKind, DataError, Table, Target, Task, TestRule
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.engine.run import fit
+from arboretum.sklearn import TreeClassifier
 from arboretum.testing.tables import toy_objects
 from arboretum_classic.impurities import Gini, Variance
 from arboretum_classic.subsets import Among, Subset, parts_of
@@ -167,3 +169,19 @@ def test_sets_and_surrogates_grow_rparts_trees(name):
 def test_without_categories_kernels_grow_the_tree():
     sets, plain = (arboretum.run(["dataset=iris", "method=cart", "split=none", "tracker=none", *more]) for more in (["predicate=subset"], []))
     assert sets.tree == plain.tree and not any("node by node" in note for note in sets.notes)
+
+
+@pytest.mark.parametrize("missing", ["better_side", "fractional", "surrogates", "majority", "own_category", "stops", "ignore"])
+def test_sets_go_with_every_rule_for_missing_values(missing):
+    """Trees are verified, rows without a value and with an unseen category are predicted, and the set is found among gaps."""
+    table = mixed()
+    gaps = np.random.default_rng(1).random((3, table.n_rows)) < 0.1
+    cells = {c.name: [None if lost else v for v, lost in zip(c.values.tolist(), gap, strict=True)] if c.kind is ColumnKind.continuous else
+             [None if lost else c.categories[v] for v, lost in zip(c.values.tolist(), gap, strict=True)]
+             for c, gap in zip(table.columns, gaps, strict=True)}  # fmt: skip
+    X, y = pd.DataFrame(cells), np.array(table.target.classes)[table.target.codes]
+    model = TreeClassifier(method="cart", predicate="subset", missing=missing, min_samples_leaf=5, verify=True).fit(X, y)
+    assert "among" in {rule.tag for rule in model.tree_.rules} or missing == "ignore"
+    assert (model.predict(X) == y).mean() > (0.85 if missing != "ignore" else 0.6)
+    X.loc[0, "shade"] = "never seen"
+    assert np.allclose(model.predict_proba(X.iloc[:2]).sum(axis=1), 1.0)
