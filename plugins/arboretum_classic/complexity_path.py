@@ -118,19 +118,9 @@ class Subtrees:
 
         def strength(node: int) -> float:
             more, fewer = risk[node] - below[node], n_leaves[node] - 1
-            return more / fewer if fewer else (0.0 if more <= slack[node] else np.inf)
+            return more / fewer if fewer else np.inf
 
-        for node in np.flatnonzero(~self.is_leaf).tolist():
-            link[node] = strength(node)
-        alpha, sums, sizes, known = [0.0], [below[0]], [n_leaves[0]], 0.0
-        while link[node := int(link.argmin())] < np.inf:
-            rounding = slack[node] / max(n_leaves[node] - 1, 1)
-            if link[node] > alpha[-1] + known + rounding:
-                alpha.append(0.0)
-                sums.append(below[0])
-                sizes.append(n_leaves[0])
-                known = rounding
-            alpha[-1] = max(alpha[-1], float(link[node])) if len(alpha) > 1 else 0.0
+        def cut(node: int) -> None:
             step[node], link[node : end[node]] = len(alpha) - 1, np.inf
             dearer, fewer, up = risk[node] - below[node], n_leaves[node] - 1, node
             while up >= 0:
@@ -140,6 +130,21 @@ class Subtrees:
                     link[up] = strength(up)
                 up = parent[up]
             sums[-1], sizes[-1] = below[0], n_leaves[0]
+
+        for node in np.flatnonzero(~self.is_leaf).tolist():
+            link[node] = strength(node)
+        alpha, sums, sizes, known = [0.0], [below[0]], [n_leaves[0]], 0.0
+        for node in self.minimal(0.0).tolist():  # from below: where rows stop at a node a subtree can cost more than its root
+            cut(node)
+        while link[node := int(link.argmin())] < np.inf:
+            rounding = slack[node] / (n_leaves[node] - 1)
+            if link[node] > alpha[-1] + known + rounding:
+                alpha.append(0.0)
+                sums.append(below[0])
+                sizes.append(n_leaves[0])
+                known = rounding
+            alpha[-1] = max(alpha[-1], float(link[node])) if len(alpha) > 1 else 0.0
+            cut(node)
         return Path(np.array(alpha), np.array(sums), np.array(sizes, np.int64), step, float(self.risk[0]))
 
 
