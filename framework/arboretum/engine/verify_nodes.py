@@ -92,37 +92,43 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     floor, asked = 1e-12 * float(np.abs(tree.score[inner]).max(initial=0.0)), 0
     for v in _some(inner, arrived.sizes()):
         who, share = arrived.at(v)
-        if tree.rule(v).fuzzy or (share != 1.0).any():  # how a criterion sees a part of an object is not laid down
+        if tree.rule(v).fuzzy or (not parts.by_shares and (share != 1.0).any()):  # how a criterion sees degrees is not laid down
             continue
-        outcome = tree.rule(v).outcomes(train, row[who])
-        if (outcome < 0).any() and (parts.by_shares or tree.missing_child[v] < 0):  # which table competed, only ``missing`` knows
+        outcome, known = tree.rule(v).outcomes(train, row[who]), 1.0
+        lost, apart = outcome < 0, parts.by_shares and not parts.missing.counted
+        if lost.any() and tree.missing_child[v] < 0 and not apart:  # which table competed, only ``missing`` knows
             continue
+        if lost.any() and apart:
+            mass = statistics.weight[who] * share
+            known = float(mass[~lost].sum() / mass.sum())
+            who, share, outcome = who[~lost], share[~lost], outcome[~lost]
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)
-        node, own = _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_state)
+        node, own = _asked_again(tree, v, problem, (who, share, known), outcome, statistics, scorer, coverage_state)
+        own *= known if parts.by_shares and parts.missing.discounted else 1.0
         level = abs(node.impurity) if np.isfinite(node.impurity) else 0.0
         _close(tree, v, "score", own, SCORES * max(abs(own), level) + floor)
         asked += 1
     return _share(asked, int((~tree.is_leaf).sum()), "inner nodes")
 
 
-def _asked_again(tree, v, problem, who, outcome, statistics, scorer, coverage_state) -> tuple[Node, float]:
-    """The node as the criterion sees it, and the score it gives the test that was chosen."""
-    objects, arity, width = problem.objects, tree.rule(v).arity, statistics.width
-    weight, count = statistics.weight[who], statistics.count[who]
+def _asked_again(tree, v, problem, seen, outcome, statistics, scorer, coverage_state) -> tuple[Node, float]:
+    """The node as the criterion sees it, and the score it gives the test that was chosen.   seen : objects, their shares, share of the node's weight."""
+    objects, arity, width, (who, share, known) = problem.objects, tree.rule(v).arity, statistics.width, seen
+    weight, count = statistics.weight[who] * share, statistics.count[who] * share
     if statistics.moments:
         y = statistics.y[who]
         weights = np.stack([np.bincount(outcome, weight * y**k, arity) for k in range(3)], axis=1)
-        counts = np.bincount(outcome, count, arity)[:, None].astype(np.int64)
+        counts = np.rint(np.bincount(outcome, count, arity))[:, None].astype(np.int64)
     else:
         cell = outcome * width + statistics.label[who]
         weights = np.bincount(cell, weight, arity * width).reshape(arity, width)
-        counts = np.bincount(cell, count, arity * width).reshape(arity, width).astype(np.int64)
+        counts = np.rint(np.bincount(cell, count, arity * width)).reshape(arity, width).astype(np.int64)
     whole = weights.sum(axis=0)
     left = None if coverage_state is None else coverage_state.left(who)
     node = Node(
-        whole, counts.sum(axis=0), float(weight.sum()), float(statistics.weight.sum()),
+        whole, counts.sum(axis=0), float(weight.sum()), float(statistics.weight.sum()) * known,
         scorer.node_impurity(whole, statistics, who), int(tree.depth_of[v]),
-        0.0 if left is None else coverage_state.mean(who, left), int(objects.count[who].sum()), len(who),
+        0.0 if left is None else coverage_state.mean(who, left), round(float((objects.count[who] * share).sum())), len(who),
     )  # fmt: skip
     extra = np.zeros((arity, 0))
     if scorer.prefix:  # mass × impurity of each outcome

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    MISSING_SPLITS, MISSING_STOPS, Column, ColumnKind, Context, Equals, Family, Parts, Prices, Problem, RawFeature, Table, Target, Task, Threshold, Values, grow,
-    table_like,
+    MISSING_SPLITS, MISSING_STOPS, Column, ColumnKind, Context, Equals, Family, Parts, Prices, Problem, RawFeature, Table, Target, Task, Threshold, Values,
+    VerificationError, grow, table_like,
 )  # fmt: skip
 from arboretum.testing import MissingSuite
 from arboretum.testing.suites.base import verify_solution
@@ -55,6 +55,17 @@ def test_the_gain_is_that_of_known_rows_times_their_share():
         assert tree.score[0] == pytest.approx(3 / 4 * (1 - (4 + 1) / 9))
     ratio = grown(raw_problem([[1, 1, 2, NAN]], [0, 0, 1, 1], Fractional(), GainRatio()))
     assert ratio.score[0] == pytest.approx(3 / 4)  # its split information is that of the known rows: the gain itself
+
+
+@pytest.mark.parametrize("rule", [Fractional(), Stops(), Surrogates(), Majority(), OwnCategory()], ids=lambda rule: rule.name)
+def test_a_score_that_is_not_that_of_the_rule_is_found_out_where_rows_are_in_parts(rule):
+    problem = problem_of(toy_table(3, 40, TreeParts(missing=True)), Parts(method=None, criterion=Reduction(), impurity=Gini(), missing=rule))
+    solution = grow(problem, Context())
+    for v in np.flatnonzero(~solution.tree.is_leaf):
+        score = solution.tree.score.copy()
+        score[v] += 1e-6
+        with pytest.raises(VerificationError, match="score"):
+            verify_solution(attrs.evolve(solution, tree=attrs.evolve(solution.tree, score=score)), problem)
 
 
 def test_ignored_columns_compete_where_they_are_complete():
