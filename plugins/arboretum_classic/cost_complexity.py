@@ -169,6 +169,26 @@ def cp_table(path: Path, *seen: np.ndarray) -> str:
     return f"complexity path ({names}, shares of the root's): {'; '.join(lines[:TOLD])}" + (f"; and {len(lines) - TOLD} more" if len(lines) > TOLD else "")
 
 
+@attrs.frozen
+class PathTable:
+    """The path of weakest links of a tree as CSV: α, leaves, Σ R, and rpart's CP, nsplit and rel error; the whole tree first."""
+
+    kind: ClassVar[str] = "export"
+    name: ClassVar[str] = "complexity_path"
+    paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 3.3"
+    capabilities: ClassVar[tuple] = ("classification", "regression", "multiclass")
+    suffix: ClassVar[str] = ".csv"
+
+    risk: str = param("error", "R, as of pruner=cost_complexity", choices=("impurity", "error", "gini", "entropy", "variance"))
+
+    def write(self, tree: Tree) -> str:
+        """One line per step.  Raises CapabilityError for a tree without the impurity that is asked for."""
+        path = Subtrees.of(tree, self.risk).path()
+        steps = zip(path.alpha.tolist(), path.n_leaves.tolist(), path.risk.tolist(), path.cp_table()[::-1], strict=True)
+        lines = [",".join(map(repr, (alpha, leaves, risk, *row))) for alpha, leaves, risk, row in steps]
+        return "\n".join(["alpha,leaves,risk,CP,nsplit,rel_error", *lines, ""])
+
+
 @attrs.frozen(eq=False)
 class Tally:
     """What rows lose that trees have not seen, for each α.

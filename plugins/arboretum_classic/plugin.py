@@ -6,7 +6,7 @@ from arboretum.api import hookimpl
 from arboretum_classic.ball import Balls
 from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
-from arboretum_classic.cost_complexity import CostComplexity
+from arboretum_classic.cost_complexity import CostComplexity, PathTable
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.decision_table import DecisionTable
 from arboretum_classic.expected_loss import ExpectedLoss
@@ -34,7 +34,7 @@ def arboretum_components() -> list[type]:
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
         CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate, OptimalSubtree,
         Subset,
-        ExpectedLoss, RpartLimits, RpartPruning,
+        ExpectedLoss, PathTable, RpartLimits, RpartPruning,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
         Oblivious, ObliviousSolver, DecisionTable, SoftSplits,

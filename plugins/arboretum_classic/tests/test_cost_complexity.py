@@ -26,7 +26,7 @@ from arboretum.testing.oracles import build_tree, slow_greedy
 from drawn_trees import tables, trees
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.complexity_path import Subtrees, impurities
-from arboretum_classic.cost_complexity import CostComplexity
+from arboretum_classic.cost_complexity import CostComplexity, PathTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
@@ -301,6 +301,26 @@ RPART = {
 def test_the_path_by_errors_is_the_table_that_rpart_prints(name):
     tree = arboretum.run([f"dataset={name}", "method=cart", "split=none", "tracker=none"]).tree
     assert np.array(Subtrees.of(tree, "error").path().cp_table()) == pytest.approx(np.array(RPART[name]), abs=1e-6)
+
+
+FOLDS = {"iris": [0.12, 0.1, 0.11, 0.1, 0.5, 1.0], "wine": [0.1589, 0.1776, 0.1589, 0.1776, 0.2617, 0.4299, 1.0]}
+"""The column xerror of rpart 4.1 (cp=0, minsplit=2, minbucket=1), told by ``xval`` the ten folds of seed 3, from the whole tree on."""
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_errors_by_folds_are_rparts_xerror(name):
+    ways = [f"dataset={name}", "method=cart", "split=none", "tracker=none", "seed=3", "pruner=cost_complexity", "pruner.risk=error"]
+    found = arboretum.run([*ways, "pruner.folds=10", "pruner.relative=true"])
+    root = 1 - found.tree.weights[0].max() / found.tree.mass[0]
+    assert [(1 - score) / root for _, score in found.selections["pruner"].tried] == pytest.approx(FOLDS[name], abs=5e-5)
+    assert [values["pruner.alpha"] for values, _ in found.selections["pruner"].tried][::-1] == pytest.approx([row[0] for row in RPART[name]], abs=1e-6)
+
+
+def test_the_path_leaves_as_a_table():
+    tree = arboretum.run(["dataset=iris", "method=cart", "split=none", "tracker=none"]).tree
+    head, *rows = PathTable().write(tree).splitlines()
+    assert head == "alpha,leaves,risk,CP,nsplit,rel_error" and rows[0].startswith("0.0,9,")
+    assert np.array([row.split(",")[3:] for row in rows[::-1]], float) == pytest.approx(np.array(RPART["iris"]), abs=1e-12)
 
 
 def test_cross_validation_keeps_a_weakest_link_by_the_rule_of_standard_errors():
