@@ -9,6 +9,7 @@ from arboretum.errors import CapabilityError, ContractError, DataError, blaming
 from arboretum.engine.search.choose import every_score, prepare_columns
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.plan import BINNED, SORTED
+from arboretum.engine.search.shares import without_gaps
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule
@@ -58,6 +59,7 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
         raise DataError(f"node must be 0 … {tree.n_nodes - 1} (0 is the root); got {node}")
     if problem.parts.criterion is None:
         raise CapabilityError(f"method {problem.parts.method.name} has no criterion; why explains greedy growth only")
+    problem = without_gaps(problem)
     if problem.parts.by_shares:
         raise CapabilityError(f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only")
     growth = Growth.of_run(problem, Context(seed=seed))

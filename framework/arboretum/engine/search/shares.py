@@ -184,7 +184,11 @@ class SharesGrowth(Growth):
         for block, scores in settled(list(found), item.node, self.scorer) if hasattr(self.scorer.criterion, "settle") else found:
             i = int(np.argmax(scores >= equal_from(scores.max(), ties)))
             if scores[i] > (-np.inf if best is None else bar_of(best.score, ties)):
-                best = Choice(block.column, block.index[i], block.to[i], float(block.tables.price[i]), float(scores[i]))
+                best = Choice(block.column, int(block.index[i]), int(block.to[i]), float(block.tables.price[i]), float(scores[i]))
+                known = self.space.statistics.mass(block.tables.weights[i])
+        if best is not None and not self.problem.parts.missing.counted:  # in no table, so that it is asked of the chosen test alone
+            found = self._placements(known, bool((best.column.code < 0).any()), best.column, best.index)
+            best = attrs.evolve(best, to=next(iter(found), MISSING_STOPS))
         return best
 
     def _listed(self, item: Open) -> Iterator[tuple[Competing, np.ndarray]]:
@@ -210,27 +214,20 @@ class SharesGrowth(Growth):
             return None
         any_part = self.limits.min_leaf == 1 and getattr(self.scorer.criterion, "weighs_branches", False)
         mass, least = statistics.mass(weights), Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight)
-        arity, entries = weights.shape[1], []  # (test, placement, weights, counts), with an outcome more that may stay empty
-        for test in divides.tolist():
-            found = self._placements(mass[test], bool(lost_rows.any()), column, test)
-            if present[test] == 1:  # a test between known and missing, where that is one
-                own = [to for to in found if to == arity and column.family is Family.multiway]
-                found = [1] * (max(found, default=0) > 0) if column.parting(test) else own
-            for to in found:
-                part = np.zeros((arity + 1, 1))
-                if missing.counted and to == MISSING_SPLITS:
-                    part[:-1, 0] = mass[test] / mass[test].sum()
-                elif missing.counted and to >= 0:
-                    part[to] = 1.0
-                both = [np.vstack([own[test], 0.0 * gone]) + part * gone for own, gone in ((weights, lost), (counts, lost_rows))]
-                if statistics.allowed(*both, least):
-                    entries.append((test, to, *both))
-        if not entries:
+        arity, lacking = weights.shape[1], bool(lost_rows.any())
+        pairs = np.array([
+            (test, to) for test in divides.tolist() for to in self._sent(mass[test], present[test] == 1, lacking, column, test)
+        ] if missing.counted else [(test, MISSING_STOPS) for test in divides[present[divides] > 1]], np.int64).reshape(-1, 2)  # fmt: skip
+        part = (pairs[:, 1:] == np.arange(arity + 1)).astype(np.float64)[:, :, None]  # of rows without a value, with an outcome more
+        if (split := pairs[:, 1] == MISSING_SPLITS).any():
+            part[split, :-1, 0] = mass[pairs[split, 0]] / mass[pairs[split, 0]].sum(axis=1, keepdims=True)
+        wide = [np.concatenate([own[pairs[:, 0]], 0.0 * own[pairs[:, 0], :1]], axis=1) + part * gone for own, gone in ((weights, lost), (counts, lost_rows))]
+        kept = statistics.allowed(*wide, least)
+        if not kept.any():
             return None
-        width = arity + any(to == arity for _, to, _, _ in entries)
-        own, rows = (np.stack([entry[k][:width] for entry in entries]) for k in (2, 3))
-        price = np.array([column.prices[test] for test, *_ in entries], np.float64)
-        none, numbers = np.zeros((len(entries), width, 0)), first + np.arange(len(entries))
+        (index, to), n = pairs[kept].T, int(kept.sum())
+        own, rows = (each[kept][:, : arity + (to == arity).any()] for each in wide)
+        price, none, numbers = column.prices[index], np.zeros((n, own.shape[1], 0)), first + np.arange(n)
         node, known = item.node, mass[divides[0]].sum() / item.node.mass if lost_rows.any() else 1.0
         if not missing.counted and known < 1.0:
             whole, whole_rows = weights[divides[0]].sum(axis=0), np.rint(counts[divides[0]].sum(axis=0)).astype(np.int64)
@@ -240,9 +237,17 @@ class SharesGrowth(Growth):
                 n_rows=int(whole_rows.sum()), n_objects=int((column.code >= 0).sum()),
             )  # fmt: skip
         tables = self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers)
-        tables = with_columns(tables, np.full(len(entries), column.position), self.problem.objects)
-        index, to = ([entry[k] for entry in entries] for k in (0, 1))
+        tables = with_columns(tables, np.full(n, column.position), self.problem.objects)
         return Competing(column, tables, index, to, node, known if missing.discounted else 1.0)
+
+    def _sent(self, known: np.ndarray, alone: bool, lacking: bool, column: Column, test: int) -> Sequence[int]:
+        """Where rows without a value may go.   alone : one outcome has rows with one, so that the test is between known and missing, or none."""
+        found = self._placements(known, lacking, column, test)
+        if not alone:
+            return found
+        if column.parting(test):
+            return [1] * (max(found, default=0) > 0)
+        return [to for to in found if to == len(known) and column.family is Family.multiway]
 
     def _placements(self, known: np.ndarray, lost: bool, column: Column, test: int) -> Sequence[int]:
         found, n = placements(self.problem.parts.missing, known), len(known)
