@@ -14,7 +14,7 @@ PAPER = "Therneau & Atkinson, An introduction to recursive partitioning using th
 
 @attrs.frozen
 class RpartLimits:
-    """rpart's control: minsplit, minbucket, maxdepth."""
+    """rpart's control: minsplit, minbucket, maxdepth; a test that improves nothing is none."""
 
     kind: ClassVar[str] = "stopping"
     name: ClassVar[str] = "rpart"
@@ -26,7 +26,7 @@ class RpartLimits:
     maxdepth: int = param(30, "tests on a path, at most", ge=0, unit="tests")
 
     def limits(self) -> Limits:
-        return Limits(max_depth=self.maxdepth, min_leaf=self.minbucket)
+        return Limits(max_depth=self.maxdepth, min_leaf=self.minbucket, min_decrease=0.0)
 
     def leaf_rule(self) -> LeafRule:
         return LeafRule(min_split=self.minsplit)

@@ -77,7 +77,7 @@ class Subset:
     capabilities: ClassVar[tuple] = ()
     beside_raw: ClassVar[bool] = True
 
-    exhaustive: int = param(8, "categories at a node up to which all ways are tried where there are more than two classes", ge=2, le=16)
+    exhaustive: int = param(10, "categories at a node up to which all ways are tried where there are more than two classes", ge=2, le=16)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule | CodedTests]:
         """The tests of coded columns, in the order of the table."""
