@@ -27,7 +27,7 @@ EXAMPLES = examples(100)
 
 @attrs.frozen
 class Everything:
-    """All fixed tests and all midpoints at the node, in the order in which ties are broken."""
+    """All fixed tests, and all midpoints at the node and whether a value is known, in the order in which ties are broken."""
 
     kind = "predicate"
     name = "everything"
@@ -38,6 +38,7 @@ class Everything:
             known = np.unique(values[~np.isnan(values)])
             pairs = zip(known[:-1], known[1:], strict=True)
             found += [feature.rule(midpoint(a, b)) for a, b in pairs if b > a + gap_of(values.dtype)]
+            found += [feature.rule(np.inf)] * bool(0 < np.isnan(values).sum() < len(values))
         return found
 
 
