@@ -20,7 +20,7 @@ from greedy_tables import noisy_xor, one_thread, pure_noise, raw_problem, two_an
 
 from arboretum.api import Context, LeafRule, Limits, Problem, Solution, Task, grow, table
 
-ROWS, COLUMNS, DEPTH, LEAVES, REPEATS = 100_000, 20, 6, 32, 7
+ROWS, COLUMNS, DEPTH, LEAVES, REPEATS = 100_000, 20, 6, 32, 5
 
 
 @attrs.frozen

@@ -15,7 +15,8 @@ from arboretum_classic.levels import NO_BINS, Found, Search, judged, refuse, sor
 
 GRID = 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0
 """Widths that are tried, in standard deviations of the column, beside 0."""
-FEWER = 8  # a node of less than this part of the rows is sorted anew
+FEWER, FEWER_UNBINNED = 32, 4
+"""A node of less than this part of the rows is sorted anew: where bins leave little to scan, and where they do not."""
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
 
 
@@ -77,8 +78,13 @@ class FuzzyGrowth(Growth):
     def totals(self, cell: Part) -> tuple[np.ndarray, np.ndarray, float]:
         if (cell.share == 1.0).all():
             return super().totals(cell)
-        weights, rows = ((what[cell.who] * cell.share[:, None]).sum(axis=0) for what in self.space.statistics.sums)
-        return weights, np.rint(rows).astype(np.int64), float((self.alone[cell.who] * cell.share).sum())
+        stats, mass, rows = self.space.statistics, self.weight_of(cell), self.space.statistics.count[cell.who] * cell.share
+        if stats.moments:
+            y = stats.y[cell.who]
+            weights, counts = np.array([mass.sum(), mass @ y, mass @ y**2]), np.array([rows.sum()])
+        else:
+            weights, counts = (np.bincount(stats.label[cell.who], what, stats.n_classes) for what in (mass, rows))
+        return weights, np.rint(counts).astype(np.int64), float((self.alone[cell.who] * cell.share).sum())
 
     def best_test(self, item: Any) -> Choice | None:
         """The best crisp test by shares, softened where it is a threshold."""
@@ -90,7 +96,7 @@ class FuzzyGrowth(Growth):
         one = [np.array([value]) for value in (node.mass, node.impurity, 1.0, True)]
         first = np.array([0, len(who)])
         level = Level(self.place, who.astype(np.int32), first, node.weights[None].astype(np.float64), rows, *one, node.depth, self.total_mass)
-        found = self.search.best(level, Objects(stats.y, self.weight, self.rows), columns, cell, node)
+        found = self.search.best(level, Objects(stats.y, self.weight, self.rows), columns, cell, node, bool((cell.share == 1.0).all()))
         choice = None if found is None else self._soft(found, columns, who, node) if found.raw else self._crisp(found, who)
         self.place[who] = -1
         return choice
@@ -98,7 +104,7 @@ class FuzzyGrowth(Growth):
     def _columns(self, who: np.ndarray) -> Columns:
         """The columns of the node's rows, sorted."""
         every = self.search.columns
-        if len(who) * FEWER >= len(self.place) or not len(every.order):
+        if len(who) * (FEWER if len(every.bin) else FEWER_UNBINNED) >= len(self.place) or not len(every.order):
             return every
         own = sorted_columns(np.ascontiguousarray(self.search.values[:, who]), self.search.gap, False)
         return Columns(who.astype(np.uint32)[own.order], own.values, own.known, *NO_BINS)

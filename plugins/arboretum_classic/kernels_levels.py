@@ -25,8 +25,9 @@ BINS = 255  # of a raw column; rows without a value are in one more
 EMPTY, SMALL, REFUSED, DIVIDED = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the criterion says −inf; it is divided."""
 
-CLASSES, MOMENTS, WEIGHTED = 0, False, False
-"""Constants of a compiled search: the number of classes where it is known; tables hold moments; weights or rows are not all 1."""
+CLASSES, MOMENTS, WEIGHTED, ALONE = 0, False, False, False
+"""Constants of a compiled search: the number of classes where it is known; tables hold moments; weights are not all 1; numbers of rows are kept
+beside weights, since they differ."""
 
 _TEMPLATE = """
 def {name}(columns, level, objects, price, rules, scorer):
@@ -54,14 +55,14 @@ total : float64[2], sum of the scores and what rounding took from it.   number :
 again, and whether a node is among them.   weights, counts, extra : the table of one node."""
 
 
-def search_of(kernel, classes, moments, weighted):
+def search_of(kernel, classes, moments, weighted, alone):
     """The compiled :func:`search` of a criterion kernel; compiled at its first call, or read from the cache."""
-    return _search(kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted)
+    return _search(kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted, alone)
 
 
 @lru_cache(maxsize=None)
 def _search(kernel, *constants):
-    known = dict(zip(("CLASSES", "MOMENTS", "WEIGHTED"), constants, strict=True))
+    known = dict(zip(("CLASSES", "MOMENTS", "WEIGHTED", "ALONE"), constants, strict=True))
     for part in (add_row, ask, put, begin, bound_bins, scan_rows, search):
         known[part.__name__] = merged(baked(part, part.__name__, **known))
     return compiled(kernel, _TEMPLATE.replace("CONSTANTS", repr(constants)), None, (("search", known["search"]),))
@@ -75,20 +76,20 @@ def search(kernel, columns, level, objects, price, rules, scorer):
     criterion returned it.   side : outcome of rows without a value, NO_SIDE where there are none or they go every way.
     """
     n, width, n_counts = level.weights.shape[0], level.weights.shape[1], level.rows.shape[1]
-    alone, binned, n_columns = WEIGHTED or MOMENTS, len(columns.bin) > 0, len(columns.order)
+    binned, n_columns = len(columns.bin) > 0, len(columns.order)
     if CLASSES > 0 or MOMENTS:
         weights, counts = float_table(2, 3 if MOMENTS else CLASSES), int_table(2, 1 if MOMENTS else CLASSES)
     else:
         weights, counts = np.empty((2, width)), np.empty((2, n_counts), np.int64)
     left, lost = np.zeros(n * width), np.zeros(n * width)
-    left_c, lost_c = (np.zeros(n * n_counts), np.zeros(n * n_counts)) if alone else (left, lost)
+    left_c, lost_c = (np.zeros(n * n_counts), np.zeros(n * n_counts)) if ALONE else (left, lost)
     work = Work(
         left, left_c, lost, lost_c, np.zeros(n), np.zeros(n, np.int8), np.zeros(2), np.zeros(4, np.int64), np.zeros((2, n), np.int32),
         weights, counts, float_table(2, 0),
     )  # fmt: skip
     asked = level.depth, level.total, scorer.params, impurity_at(scorer.impurity)
     each_w = np.zeros((n_columns if binned else 0, BINS + 1, n * width))
-    each_c = np.zeros((len(each_w), BINS + 1, n * n_counts)) if alone else each_w
+    each_c = np.zeros((len(each_w), BINS + 1, n * n_counts)) if ALONE else each_w
     bound, low = np.full((n_columns, 2, BINS), np.inf), -np.inf
     for f in range(len(each_w)):
         if price[f] == np.inf:
@@ -100,7 +101,8 @@ def search(kernel, columns, level, objects, price, rules, scorer):
             n_lost = begin(f, s, columns, level, objects, rules, work)
             if n_lost > 0 if rules.shared else n_lost == 0 and s == 1:
                 break
-            low = max(low, bound_bins(kernel, n_lost > 0, (f, s), columns, level, price[f], rules, asked, each_w[f], each_c[f], bound[f, s], work))
+            own = Rules(rules.rows, rules.weight, rules.gap, False)  # here a shared column has no row without a value
+            low = max(low, bound_bins(kernel, n_lost > 0, (f, s), columns, level, price[f], own, asked, each_w[f], each_c[f], bound[f, s], work))
     low -= 8.0 * max(scorer.ties.relative * abs(low), scorer.ties.floor) if low > -np.inf else 0.0
     best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
     for f in range(n_columns):
@@ -110,6 +112,7 @@ def search(kernel, columns, level, objects, price, rules, scorer):
             n_lost = begin(f, s, columns, level, objects, rules, work)
             if n_lost == 0 and s == 1:
                 break
+            own = Rules(rules.rows, rules.weight, rules.gap, rules.shared and n_lost > 0)
             side, stale = np.int64(NO_SIDE if n_lost == 0 or rules.shared else s), n_lost > 0
             for b in range(BINS if binned else 1):
                 low_at, high_at = (columns.start[f, b], columns.start[f, b + 1]) if binned else (np.int64(0), columns.known[f])
@@ -118,13 +121,13 @@ def search(kernel, columns, level, objects, price, rules, scorer):
                 if bound[f, s, b] < low:
                     for p in range(len(left)):
                         left[p] += each_w[f, b, p]
-                    for p in range(len(left_c) if alone else 0):
+                    for p in range(len(left_c) if ALONE else 0):
                         left_c[p] += each_c[f, b, p]
                     stale = True
                     continue
                 where = f, low_at, high_at, stale, high_at < columns.known[f] or (n_lost > 0 and s == 1)
                 stale = False
-                at, score = scan_rows(kernel, where, columns, level, objects, price[f], rules, asked, scorer.ties, best[3], work)
+                at, score = scan_rows(kernel, where, columns, level, objects, price[f], own, asked, scorer.ties, best[3], work)
                 if at >= 0:
                     best = np.int64(f), at, side, score
                     if score != score:
@@ -139,10 +142,11 @@ def add_row(i, p, objects, w, c):
         w[p] += mass
         w[p + 1] += mass * y
         w[p + 2] += mass * y * y
-        c[p // 3] += objects.rows[i] if WEIGHTED else 1.0
+        if ALONE:
+            c[p // 3] += objects.rows[i]
     else:
         w[p] += objects.weight[i] if WEIGHTED else 1.0
-        if WEIGHTED:
+        if ALONE:
             c[p] += objects.rows[i]
 
 
@@ -158,8 +162,9 @@ def ask(kernel, v, level, price, rules, asked, work):
             left_mass += work.left_w[base + k]
             known -= work.lost_w[base + k]
         part = left_mass / known if known > 0.0 else 0.0
+    at = base if MOMENTS and not ALONE else base_c  # of moments the first is the number of rows, where each weighs 1
     for k in range(n_counts):
-        rows = work.left_c[base_c + k] + (part * work.lost_c[base_c + k] if rules.shared else 0.0)
+        rows = work.left_c[at + k] + (part * work.lost_c[at + k] if rules.shared else 0.0)
         left_rows += rows
         right_rows += level.rows[v, k] - rows
         counts[0, k] = np.int64(rows + 0.5)
@@ -169,7 +174,7 @@ def ask(kernel, v, level, price, rules, asked, work):
     for k in range(width):
         weights[0, k] = work.left_w[base + k] + (part * work.lost_w[base + k] if rules.shared else 0.0)
         weights[1, k] = level.weights[v, k] - weights[0, k]
-        if WEIGHTED and not MOMENTS and not rules.shared and level.rows[v, k] == work.left_c[base + k]:
+        if ALONE and not MOMENTS and not rules.shared and level.rows[v, k] == work.left_c[base + k]:
             weights[1, k] = 0.0  # and not 1e-17
     small = left_rows < rules.rows or right_rows < rules.rows
     if rules.weight > 0.0:
@@ -192,7 +197,8 @@ def put(v, state, score, work):
     work.state[v] = state
     score = 0.0 if score == -np.inf else score
     work.score[v] = score
-    for term in (-before, score):
+    for i in range(2 if len(work.score) > 1 else 0):
+        term = score if i else -before
         both = total[0] + term
         total[1] += (total[0] - both) + term if abs(total[0]) >= abs(term) else (term - both) + total[0]
         total[0] = both
@@ -241,7 +247,7 @@ def bound_bins(kernel, stale, where, columns, level, price, rules, asked, each_w
                 for k in range(width):
                     if (some >> k) & 1 == 1:
                         left_w[first + k] += each_w[b, first + k]
-                        if WEIGHTED:
+                        if ALONE:
                             left_c[first + k] += each_c[b, first + k]
                 state, score = ask(kernel, v, level, price, rules, asked, work)
                 top = max(top, np.inf if state == REFUSED else score)
@@ -251,7 +257,7 @@ def bound_bins(kernel, stale, where, columns, level, price, rules, asked, each_w
                 for k in range(width):
                     if (some >> k) & 1 == 1:
                         left_w[first + k] -= each_w[b, first + k]
-                        if WEIGHTED:
+                        if ALONE:
                             left_c[first + k] -= each_c[b, first + k]
             most += top
         if b >= 0:

@@ -89,21 +89,24 @@ class Search:
         self.columns = sorted_columns(self.values, self.gap, bounded and objects.n_objects >= FEW)
         self._codes = [np.ascontiguousarray(objects.codes[:, f]) for f in range(len(objects.features))]
         self._rules = kernels.Rules(min_rows, growth.space.min_weight, self.gap, shared)
-        weighted = shared or not stats.unit
-        self._raw, self._coded = reference.search, reference.score_coded
+        self._raw, self._whole, self._coded = reference.search, reference.search, reference.score_coded
         if scorer.kernel is not None:
-            self._raw, self._coded = kernels.search_of(scorer.kernel, stats.n_classes, stats.moments, weighted), kernels.score_coded
+            kind, alone = (scorer.kernel, stats.n_classes, stats.moments), not stats.unit
+            self._raw, self._whole = kernels.search_of(*kind, shared or alone, alone), kernels.search_of(*kind, alone, alone)
+            self._coded = kernels.score_coded
 
-    def best(self, level: kernels.Level, objects: kernels.Objects, columns: kernels.Columns, cell: GrowthCell, node: Node) -> Found | None:
+    def best(
+        self, level: kernels.Level, objects: kernels.Objects, columns: kernels.Columns, cell: GrowthCell, node: Node, whole: bool = True
+    ) -> Found | None:
         """The best test, the lowest of equals.   columns : of the level's rows.   cell, node : of one of its nodes, the most mixed: all have
-        the same path, and ties may differ as they may there."""
+        the same path, and ties may differ as they may there.   whole : no row is there in a share."""
         growth, scorer = self._growth, self._growth.scorer
         features, raw, prices = growth.problem.objects.features, growth.problem.objects.raw_features, growth.problem.prices
         asked = cell.asked if prices.once_per_column else ()
         judge, best = scorer.at(node) if scorer.kernel is not None else scorer, None
         if len(raw):
             price = self._payable([0.0 if one.column in asked else p for one, p in zip(raw, prices.raw, strict=True)], cell)
-            f, at, side, score = self._raw(columns, level, objects, price, self._rules, judge)
+            f, at, side, score = (self._whole if whole else self._raw)(columns, level, objects, price, self._rules, judge)
             if f >= 0:
                 best = Found(True, int(f), int(at), int(side), float(score), float(price[f]), (raw[f].position, 1, int(f)))
         first = growth.problem.objects.test_offset
