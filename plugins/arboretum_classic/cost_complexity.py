@@ -32,8 +32,8 @@ class CostComplexity:
     )  # fmt: skip
     direction: str = param(
         "bottom_up",
-        "bottom_up: the minimum itself; top_down: a node is cut when it is cheaper than its whole unpruned subtree",
-        choices=("bottom_up", "top_down"),
+        "bottom_up: the minimum itself; top_down: a node is cut when it is cheaper than its whole unpruned subtree; rpart: as that program",
+        choices=("bottom_up", "top_down", "rpart"),
     )
     risk: str = param(
         "impurity",
@@ -52,8 +52,8 @@ class CostComplexity:
             raise ValueError(f"pruner.alpha and pruner.grid must be finite; got {self.alpha!r} and {self.grid!r}")
         if self.folds == 1 or not np.isfinite(self.one_se):
             raise ValueError(f"pruner.folds must be 0 or ≥ 2, and pruner.one_se finite; got {self.folds} and {self.one_se!r}")
-        if self.direction == "top_down" and (self.path or self.folds):
-            raise ValueError("pruner.path and pruner.folds follow weakest links, which are cut bottom_up; got pruner.direction='top_down'")
+        if self.direction != "bottom_up" and (self.path or self.folds):
+            raise ValueError(f"pruner.path and pruner.folds follow weakest links, which are cut bottom_up; got pruner.direction={self.direction!r}")
 
     @property
     def needs_validation(self) -> bool:
@@ -89,7 +89,7 @@ class CostComplexity:
 
         Where α is given as a share nothing is chosen, and the note tells the path.  In each fold the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which T(α_k) is the cheapest.
         """
-        if self.alpha is not None and self.relative and self.direction == "bottom_up":
+        if self.alpha is not None and self.relative and self.direction != "top_down":
             return Selection({}, notes=(cp_table(Subtrees.of(tree, self.risk).path()),))
         if self.alpha is not None or not self.folds:
             return None
@@ -120,7 +120,8 @@ class CostComplexity:
     def cuts_of(self, tree: Tree) -> Callable[[float], np.ndarray]:
         """α → int64[…], where the tree is cut."""
         subtrees = Subtrees.of(tree, self.risk)
-        find, unit = subtrees.minimal if self.direction == "bottom_up" else subtrees.dearer_than_a_leaf, self._unit(float(subtrees.risk[0]))
+        ways = {"bottom_up": subtrees.minimal, "top_down": subtrees.dearer_than_a_leaf, "rpart": subtrees.son_by_son}
+        find, unit = ways[self.direction], self._unit(float(subtrees.risk[0]))
         return lambda alpha: find(alpha * unit)
 
     def _unit(self, root: float) -> float:

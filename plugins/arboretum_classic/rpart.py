@@ -44,4 +44,5 @@ class RpartPruning(CostComplexity):
 
     alpha: float | None = param(0.01, "cp, a share of the risk of the root", ge=0.0)
     risk: str = param("error", "R: errors, or squared errors", choices=("impurity", "error", "gini", "entropy", "variance"))
+    direction: str = param("rpart", "how complexities are compared, as of cost_complexity", choices=("bottom_up", "top_down", "rpart"))
     relative: bool = param(True, "whether alpha and grid are shares of the root's R, as rpart's cp")

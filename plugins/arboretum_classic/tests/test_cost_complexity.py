@@ -237,7 +237,7 @@ def test_what_cannot_be_pruned_is_refused_with_the_way_out():
         ({"alpha": float("inf")}, "must be finite"),
         ({"grid": ()}, "pruner.grid must hold at least one value; got an empty list"),
         ({"grid": (0.1, -0.1)}, "pruner.grid must be ≥ 0"),
-        ({"direction": "sideways"}, "pruner.direction must be one of bottom_up, top_down; got 'sideways'"),
+        ({"direction": "sideways"}, "pruner.direction must be one of bottom_up, top_down, rpart; got 'sideways'"),
         ({"folds": 1}, "pruner.folds must be 0 or ≥ 2"),
         ({"one_se": float("inf")}, "pruner.one_se finite"),
         ({"path": True, "direction": "top_down"}, "follow weakest links, which are cut bottom_up"),
@@ -360,3 +360,25 @@ def test_alpha_may_be_a_share_of_the_roots_risk():
 def test_more_folds_than_objects_are_refused():
     with pytest.raises(CapabilityError, match="pruner.folds=20 are more than the 14 training objects"):
         arboretum.run(["dataset=play-tennis", "method=cart", "split=none", "tracker=none", "pruner=cost_complexity", "pruner.folds=20"])
+
+
+def test_on_a_chain_both_ways_to_compare_agree():
+    """Root (R = 1) and a chain below, which gains .2, .3 and .1: the last link goes at .1, and the two others together at .25."""
+    parent, is_leaf = np.array([-1, 0, 0, 2, 2, 4, 4]), np.array([False, True, False, True, False, True, True])
+    risk = np.array([1.0, 0.0, 0.8, 0.0, 0.5, 0.2, 0.2])
+    chain = Subtrees(parent, is_leaf, risk, np.zeros(7), np.array([4, 1, 3, 1, 2, 1, 1]), np.full(7, 1e-15))
+    assert chain.path().alpha == pytest.approx([0.0, 0.1, 0.25])
+    for alpha, standing in ((0.05, 4), (0.15, 3), (0.24, 3), (0.26, 1)):
+        assert len(standing_leaves(chain, chain.minimal(alpha))) == standing
+    assert len(standing_leaves(chain, chain.son_by_son(0.15))) == 3 and len(standing_leaves(chain, chain.son_by_son(0.26))) == 1
+
+
+def standing_leaves(subtrees, cuts) -> set[int]:
+    """Leaves that stand once ``cuts`` are made."""
+    marked, found = set(cuts.tolist()), set()
+    for leaf in np.flatnonzero(subtrees.is_leaf).tolist():
+        path = [leaf]
+        while subtrees.parent[path[-1]] >= 0:
+            path.append(int(subtrees.parent[path[-1]]))
+        found.add(next((node for node in path[::-1] if node in marked), leaf))
+    return found
