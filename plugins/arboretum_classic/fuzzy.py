@@ -33,6 +33,7 @@ class SoftSplits:
     paper = "Olaru & Wehenkel 2003"
     capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway", "thresholds", "anytime")
     needs = ("criterion",)
+    by_node = False
 
     order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
     shape: Shape = param(Shape.linear, "how shares change around a threshold: linear or logistic")

@@ -26,6 +26,7 @@ class Oblivious:
     paper = "Kohavi 1994"
     capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway", "thresholds", "anytime")
     needs = ("criterion",)
+    by_node = False
 
     levels: int = param(6, "tests that a row is asked, at most; stopping.standard.max_depth can ask for less", ge=0, le=64, unit="tests")
 

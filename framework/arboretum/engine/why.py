@@ -62,6 +62,8 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     problem = without_gaps(problem)
     if problem.parts.by_shares:
         raise CapabilityError(f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only")
+    if not getattr(problem.parts.method, "by_node", True):
+        raise CapabilityError(f"method {problem.parts.method.name} chooses no test by its node's table alone; why explains greedy growth only")
     growth = Growth.of_run(problem, Context(seed=seed))
     plan = growth.plan  # engines that list every candidate: bounds would skip those that cannot win
     growth.plan = attrs.evolve(plan, engines=tuple(SORTED if name == BINNED else name for name in plan.engines))

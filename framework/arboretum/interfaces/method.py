@@ -136,7 +136,7 @@ class Method(Component, Protocol):
     """A recipe.  The open ones are ``greedy`` and ``exact``; presets select their parts.
 
     One that states ``asks_missing = True`` heeds ``parts.missing``, as :func:`arboretum.api.grow` does; with others a run that asks
-    for more than ``missing=better_side`` is refused.
+    for more than ``missing=better_side`` is refused.  ``by_node = False``: ``arboretum why`` cannot replay its choices from a node's table.
     """
 
     def fit(self, problem: Problem, context: Context) -> Solution:

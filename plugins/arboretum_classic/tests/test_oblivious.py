@@ -218,3 +218,11 @@ def test_what_cannot_be_added_up_is_refused(override, why):
 def test_a_test_reads_as_any_other():
     tree = arboretum.run(["dataset=iris", "method=oblivious", "split=none", "method.levels=1"]).tree
     assert isinstance(tree.rule(0), Threshold)
+
+
+def test_why_says_that_no_node_chooses_for_itself():
+    from arboretum.engine.why import reasons
+
+    problem = problem_of(toy_table(2, 30), Reduction(), Gini())
+    with pytest.raises(CapabilityError, match="chooses no test by its node's table alone"):
+        reasons(problem, Oblivious().fit(problem, Context()).tree, 0, 0)
