@@ -11,6 +11,7 @@ import numpy as np
 
 from arboretum.api import CapabilityError, ConfigError, Context, Form, Problem, Shape, Solution, Status, form_of, param, Tree, shape_of, unknown, value_of
 from arboretum_maxcost.budgeted import error_of, least_budget
+from arboretum_maxcost.guarantee import refutation
 from arboretum_maxcost.objectives import MaxCost
 from arboretum_maxcost.search import BOUNDS, EVER, Search
 from arboretum_maxcost.space import Space, compiled, space_of
@@ -85,6 +86,8 @@ class MaxCostSolver:
         form = form_of(complexity)
         if form is None or form.combine != "max" or form.per_mass or attrs.evolve(form, combine="max") == Form(combine="max", leaf=form.leaf):
             raise CapabilityError("solver max_cost minimises complexity=max_cost or complexity=depth; solver=subtable_dp knows the others")
+        if refuted := refutation(problem.parts.impurity, problem.objects.n_classes):
+            raise CapabilityError(f"solver max_cost would prove what is false: {refuted}")
         space = space_of(problem, without_error=True, priced=form.priced)
 
         def value(paid: float) -> float:

@@ -9,15 +9,27 @@ import attrs
 import numpy as np
 import pytest
 
+from arboretum.api import CapabilityError, Context
 from arboretum_maxcost.criteria import WorstCase
 from arboretum_maxcost.guarantee import guarantee_of
 from arboretum_maxcost.impurities import HingedPairs, Polynomial, Powers
+from arboretum_maxcost.solver import MaxCostSolver
 from small_instances import Instance, component, drawn, grown, worst_bill
 
 PAIRS = component("impurity", "pairs")
 THREE = Polynomial((1.0, 2.0, 1.0), ((1, 1, 0), (1, 0, 2), (0, 1, 1)))
 FUNCTIONS = [PAIRS, Powers(3), HingedPairs(1.0), HingedPairs(1.5), HingedPairs(1.0, subtract_square=False), THREE]
 CLOSE = 1 + 1e-12
+
+
+@attrs.frozen
+class Mixed:
+    """1 of every set of several classes: it says that it is admissible, and is not."""
+
+    kind, name, paper, capabilities, scale = "impurity", "mixed", "", ("classification", "multiclass", "weights", "admissible"), "total"
+
+    def value(self, weights):
+        return ((weights > 0).sum(axis=-1) > 1).astype(np.float64)
 
 
 def factor_of(problem) -> float:
@@ -187,6 +199,10 @@ def test_a_run_that_the_theorem_does_not_speak_of_is_promised_nothing():
     assert "without constant tests" in of(with_parts(method=component("method", "greedy", allow_constant=True)))
     assert "asked before" in of(attrs.evolve(problem, prices=attrs.evolve(problem.prices, once_per_column=True)))
     assert "the root is a leaf" in of(x.problem(PAIRS, 1e6))
+    assert "declares admissible, but is not supermodular: F(" in of(with_parts(impurity=Mixed()))
+    with pytest.raises(CapabilityError, match="would prove what is false: impurity mixed declares admissible"):
+        exact = {"objective": component("objective", "zero_error"), "complexity": component("complexity", "max_cost")}
+        MaxCostSolver().solve(with_parts(impurity=Mixed(), **exact), Context())
     assert "is not known" in of(x.problem(HingedPairs(1.0))), "nodes of several classes with F = 0 are divided on"
     alike = attrs.evolve(objects, codes=np.repeat(objects.codes[:1], len(objects.codes), axis=0))
     assert f"{len(x.label)} objects share all answers" in of(attrs.evolve(problem, objects=alike))
