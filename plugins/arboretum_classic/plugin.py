@@ -6,6 +6,7 @@ from arboretum.api import hookimpl
 from arboretum_classic.ball import Balls
 from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
+from arboretum_classic.chi2 import ChiSquared
 from arboretum_classic.cost_complexity import CostComplexity, PathTable
 from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.decision_table import DecisionTable
@@ -32,7 +33,7 @@ def arboretum_components() -> list[type]:
         C45, C45Release8, C45Textbook, Quinlan, QuinlanTextbook,
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
-        CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate, OptimalSubtree,
+        CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate, OptimalSubtree, ChiSquared,
         Subset,
         ExpectedLoss, PathTable, RpartLimits, RpartPruning,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,

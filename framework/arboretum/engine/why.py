@@ -90,6 +90,8 @@ def _stopped_by(growth: Growth, item: Open) -> str:
         return rule
     growth.score(item)
     if item.candidate is None:
+        if rule := growth.refused_by(item):
+            return rule
         limits, cell, prices = growth.limits, item.cell, growth.space.prices.at(item.cell.asked, item.cell.paid)
         if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
             return f"max_cost {limits.max_cost:g} leaves {max(0.0, limits.max_cost - cell.paid):g}, and no test costs that little"

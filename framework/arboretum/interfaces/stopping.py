@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
 
 from arboretum.interfaces.component import Component
-from arboretum.model.encoded import Node
+from arboretum.model.encoded import Node, Tables
 
 T = TypeVar("T")
 
@@ -127,6 +127,12 @@ class Within:
 
 class StoppingOptional(Protocol):
     """What a leaf rule may have besides."""
+
+    def is_leaf_among(self, tables: Iterator[Tables], node: Node) -> bool:
+        """Called once per node that no rule made a leaf, before its tests are scored: ``tables`` of all that compete, many at a time."""
+
+    def notes(self, problem: Any, tree: Any) -> Sequence[str]:
+        """What can be said about a run, as a criterion's."""
 
     def leaf_rule(self) -> LeafRule:
         """A promise: ``is_leaf(node)`` is ``leaf_rule().holds(…)`` of the node's mass, rows, impurity and objects, whatever its depth

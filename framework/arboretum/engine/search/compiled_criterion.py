@@ -218,12 +218,12 @@ class CompiledCriterion:
 
 
 def notes_of(problem: Problem, tree: Tree) -> tuple[str, ...]:
-    """What the criterion of a run says about it.  Raises ContractError, naming the criterion, when it cannot."""
-    criterion = problem.parts.criterion
-    if not hasattr(criterion, "notes"):
-        return ()
-    with blaming(f"criterion {component_name(criterion)!r}: notes"):
-        return tuple(criterion.notes(problem, tree))
+    """What the criterion and the stopping rules of a run say about it.  Raises ContractError, naming the part, when it cannot."""
+    found: list[str] = []
+    for part in (part for part in (problem.parts.criterion, *problem.parts.stopping) if hasattr(part, "notes")):
+        with blaming(f"{part.kind} {component_name(part)!r}: notes"):
+            found += part.notes(problem, tree)
+    return tuple(found)
 
 
 def read_only(tables: Tables) -> Tables:

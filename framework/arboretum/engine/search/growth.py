@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.bounded import BoundedEngine
-from arboretum.engine.search.choose import choose
+from arboretum.engine.search.choose import choose, listed, prepare_columns
 from arboretum.engine.search.coded import CodedEngine
 from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.coverage_state import CoverageState
@@ -27,7 +28,7 @@ from arboretum.engine.search.subtree import Subtrees
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Context, Problem
 from arboretum.kernels.counting import partition
-from arboretum.model.encoded import Node
+from arboretum.model.encoded import Node, Tables
 
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of that
 
@@ -176,12 +177,23 @@ class Growth:
 
     def score(self, item: Open) -> None:
         """Choose the node's test, if it may have one."""
-        if not item.cell.wanted or self.late() or self.finish(item):
+        if not item.cell.wanted or self.late() or self.finish(item) or self.refused_by(item):
             return
         candidate, least = self.best_test(item), self.limits.min_decrease
         # above it by more than ties: a gain of 0 is often 1e-17 once it is summed
         if candidate is not None and (least is None or candidate.score > least + self.scorer.tie_floor(item.node)):
             item.candidate = candidate
+
+    def refused_by(self, item: Open) -> str:
+        """The rule that makes a node a leaf for what its tests are; "" where they compete."""
+        rules = (rule for rule in self.problem.parts.stopping if hasattr(rule, "is_leaf_among"))
+        found = next((rule for rule in rules if rule.is_leaf_among(self.tables(item), item.node)), None)
+        return "" if found is None else f"the stopping rule {component_name(found)} makes it a leaf: none of its tests is good enough"
+
+    def tables(self, item: Open) -> Iterator[Tables]:
+        """Those of all tests that compete at a node, many at a time."""
+        prepare_columns(item.cell, item.node, self.scorer, self.space)
+        return (block.tables for block in listed(self.engines, item.cell, self.scorer, self.space))
 
     def best_test(self, item: Open) -> Any:
         """The test with the highest score, which has a price; None where no test is admissible."""

@@ -47,7 +47,8 @@ class Plan:
             made = (reason for one in parts.predicate for reason in reasons_of("predicate", one))
             no_kernel = (*reasons_of("missing", parts.missing), *made, *_no_kernel(problem, space, scorer, order, timed))
             return Plan((SHARED,), not no_kernel, no_kernel, ())
-        no_bins = tuple(_no_bins(space, scorer)) if objects.raw_features else ()
+        every = (f"stopping rule {rule.name} looks at every test" for rule in parts.stopping if hasattr(rule, "is_leaf_among"))
+        no_bins = (*_no_bins(space, scorer), *every) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         if parts.predicate:
             beside = raw if parts.beside_raw else []

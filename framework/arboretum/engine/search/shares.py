@@ -191,6 +191,9 @@ class SharesGrowth(Growth):
             best = attrs.evolve(best, to=next(iter(found), MISSING_STOPS))
         return best
 
+    def tables(self, item: Open) -> Iterator[Tables]:
+        return (block.tables for block, _ in self._listed(item))
+
     def _listed(self, item: Open) -> Iterator[tuple[Competing, np.ndarray]]:
         """The tests that may divide a node, column by column, with their scores."""
         first = 0
