@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.raw import gap_of, midpoints
     from arboretum.engine.search.warmup import sample, warm_up
-    from arboretum.measure import ValidationScore, better, pareto_front, roc_auc
+    from arboretum.measure import ValidationScore, better, curves, pareto_front, roc_auc
+    from arboretum.measure.importance import importances
     from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
     from arboretum.proof.extract import Extraction, Memo
     from arboretum.proof.format import read as read_proof
@@ -78,6 +79,8 @@ _LATE = {
     "ValidationScore": "arboretum.measure:ValidationScore",
     "roc_auc": "arboretum.measure:roc_auc",
     "better": "arboretum.measure:better",
+    "curves": "arboretum.measure.curves",
+    "importances": "arboretum.measure.importance:importances",
     "pareto_front": "arboretum.measure:pareto_front",
     "charts": "arboretum.report.charts",
     "table": "arboretum.report.table",

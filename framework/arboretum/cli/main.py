@@ -15,6 +15,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "plugins": ("plugins:main", "what is installed: a bibliography with capabilities and commands"),
     "explain": ("plugins:explain_main", "one component: paper, parameters with units and bounds, capabilities"),
     "show": ("show:main", "a finished run: its numbers and its tree"),
+    "curves": ("judging:main", "measures per class; ROC, precision-recall and calibration curves"),
+    "importances": ("judging:importances_main", "columns by impurity decrease, by price, and by what is lost without them"),
     "why": ("show:why_main", "why this test at that node: every candidate's table, score and terms"),
     "predict": ("export:predict_main", "rows of a file through the tree of a run"),
     "export": ("export:main", "the tree of a run in another form: text, picture, SQL, scikit-learn"),

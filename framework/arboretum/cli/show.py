@@ -168,7 +168,7 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
 
 
 FRONT_ROWS = 24
-CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "roc_auc", "log_loss", "expected_cost")
+CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "f1", "roc_auc", "log_loss", "expected_cost")
 REGRESSION = ("mse", "mae", "r2", "expected_cost")
 SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
 RULE_WORDS = (

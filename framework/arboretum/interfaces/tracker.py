@@ -41,7 +41,8 @@ class Tracker(Component, Protocol):
 
     It may offer more, which is used where it is there: ``warm()`` starts loading in the background; ``close()`` lets go of
     processes and connections (they are reopened when needed); ``serve(host, port)`` shows the store in a browser until Ctrl-C;
-    ``annotate(sweep_id, text, files)`` puts words (Markdown) and files (name → text) on the parent of a sweep before it is closed;
+    ``annotate(sweep_id, text, files)`` puts words (Markdown) and files (name → text) on the parent of a sweep before it is closed, and
+    files alone on a finished run;
     ``reopen_sweep(sweep_id, name, config)`` goes on with a parent and returns its id, "" when it is gone; ``open_sweeps()`` lists the
     parents that nobody closed: "id", and "owner" and "folder" of the configuration they were opened with ("" without).
     """

@@ -18,8 +18,8 @@ from arboretum.model.walk import Places
 
 HIGHER, LOWER = "higher", "lower"
 DIRECTIONS: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(("accuracy", "balanced_accuracy", "roc_auc", "r2", "lower_bound"), HIGHER)
-    | dict.fromkeys(("error", "log_loss", "mse", "mae", "value", "gap"), LOWER)
+    dict.fromkeys(("accuracy", "balanced_accuracy", "precision", "recall", "f1", "roc_auc", "r2", "lower_bound"), HIGHER)
+    | dict.fromkeys(("error", "log_loss", "brier", "mse", "mae", "value", "gap"), LOWER)
     | dict.fromkeys(("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal"), LOWER)
     | dict.fromkeys(("expected_cost", "covering_cost", "max_cost"), LOWER)
 )
@@ -53,7 +53,8 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
     table : its columns must be those the tree reads, its classes begin with the tree's (see
         :func:`arboretum.model.frame.table_like`).   prefix : "test" names the metrics "test_error", "test_expected_cost".
 
-    Classification: error, accuracy, balanced_accuracy, log_loss, roc_auc.  Regression: mse, mae, r2.  Both:
+    Classification: error, accuracy, balanced_accuracy, precision, recall and f1 (macro averages), log_loss, brier, roc_auc.
+    Regression: mse, mae, r2.  Both:
     expected_cost, max_cost, average_depth, total_path_length, depth over these rows.  Nothing for an empty table.
     """
     if table.n_rows == 0:
@@ -73,7 +74,10 @@ def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
     predicted, proba = tree.predict(table, places), tree.predict_proba(table, places)
     names = ("error", "accuracy", "balanced_accuracy")
     found = {name: getattr(metrics, name)(target.codes, predicted, weights) for name in names}
-    return found | {"log_loss": metrics.log_loss(target.codes, proba, weights), "roc_auc": roc_auc(tree, table, places)}
+    rates = metrics.rates(metrics.confusion(target.codes, predicted, weights, len(target.classes)), "macro")
+    found |= {name: rates[name] for name in ("precision", "recall", "f1")}
+    found |= {name: getattr(metrics, name)(target.codes, proba, weights) for name in ("log_loss", "brier")}
+    return found | {"roc_auc": roc_auc(tree, table, places)}
 
 
 def roc_auc(scores: Tree | np.ndarray, table: Table, places: Places | None = None) -> float:
@@ -215,9 +219,12 @@ def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.n
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != len(higher_is_better):
         raise DataError(f"points of shape {points.shape} do not fit {len(higher_is_better)} directions: give float64[n, directions]")
-    toward = np.where(higher_is_better, points, -points)
-    whole = ~np.isnan(toward).any(axis=1)
-    no_worse = (toward[:, None] >= toward[None, :]).all(axis=2)
-    better = (toward[:, None] > toward[None, :]).any(axis=2)
-    front = np.flatnonzero(whole & ~(no_worse & better).any(axis=0))
+    whole = np.flatnonzero(~np.isnan(points).any(axis=1))
+    toward, place = np.unique(np.where(higher_is_better, points, -points)[whole] + 0.0, axis=0, return_inverse=True)
+    if toward.shape[1] == 2:  # who is as good in the first comes later; is somebody there as good in the second?
+        beaten = toward[:-1, 1] <= np.maximum.accumulate(toward[:0:-1, 1])[::-1]
+        beaten = np.append(beaten, np.zeros(min(len(toward), 1), bool))
+    else:
+        beaten = (toward[:, None] >= toward[None, :]).all(axis=2).sum(axis=0) > 1  # by another than itself
+    front = whole[~beaten[place.ravel()]]
     return front[np.lexsort((*points[front].T[:0:-1], points[front, 0]))]

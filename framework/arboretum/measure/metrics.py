@@ -3,6 +3,8 @@
 A measure that is not defined on the rows at hand (the area under a curve with one class) is NaN.
 """
 
+from typing import Any
+
 import numpy as np
 
 
@@ -27,15 +29,51 @@ def balanced_accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndar
     return float((right[shown] / total[shown]).mean())
 
 
+def confusion(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """float64[n_classes, n_classes]: weight of the rows by true and predicted class; arguments as in :func:`error`."""
+    return np.bincount(codes.astype(np.int64) * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
+
+
+def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> dict[str, Any]:
+    """precision, recall (sensitivity), specificity, f1 (in general F_β, "f2" for β = 2): of each class against the rest, float64[n_classes].
+
+    table : from :func:`confusion`.   average : "macro" over the classes that occur, "weighted" by true weight, or "micro" of summed
+    counts; then floats.  What would divide by 0 is 0.  As scikit-learn's ``precision_recall_fscore_support``.
+    """
+    right, told, there, total = table.diagonal(), table.sum(axis=0), table.sum(axis=1), np.full(len(table), table.sum())
+    occurs = told + there > 0
+    weight = there if average == "weighted" else occurs
+    if average == "micro":
+        right, told, there, total, weight = ([one[occurs].sum()] for one in map(np.asarray, (right, told, there, total, occurs)))
+        right, told, there, total = map(np.array, (right, told, there, total))
+    pairs = {
+        "precision": (right, told), "recall": (right, there),
+        "specificity": (np.maximum(total - told - there + right, 0.0), total - there),
+        f"f{beta:g}": ((1 + beta**2) * right, beta**2 * there + told),
+    }  # fmt: skip
+    found = {name: np.divide(a, b, out=np.zeros(len(b)), where=b > 0) for name, (a, b) in pairs.items()}
+    return {name: float(np.average(values, weights=weight)) for name, values in found.items()} if average else found
+
+
+def _chance(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
+    """float64[n_rows]: probability of the true class, 0 of one beyond the columns of ``proba``."""
+    known = codes < proba.shape[1]
+    return np.where(known, proba[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)
+
+
 def log_loss(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
     """Weighted mean of −ln P(true class), in nats; probabilities are kept above the float64 epsilon (2.2e-16).
 
     proba : float64[n_rows, n_classes]; a class beyond its columns has probability 0.
     """
-    known = codes < proba.shape[1]
-    chance = np.where(known, proba[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)
     # + 0.0: a loss of nothing is 0, not −0
-    return float(-(weights * np.log(np.maximum(chance, np.finfo(np.float64).eps))).sum() / weights.sum()) + 0.0
+    return float(-(weights * np.log(np.maximum(_chance(codes, proba), np.finfo(np.float64).eps))).sum() / weights.sum()) + 0.0
+
+
+def brier(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted mean of Σ over classes of (probability − truth)²; of two classes half of it, as is customary.   proba : as in :func:`log_loss`."""
+    apart = (proba**2).sum(axis=1) - 2 * _chance(codes, proba) + 1
+    return float((weights * apart).sum() / weights.sum()) / (2 if proba.shape[1] == 2 else 1)
 
 
 def roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:

@@ -124,7 +124,7 @@ class Line:
 
 @attrs.frozen
 class LineChart:
-    """Curves over one axis."""
+    """Curves over one axis.   unit : both axes are as long, and show 0 to 1."""
 
     title: str
     lines: Sequence[Line]
@@ -132,6 +132,7 @@ class LineChart:
     y: Axis
     subtitle: str = ""
     notes: Sequence[str] = ()
+    unit: bool = False
 
 
 @attrs.frozen

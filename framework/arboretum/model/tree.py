@@ -309,16 +309,19 @@ class Tree:
         """Column → Σ over the nodes that ask it of mass · impurity, minus the same of their children; as share of the mass.
 
         The impurity is :meth:`plain_impurity`, so that trees of different methods compare.  What stops at a node for want of an
-        answer decreases nothing.  A test on several columns is shared equally among them.
+        answer decreases nothing.
         Breiman, Friedman, Olshen & Stone (1984), section 5.3.4, without surrogates.
         """
         impurity, gain, parent = self.plain_impurity(), np.zeros(self.n_nodes), self.parent[1:]
         np.add.at(gain, parent, self.mass[1:] * (impurity[parent] - impurity[1:]))
+        return self.by_column(np.maximum(gain, 0.0) / self.mass[0])
+
+    def by_column(self, amount: np.ndarray) -> dict[str, float]:
+        """Column → sum of ``amount`` (float64[n_nodes]) over the nodes that ask it; several columns of a test share it equally."""
         found: dict[str, float] = {}
-        for node in np.flatnonzero(~self.is_leaf):
-            columns = self.rule(node).columns
-            for name in columns:
-                found[name] = found.get(name, 0.0) + max(float(gain[node]), 0.0) / (len(columns) * float(self.mass[0]))
+        for node in np.flatnonzero(~self.is_leaf).tolist():
+            for name in (columns := self.rule(node).columns):
+                found[name] = found.get(name, 0.0) + float(amount[node]) / len(columns)
         return found
 
     def places(self, table: Table) -> Places:

@@ -72,9 +72,11 @@ def _coloured(chart: LineChart) -> list[tuple[Line, int]]:
 
 
 def _plot(chart: LineChart | PointChart, sheet: Sheet, xs: Iterable[float], ys: Iterable[float]) -> tuple[Block, Any]:
-    axes = sheet.plot(*sheet.size)
+    unit = isinstance(chart, LineChart) and chart.unit
+    axes = sheet.plot(*[1.25 * sheet.size[1]] * 2 if unit else sheet.size)
     scale(axes, "x", chart.x, xs, 7)
     scale(axes, "y", chart.y, ys)
+    axes.set(**dict.fromkeys(("xlim", "ylim"), (-0.03, 1.03)) if unit else {})
     axes.set_xlabel(axis_words(chart.x))
     return Block([axes]), axes
 

@@ -1,0 +1,96 @@
+"""``arboretum curves RUN`` and ``arboretum importances RUN``: how good a tree is for each class, and which columns it lives on."""
+
+from pathlib import Path
+from typing import Any
+
+from arboretum.cli import terminal
+from arboretum.cli.show import again, find_tree, run_parser, tracker_from
+from arboretum.cli.terminal import Parser
+from arboretum.config.execute import Session
+from arboretum.config.guard import found_again
+from arboretum.engine import run as engine
+from arboretum.errors import DataError, unknown
+from arboretum.measure.curves import Judged
+from arboretum.measure.evaluate import PARTS
+from arboretum.measure.importance import importances
+from arboretum.model.record import Record
+from arboretum.model.table import Table
+from arboretum.plugin.build import build
+from arboretum.plugin.registry import Registry
+from arboretum.report.charts import chart_svg
+from arboretum.report.table import csv_table, text_table
+from arboretum.runs.folder import TRACKED, read_json, write_files
+from arboretum.runs.tracking import guarded
+
+CURVES = """\
+Measures per class, each against the rest, on rows of a run.  Its folder (or --out) gets the table, the points of all curves, and pictures: ROC
+with convex hull, precision-recall, calibration; the tracker gets them, too, where it has the run."""
+IMPORTANCES = """\
+The columns that a tree reads: their impurity decrease, what their tests cost, and what accuracy (of numbers r²) loses on rows of the run
+when the values of the column are shuffled."""
+
+
+SHORTER = {"average_precision": "avg precision", "calibration_error": "calibration"}
+
+
+def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, Table]:
+    """(part, its rows); the test rows where there are any and no part is named.  Says why they may not be the run's.  Raises DataError."""
+    resolved, prepared, changes = again(record, registry)
+    division = engine.pose(resolved.parts, prepared.table, record.seed).division
+    there = [name for name in reversed(PARTS) if len(getattr(division, name))]
+    if (part := part or there[0]) not in there:
+        raise DataError(f"the run's split leaves no such rows: {unknown('part', part, there)}")
+    for line in changes:
+        terminal.say(line)
+    return part, prepared.table.take(getattr(division, part))
+
+
+def _parser(verb: str, description: str) -> Parser:
+    parser = run_parser(verb, description)
+    parser.add_argument("--part", metavar="PART", help="rows: train, valid or test (default: test if there are any)")
+    return parser
+
+
+def main(argv: list[str]) -> int:
+    """Print the measures, keep curves and pictures."""
+    parser = _parser("curves", CURVES)
+    parser.add_argument("--out", metavar="FOLDER", help="write there, not into the run's folder")
+    given = parser.parse_intermixed_args(argv)
+    record, registry = find_tree(given.run, given.overrides, given.plugin)
+    part, rows = rows_of(record, registry, given.part)
+    judged = Judged.of(record.tree, rows)
+    charts = judged.charts(f"{record.title}: {rows.n_rows} {part} rows")
+    files = {f"{part}_{name}.svg": chart_svg(chart) for name, chart in charts.items()}
+    files |= {f"{part}_classes.csv": csv_table(judged.rows()), f"{part}_curves.csv": csv_table(judged.points())}
+    headings = {name: SHORTER.get(name, name) for name in max(judged.rows(), key=len)}
+    terminal.say(text_table(judged.rows(), headings, width=max(terminal.width(), 120)))
+    own = Path(given.run).expanduser()
+    own, local = own.parent if own.is_file() else own, own.exists()
+    if folder := given.out or (own if local else None):
+        write_files(Path(folder).expanduser(), files, "--out FOLDER")
+        terminal.say(f"in {folder}: {', '.join(files)}")
+    run_id = read_json(own / TRACKED).get("id") if local else given.run
+    if run_id and hasattr(tracker := _tracker_of(record, registry) if local else tracker_from(given.overrides, registry), "annotate"):
+        tracker = Session(registry).prepare_tracker(tracker)
+        guarded(tracker, lambda: tracker.annotate(run_id, "", files))
+        terminal.say(f"with run {run_id} in tracker {tracker.name}, too")
+    return 0
+
+
+def _tracker_of(record: Record, registry: Registry) -> Any:
+    """The tracker that the run was meant for."""
+    fields = found_again(dict(record.config["tracker"]), "tracker")
+    return build(registry.get("tracker", fields.pop("name")), fields)
+
+
+def importances_main(argv: list[str]) -> int:
+    """Print a row per column."""
+    given = _parser("importances", IMPORTANCES).parse_intermixed_args(argv)
+    record, registry = find_tree(given.run, given.overrides, given.plugin)
+    part, rows = rows_of(record, registry, given.part)
+    headings = {
+        "column": "column", "decrease": "impurity decrease", "price": "price paid", "decrease_per_price": "decrease per price",
+        "permutation": f"lost when shuffled ({part} rows)", "error": "±",
+    }  # fmt: skip
+    terminal.say(text_table(importances(record.tree, rows, seed=record.seed), headings, width=max(terminal.width(), 120)).rstrip())
+    return 0
