@@ -20,7 +20,7 @@ from arboretum_classic.oblique import ObliqueSums
 from arboretum_classic.oblivious import Oblivious
 from arboretum_classic.oblivious_solver import ObliviousSolver
 from arboretum_classic.predicates import Categories, RandomThresholds, Thresholds
-from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
+from arboretum_classic.pruning import ErrorBased, ErrorBasedRelease8, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.pruning_optimal import OptimalSubtree
 from arboretum_classic.rpart import RpartLimits, RpartPruning
 from arboretum_classic.subsets import Subset
@@ -33,7 +33,7 @@ def arboretum_components() -> list[type]:
         C45, C45Release8, C45Textbook, Quinlan, QuinlanTextbook,
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
-        CostComplexity, ErrorBased, Pessimistic, ReducedError, MEstimate, OptimalSubtree, ChiSquared,
+        CostComplexity, ErrorBased, ErrorBasedRelease8, Pessimistic, ReducedError, MEstimate, OptimalSubtree, ChiSquared,
         Subset,
         ExpectedLoss, PathTable, RpartLimits, RpartPruning,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,

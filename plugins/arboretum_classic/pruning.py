@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from arboretum_classic.kernels_pruning import Limit
 
 CLASSES = tuple(Capability(name) for name in ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds"))
+LIMITS = ("normal", "table", "exact")
 TINY = float(np.finfo(np.float64).tiny)
 DEVIATES = (
     (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.0),
@@ -80,9 +81,7 @@ class ErrorBased:
 
     confidence: float = param(0.25, "CF: how probable so few errors would be at the upper limit; lower cuts more", gt=0.0, le=0.5)
     raising: bool = param(True, "whether the largest branch may take the place of its node, with all rows of the node")
-    estimate: str = param(
-        "normal", "upper limit: normal (J48's approximation), table (C4.5's deviates), exact (binomial)", choices=("normal", "table", "exact")
-    )  # fmt: skip
+    estimate: str = param("normal", "upper limit: normal (J48's approximation), table (C4.5's deviates), exact (binomial)", choices=LIMITS)
     margin: float = param(0.1, "expected errors by which a leaf or branch may be worse and still replace the subtree", ge=0.0, unit="errors")
 
     @property
@@ -114,6 +113,14 @@ class ErrorBased:
             return wrong + extra_errors(weights.sum(axis=1), wrong, limit)
 
         return tree.cut(below.cuts(expected(tree.weights), expected(below.own), self.margin + SMALL))
+
+
+@attrs.frozen
+class ErrorBasedRelease8(ErrorBased):
+    """``error_based`` as Quinlan's program has it: the normal deviate is read off a table of nine."""
+
+    name: ClassVar[str] = "error_based_release8"
+    estimate: str = param("table", "upper limit: normal (J48's approximation), table (C4.5's deviates), exact (binomial)", choices=LIMITS)
 
 
 @attrs.frozen

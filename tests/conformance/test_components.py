@@ -62,8 +62,9 @@ CLAIMS[("objective", "zero_error")] = {"parts": staticmethod(of_depth)}
 # refuses an impurity that is not admissible
 CLAIMS[("criterion", "worst_case")] = {"impurity": pytest.fixture(lambda self: load_registry().get("impurity", "pairs").cls())}
 
-# parts categories, and the suite's rows have numbers
-CLAIMS[("predicate", "subset")] = {"cases": pytest.fixture(lambda self: [(toy_objects(toy_table(seed)), np.arange(24)) for seed in SEEDS])}
+# part categories, and the suite's rows have numbers
+for _name in ("subset", "categorical"):
+    CLAIMS[("predicate", _name)] = {"cases": pytest.fixture(lambda self: [(toy_objects(toy_table(seed)), np.arange(24)) for seed in SEEDS])}
 # knows no numbers below 0
 CLAIMS[("impurity", "poisson")] = {"samples": pytest.fixture(lambda self: [(np.array([3.0, 0.0, 1.5, 3.0]), np.array([1.0, 0.5, 2.0, 1.0]))])}
 

@@ -165,7 +165,7 @@ def _papers(registry: Registry) -> str:
 def _telling(command: tuple[Entry | Preset, str]) -> tuple[bool, ...]:
     """What a paper's command is chosen by: rather the whole study or a recipe than a part, a data set only if need be."""
     item, _ = command
-    return item.kind in STUDIES, item.kind != "dataset", isinstance(item, Preset), item.kind == "method"
+    return item.kind == "reproduction", item.kind not in ("dataset", "export"), isinstance(item, Preset), item.kind == "method"
 
 
 def reference(paper: str) -> str:
