@@ -50,6 +50,7 @@ def problem_of(table, method, **limits) -> Problem:
 KINDS = st.builds(TreeParts, weighted=st.booleans(), missing=st.booleans(), task=st.sampled_from(Task))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 50), task=st.sampled_from(Task), min_leaf=st.sampled_from([1, 3]))
 def test_width_0_is_the_crisp_tree_to_the_bit(seed, n, task, min_leaf):
@@ -63,6 +64,7 @@ def test_width_0_is_the_crisp_tree_to_the_bit(seed, n, task, min_leaf):
         assert fuzzy.value == pytest.approx(crisp.value, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 50), kind=KINDS, width=st.sampled_from([None, 0.0, 0.3, 2.0]), shape=st.sampled_from(Shape))
 def test_every_tree_is_verified_and_the_shares_of_a_row_sum_to_one(seed, n, kind, width, shape):

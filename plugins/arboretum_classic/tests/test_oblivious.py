@@ -122,6 +122,7 @@ def nodes_by_level(tree, table):
 CASES = [(Reduction(), Gini(), gini, False), (GainRatio(), Entropy(), entropy, True), (Plain(), Gini(), gini, False)]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10_000), n=st.integers(8, 30), case=st.sampled_from(CASES), raw=st.booleans(), multiway=st.booleans(),
@@ -150,6 +151,7 @@ def test_the_test_of_every_level_is_the_best_by_brute_force(seed, n, case, raw, 
     assert set(tree.depth_of[tree.is_leaf].tolist()) == {len(told)}, "every leaf lies below all levels"
 
 
+@pytest.mark.slow
 def test_bins_rule_nothing_out_that_is_best():
     """1,100 rows: cuts are bounded by bins; the twin in NumPy looks at every cut.  Ties of values, three classes, weights, missing."""
     generator = np.random.default_rng(3)

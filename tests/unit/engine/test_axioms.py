@@ -188,17 +188,17 @@ def test_vectors_come_by_their_sum_then_lexicographically():
     [
         (pairs, "total", ("admissible", "concave"), []),
         (gini, "mean", ("concave",), []),
-        (gini, "mean", ("admissible",), ["admissible, but is not monotone"]),
-        (gini, "total", (), ["scale=total, but is scale-free"]),
-        (pairs, "mean", (), ["scale=mean, but is not scale-free: homogeneous of degree 2"]),
-        (lambda n: pairs(n) + 1, "total", (), ["its contract, but is not zero at purity: F(0, 0) ≠ 0: 1 ≠ 0"]),
-        (lambda n: gini(n) ** 4, "mean", ("concave",), ["concave, but is not concave: "]),
+        (gini, "mean", ("admissible",), ["declares admissible, but is not monotone"]),
+        (gini, "total", (), ["declares scale=total, but is scale-free"]),
+        (pairs, "mean", (), ["declares scale=mean, but is not scale-free: homogeneous of degree 2"]),
+        (lambda n: pairs(n) + 1, "total", (), ["breaks its contract: it is not zero at purity: F(0, 0) ≠ 0: 1 ≠ 0"]),
+        (lambda n: gini(n) ** 4, "mean", ("concave",), ["declares concave, but is not concave: "]),
     ],
 )  # fmt: skip
 def test_a_false_claim_is_told_and_an_unclaimed_property_is_a_hint(formula, scale, declared, false):
     found = lint(Made(formula, scale=scale, capabilities=("classification", "multiclass", "weights", *declared)))
     assert len(found.false) == len(false)
-    assert all(said.startswith(f"impurity made declares {start}") for said, start in zip(found.false, false, strict=True))
+    assert all(said.startswith(f"impurity made {start}") for said, start in zip(found.false, false, strict=True))
     if not declared and formula is pairs:
         assert [claim.name for claim in found.claims if claim.true is None] == ["concave", "admissible"]
 
