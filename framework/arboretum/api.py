@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from arboretum.engine.lint import lint
     from arboretum.engine.search.grow import grow
     from arboretum.engine.search.raw import gap_of, midpoints
+    from arboretum.engine.search.shares import ByShares, Part as GrowthPart
     from arboretum.engine.search.warmup import sample, warm_up
     from arboretum.measure import ValidationScore, better, curves, pareto_front, roc_auc
     from arboretum.measure.importance import importances
@@ -56,9 +57,11 @@ if TYPE_CHECKING:
 
 _LATE = {
     "bulk": "arboretum.engine.search.bulk",
+    "ByShares": "arboretum.engine.search.shares:ByShares",
     "Candidate": "arboretum.engine.search.contract:Candidate",
     "Growth": "arboretum.engine.search.growth:Growth",
     "GrowthCell": "arboretum.engine.search.contract:Cell",
+    "GrowthPart": "arboretum.engine.search.shares:Part",
     "gap_of": "arboretum.engine.search.raw:gap_of",
     "sample": "arboretum.engine.search.warmup:sample",
     "to_tree": "arboretum.engine.search.assemble:to_tree",

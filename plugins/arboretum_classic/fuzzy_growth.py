@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import MISSING_SPLITS, GrowthCell, DataError, Family, Growth, TestRule, midpoints, unknown
+from arboretum.api import MISSING_SPLITS, ByShares, DataError, Family, Growth, GrowthPart, TestRule, midpoints, unknown
 from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape
 from arboretum_classic.kernels_fuzzy import shares_above, soft_tables
 from arboretum_classic.kernels_levels import Columns, Level, Objects
@@ -18,18 +18,6 @@ GRID = 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0
 FEWER, FEWER_UNBINNED = 32, 4
 """A node of less than this part of the rows is sorted anew: where bins leave little to scan, and where they do not."""
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
-
-
-@attrs.define(eq=False, kw_only=True)
-class Part(GrowthCell):
-    """A node.   who, share : int64[k] ascending, float64[k], its objects and how much of each."""
-
-    who: np.ndarray
-    share: np.ndarray
-
-    @property
-    def size(self) -> int:
-        return round(self.share.sum())
 
 
 @attrs.frozen(eq=False)
@@ -44,10 +32,8 @@ class Choice:
     score: float
 
 
-class FuzzyGrowth(Growth):
+class FuzzyGrowth(ByShares):
     """Grows a fuzzy tree."""
-
-    engines = ()
 
     def prepare(self, method: Any) -> None:
         """Sort the columns, measure how far their values spread."""
@@ -65,19 +51,9 @@ class FuzzyGrowth(Growth):
         self.place, self.weight, self.rows = np.full(n, -1, np.int32), np.zeros(n), np.zeros(n)
         self.alone = self.problem.objects.count.astype(np.float64)
 
-    def root(self) -> Part:
-        n = self.problem.objects.n_objects
-        return Part(0, n, 0, who=np.arange(n), share=np.ones(n))
-
-    def rows_of(self, cell: Part) -> np.ndarray:
-        return cell.who
-
-    def weight_of(self, cell: Part) -> np.ndarray:
-        return self.space.statistics.weight[cell.who] * cell.share
-
-    def totals(self, cell: Part) -> tuple[np.ndarray, np.ndarray, float]:
+    def totals(self, cell: GrowthPart) -> tuple[np.ndarray, np.ndarray, float]:
         if (cell.share == 1.0).all():
-            return super().totals(cell)
+            return Growth.totals(self, cell)  # to the bit what a crisp tree has
         stats, mass, rows = self.space.statistics, self.weight_of(cell), self.space.statistics.count[cell.who] * cell.share
         if stats.moments:
             y = stats.y[cell.who]
@@ -163,7 +139,7 @@ class FuzzyGrowth(Growth):
         below = []
         for degree in choice.degrees.T:
             there = np.flatnonzero(degree > 0)
-            part = Part(0, len(there), cell.depth + 1, **path, who=cell.who[there], share=cell.share[there] * degree[there])
+            part = GrowthPart(0, len(there), cell.depth + 1, **path, who=cell.who[there], share=cell.share[there] * degree[there])
             below.append(self.look(part) if len(there) else None)
         mass = [0.0 if one is None else one.node.mass for one in below]
         grown.missing_child = MISSING_SPLITS if choice.splits else int(np.argmax(mass))

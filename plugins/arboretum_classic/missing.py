@@ -14,104 +14,94 @@ LEAST = 2  # rows on either side of a threshold that stands in for a test, as in
 ROUNDED = 1e-10  # agreement that is not told from none
 
 
-@attrs.frozen
-class Ignore:
-    """A test does not compete at a node where some row lacks its value; later rows without one follow the heaviest branch."""
+class _Rule:
+    """What the rules share, where they say nothing else."""
 
     kind: ClassVar[str] = "missing"
-    name: ClassVar[str] = "ignore"
-    paper: ClassVar[str] = "Quinlan 1986 (ID3 knows complete rows alone)"
-    capabilities: ClassVar[tuple] = ()
-    counted: ClassVar[bool] = True
-    discounted: ClassVar[bool] = False
-    kernel: ClassVar[str] = ""
-    left_out: ClassVar[bool] = True
-
-    def shares_kernel(self) -> tuple[Any, int]:
-        return _kernel("LEFT_OUT")
-
-    def placements(self, known: np.ndarray) -> Sequence[int]:
-        return (int(np.argmax(known)),)
-
-
-@attrs.frozen
-class OwnCategory:
-    """Such rows are an outcome of their own, in every test that has such a form; tests that have none do not compete there."""
-
-    kind: ClassVar[str] = "missing"
-    name: ClassVar[str] = "own_category"
     paper: ClassVar[str] = ""
     capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = True
     discounted: ClassVar[bool] = False
     kernel: ClassVar[str] = ""
 
+
+class _Compiled(_Rule):
+    """A rule that growth by shares knows in compiled form.   number : its name among the constants of :mod:`arboretum_classic.kernels_shares`."""
+
+    number: ClassVar[str]
+
     def shares_kernel(self) -> tuple[Any, int]:
-        return _kernel("OWN")
+        """The kernel and the number of the rule; numba is loaded now."""
+        from arboretum_classic import kernels_shares
+
+        return kernels_shares, getattr(kernels_shares, self.number)
+
+
+@attrs.frozen
+class Ignore(_Compiled):
+    """A test does not compete at a node where some row lacks its value; later rows without one follow the heaviest branch."""
+
+    name: ClassVar[str] = "ignore"
+    paper: ClassVar[str] = "Quinlan 1986 (ID3 knows complete rows alone)"
+    left_out: ClassVar[bool] = True
+    number: ClassVar[str] = "LEFT_OUT"
+
+    def placements(self, known: np.ndarray) -> Sequence[int]:
+        return (int(np.argmax(known)),)
+
+
+@attrs.frozen
+class OwnCategory(_Compiled):
+    """Such rows are an outcome of their own, in every test that has such a form; tests that have none do not compete there."""
+
+    name: ClassVar[str] = "own_category"
+    number: ClassVar[str] = "OWN"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (len(known),)
 
 
 @attrs.frozen
-class Fractional:
+class Fractional(_Compiled):
     """Such rows go down every branch in proportion to its weight, count in no table, and discount the score (C4.5)."""
 
-    kind: ClassVar[str] = "missing"
     name: ClassVar[str] = "fractional"
     paper: ClassVar[str] = "Quinlan 1993, chapter 3"
-    capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = ""
-
-    def shares_kernel(self) -> tuple[Any, int]:
-        return _kernel("SPLITS")
+    number: ClassVar[str] = "SPLITS"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (MISSING_SPLITS,)
 
 
 @attrs.frozen
-class Majority:
+class Majority(_Compiled):
     """Such rows follow the branch with the largest known weight, the first of equals, and count there."""
 
-    kind: ClassVar[str] = "missing"
     name: ClassVar[str] = "majority"
-    paper: ClassVar[str] = ""
-    capabilities: ClassVar[tuple] = ()
-    counted: ClassVar[bool] = True
-    discounted: ClassVar[bool] = False
-    kernel: ClassVar[str] = ""
-
-    def shares_kernel(self) -> tuple[Any, int]:
-        return _kernel("HEAVIEST")
+    number: ClassVar[str] = "HEAVIEST"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (int(np.argmax(known)),)
 
 
 @attrs.frozen
-class Stops:
+class Stops(_Compiled):
     """Such rows stay at the node, which predicts them: rpart without surrogates."""
 
-    kind: ClassVar[str] = "missing"
     name: ClassVar[str] = "stops"
     paper: ClassVar[str] = "Therneau & Atkinson, rpart (usesurrogate = 0)"
-    capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = ""
-
-    def shares_kernel(self) -> tuple[Any, int]:
-        return _kernel("STOPS")
+    number: ClassVar[str] = "STOPS"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (MISSING_STOPS,)
 
 
 @attrs.frozen
-class Surrogates:
+class Surrogates(_Rule):
     """Tests of other columns stand in for the chosen one, the best first, as in rpart; then the heavier branch, if one is.
 
     The agreement of a test is the weight of the rows that it sends where the chosen one sends them, over that of all rows whose outcome
@@ -120,13 +110,10 @@ class Surrogates:
     point either way; a category goes where most of its weight does.
     """
 
-    kind: ClassVar[str] = "missing"
     name: ClassVar[str] = "surrogates"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 5.3; rpart's form"
-    capabilities: ClassVar[tuple] = ()
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
-    kernel: ClassVar[str] = ""
 
     use: int = param(2, "rpart's usesurrogate: 0 asks none, 1 asks them, 2 then has the heavier branch; else the row stays", choices=(0, 1, 2))
     most: int = param(5, "rpart's maxsurrogate: how many a node keeps", ge=0)
@@ -203,10 +190,3 @@ def _thresholds(
         middle = values[at] / 2.0 + values[at + 1] / 2.0
         sides = int(left[at].argmax()), int((whole - left[at]).argmax())
         yield float(middle if middle < values[at + 1] else values[at]), sides, whole, float(agree.max())
-
-
-def _kernel(rule: str) -> tuple[Any, int]:
-    """The kernel of growth by shares and the number of a rule; numba is loaded now."""
-    from arboretum_classic import kernels_shares
-
-    return kernels_shares, getattr(kernels_shares, rule)

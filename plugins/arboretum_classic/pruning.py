@@ -69,15 +69,20 @@ class Below:
         return np.array(found, np.int64)
 
 
-@attrs.frozen
-class ErrorBased:
-    """C4.5's pruning: a subtree goes where an upper limit of its error is no lower than that of a leaf, or of its largest branch."""
+class _OfClasses:
+    """What the pruners share that estimate errors from the training rows."""
 
     kind: ClassVar[str] = "pruner"
-    name: ClassVar[str] = "error_based"
-    paper: ClassVar[str] = "Quinlan 1993, section 4.2; as in Weka's J48 (Frank, Hall & Witten 2016)"
     capabilities: ClassVar[tuple] = CLASSES
     needs_validation: ClassVar[bool] = False
+
+
+@attrs.frozen
+class ErrorBased(_OfClasses):
+    """C4.5's pruning: a subtree goes where an upper limit of its error is no lower than that of a leaf, or of its largest branch."""
+
+    name: ClassVar[str] = "error_based"
+    paper: ClassVar[str] = "Quinlan 1993, section 4.2; as in Weka's J48 (Frank, Hall & Witten 2016)"
 
     confidence: float = param(0.25, "CF: how probable so few errors would be at the upper limit; lower cuts more", gt=0.0, le=0.5)
     raising: bool = param(True, "whether the largest branch may take the place of its node, with all rows of the node")
@@ -124,14 +129,11 @@ class ErrorBasedRelease8(ErrorBased):
 
 
 @attrs.frozen
-class Pessimistic:
+class Pessimistic(_OfClasses):
     """Quinlan's pessimistic pruning: half an error more per leaf, and a leaf within one standard error of its subtree is kept."""
 
-    kind: ClassVar[str] = "pruner"
     name: ClassVar[str] = "pessimistic"
     paper: ClassVar[str] = "Quinlan 1987, Simplifying decision trees, section 2.3"
-    capabilities: ClassVar[tuple] = CLASSES
-    needs_validation: ClassVar[bool] = False
 
     correction: float = param(0.5, "errors added per leaf, for continuity", ge=0.0, unit="errors")
     standard_errors: float = param(1.0, "standard errors of the subtree's corrected errors by which a leaf may be worse", ge=0.0)
@@ -168,14 +170,11 @@ class ReducedError:
 
 
 @attrs.frozen
-class MEstimate:
+class MEstimate(_OfClasses):
     """Niblett & Bratko's minimum-error pruning: a subtree goes where its expected error by m-estimates is no lower than that of a leaf."""
 
-    kind: ClassVar[str] = "pruner"
     name: ClassVar[str] = "m_estimate"
     paper: ClassVar[str] = "Niblett & Bratko 1986 (prior=uniform without m); Cestnik & Bratko 1991"
-    capabilities: ClassVar[tuple] = CLASSES
-    needs_validation: ClassVar[bool] = False
 
     m: float | None = param(None, "rows that the prior is worth; none: as many as there are classes (with prior=uniform Laplace's rule)", ge=0.0)
     prior: str = param("uniform", "of the classes: uniform, or their shares among all training rows (training)", choices=("uniform", "training"))

@@ -105,14 +105,10 @@ class Choice:
     score: float
 
 
-class SharesGrowth(Growth):
-    """The growth of a run whose ``missing`` is another rule than that of the kernels."""
+class ByShares(Growth):
+    """A growth whose nodes are :class:`Part`."""
 
     engines = ()
-
-    def use_subtrees(self) -> None:
-        if self.plan.kernel:
-            self.subtrees = ShareTrees(self.problem, self.space, self.scorer, self.context.deadline is not None)
 
     def root(self) -> Part:
         n = self.problem.objects.n_objects
@@ -127,6 +123,14 @@ class SharesGrowth(Growth):
     def totals(self, cell: Part) -> tuple[np.ndarray, np.ndarray, float]:
         weights, rows = ((what[cell.who] * cell.share[:, None]).sum(axis=0) for what in self.space.statistics.sums)
         return weights, np.rint(rows).astype(np.int64), float((self.problem.objects.count[cell.who] * cell.share).sum())
+
+
+class SharesGrowth(ByShares):
+    """The growth of a run whose ``missing`` is another rule than that of the kernels."""
+
+    def use_subtrees(self) -> None:
+        if self.plan.kernel:
+            self.subtrees = ShareTrees(self.problem, self.space, self.scorer, self.context.deadline is not None)
 
     @staticmethod
     def _added(code: np.ndarray, what: np.ndarray, n: int) -> np.ndarray:
