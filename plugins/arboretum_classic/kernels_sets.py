@@ -4,7 +4,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 
-DEPTH, DONE, LEAST, SIZE = range(4)
+DEPTH, DONE, SETS, SIZE = range(4)
 """What stands in ``state``: tests chosen, whether all is searched, sets looked at, tests of the best set."""
 
 
@@ -78,7 +78,7 @@ def search_sets(tests, suffix, prices, lam, slack, most_work, state, chosen, cel
         for e in range(d + 1):
             paid += prices[chosen[e]]
         value = loss_of(cells[d + 1], n_cells[d + 1], costs, sums) + lam * n_cells[d + 1] + paid
-        state[LEAST] += 1
+        state[SETS] += 1
         work += len(cells[0])
         if value < best[0][0] - slack:
             best[0][0], state[SIZE] = value, d + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import attrs
 import numpy as np
@@ -105,22 +106,27 @@ class _Sets:
         least = suffix[2] + 2 * lam + np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)  # of sets whose first test is t or later
         tests, late = (self.outcomes, self.arity, self.costs), False
         state[kernels.DONE] = k == 0
-        while not (state[kernels.DONE] or late):
-            late = context.deadline is not None and time.monotonic() >= context.deadline
-            if not late:
-                slack = 1e-12 * alone  # rounding of sums
-                kernels.search_sets(tests, suffix, self.prices, lam, slack, WORK, state, self.chosen, self.cells, self.n_cells, best, scratch)
-                low = best[0][0] if state[kernels.DONE] else min(best[0][0], least[self.chosen[0]])
-                context.proven(float(low), float(best[0][0]))
-                if low >= best[0][0] - slack:
-                    break
+        interrupt: dict[str, Any] = {}
+        try:
+            while not (state[kernels.DONE] or late):
+                late = context.deadline is not None and time.monotonic() >= context.deadline
+                if not late:
+                    slack = 1e-12 * alone  # rounding of sums
+                    kernels.search_sets(tests, suffix, self.prices, lam, slack, WORK, state, self.chosen, self.cells, self.n_cells, best, scratch)
+                    low = best[0][0] if state[kernels.DONE] else min(best[0][0], least[self.chosen[0]])
+                    context.proven(float(low), float(best[0][0]))
+                    if low >= best[0][0] - slack:
+                        break
+        except KeyboardInterrupt as error:  # what is known is kept
+            late, interrupt = True, {"interrupted": error.args[0] if error.args else True}
         low = best[0][0] if not late else min(best[0][0], least[self.chosen[0]])
         tree = self._tree([self.tests[one] for one in sorted(best[1][: state[kernels.SIZE]].tolist(), key=lambda one: self.tests[one])])
         value = self.problem.parts.objective.value(tree, self.problem)
         proven = not late or low >= value
-        notes = () if proven else (f"budget.seconds ran out after {state[kernels.LEAST]:,} sets: no oblivious tree is below {low:g}",)
+        ended = "the search was interrupted" if interrupt else "budget.seconds ran out"
+        notes = () if proven else (f"{ended} after {state[kernels.SETS]:,} sets: no oblivious tree is below {low:g}",)
         status = Status.optimal if proven else Status.feasible
-        return Solution(tree, value, value if proven else float(min(low, value)), status, int(state[kernels.LEAST]), proven, notes)
+        return Solution(tree, value, value if proven else float(min(low, value)), status, int(state[kernels.SETS]), proven, notes, interrupt)
 
     def _tree(self, tests: list[int]) -> Tree:
         """The tree that asks these tests, level by level."""

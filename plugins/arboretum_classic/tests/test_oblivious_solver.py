@@ -106,6 +106,22 @@ def test_out_of_time_it_says_what_it_knows():
     assert solution.lower_bound <= known and solution.lower_bound <= solution.value
 
 
+def test_interrupted_it_keeps_the_best_tree_and_what_it_knows(monkeypatch):
+    table = toy_table(3, 60)
+    objects = toy_objects(table)
+    parts = Parts(None, objective=Loss(), impurity=Gini(), solver=ObliviousSolver(), stopping=(Deep(3),))
+    problem = Problem(objects, prices_of(objects), parts)
+    monkeypatch.setattr("arboretum_classic.oblivious_solver.WORK", 1)
+
+    def interrupt(bound, value):
+        raise KeyboardInterrupt(15)
+
+    solution, proven = parts.solver.solve(problem, Context(proven=interrupt)), parts.solver.solve(problem, Context())
+    assert solution.interrupted.args == (15,) and not solution.finished and "the search was interrupted after" in solution.notes[0]
+    assert solution.lower_bound <= proven.value <= solution.value and solution.tree is not None
+    verify_solution(solution, problem)
+
+
 def test_greedy_is_never_better_and_monk1_needs_three_tests():
     levels = ["stopping=[standard]", "stopping.standard.max_depth=3", "split=none", "dataset=monk1-full"]
     exact = arboretum.run(["method=exact", "solver=oblivious", "objective=accuracy", "objective.lam=0", *levels])
