@@ -40,10 +40,11 @@ class Histograms:
         return kept
 
     def divide(self, cell: Cell, children: list[Cell]) -> None:
-        """Count the smaller children; the largest is what is left of the parent."""
+        """Count the smaller children; the largest is what is left of the parent.  Moments are counted anew: the square of an
+        outlier that has left would leave its rounding, and equal scores would no longer be equal."""
         kept = self.drop(cell)
         largest = max(children, key=lambda child: child.size)
-        if kept is None or not largest.wanted:
+        if kept is None or self._space.statistics.moments or not largest.wanted:
             return  # counted when asked for
         for child in children:
             if child is largest:
