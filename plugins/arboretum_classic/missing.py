@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -25,76 +25,64 @@ class _Rule:
     kernel: ClassVar[str] = ""
 
 
-class _Compiled(_Rule):
-    """A rule that growth by shares knows in compiled form.   number : its name among the constants of :mod:`arboretum_classic.kernels_shares`."""
-
-    number: ClassVar[str]
-
-    def shares_kernel(self) -> tuple[Any, int]:
-        """The kernel and the number of the rule; numba is loaded now."""
-        from arboretum_classic import kernels_shares
-
-        return kernels_shares, getattr(kernels_shares, self.number)
-
-
 @attrs.frozen
-class Ignore(_Compiled):
+class Ignore(_Rule):
     """A test does not compete at a node where some row lacks its value; later rows without one follow the heaviest branch."""
 
     name: ClassVar[str] = "ignore"
     paper: ClassVar[str] = "Quinlan 1986 (ID3 knows complete rows alone)"
     left_out: ClassVar[bool] = True
-    number: ClassVar[str] = "LEFT_OUT"
+    kernel: ClassVar[str] = "left_out"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (int(np.argmax(known)),)
 
 
 @attrs.frozen
-class OwnCategory(_Compiled):
+class OwnCategory(_Rule):
     """Such rows are an outcome of their own, in every test that has such a form; tests that have none do not compete there."""
 
     name: ClassVar[str] = "own_category"
-    number: ClassVar[str] = "OWN"
+    kernel: ClassVar[str] = "own_outcome"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (len(known),)
 
 
 @attrs.frozen
-class Fractional(_Compiled):
+class Fractional(_Rule):
     """Such rows go down every branch in proportion to its weight, count in no table, and discount the score (C4.5)."""
 
     name: ClassVar[str] = "fractional"
     paper: ClassVar[str] = "Quinlan 1993, chapter 3"
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
-    number: ClassVar[str] = "SPLITS"
+    kernel: ClassVar[str] = "splits"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (MISSING_SPLITS,)
 
 
 @attrs.frozen
-class Majority(_Compiled):
+class Majority(_Rule):
     """Such rows follow the branch with the largest known weight, the first of equals, and count there."""
 
     name: ClassVar[str] = "majority"
-    number: ClassVar[str] = "HEAVIEST"
+    kernel: ClassVar[str] = "heaviest"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (int(np.argmax(known)),)
 
 
 @attrs.frozen
-class Stops(_Compiled):
+class Stops(_Rule):
     """Such rows stay at the node, which predicts them: rpart without surrogates."""
 
     name: ClassVar[str] = "stops"
     paper: ClassVar[str] = "Therneau & Atkinson, rpart (usesurrogate = 0)"
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
-    number: ClassVar[str] = "STOPS"
+    kernel: ClassVar[str] = "stops"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         return (MISSING_STOPS,)

@@ -14,6 +14,10 @@ from arboretum.model.rules import TestRule
 BETTER_SIDE = "better_side"
 """The rule of the growth kernels: a two-way test tries such rows in either outcome, a multiway test has them in its heaviest."""
 
+SHARED = ("splits", "heaviest", "own_outcome", "left_out", "stops")
+"""The rules of the kernel that grows by shares, in its order: MISSING_SPLITS; the heaviest outcome; an outcome of their own; no test with such rows;
+MISSING_STOPS."""
+
 
 class Missing(Component, Protocol):
     """What becomes of rows without the value that a test asks for, while tests compete at a node and below the one chosen.
@@ -22,9 +26,7 @@ class Missing(Component, Protocol):
         with a value as the node, at the same share of the root.
     discounted : a score is multiplied by the share of the node's weight whose value is known (C4.5, rpart).
     left_out (optional) : a test does not compete at a node where a row lacks its value.
-    kernel : BETTER_SIDE where it is that rule; "" where growth goes by shares, and has to ask ``placements``, node by node.
-    shares_kernel (optional) : () → (module, rule), a kernel that grows whole trees by shares, with what arboretum_classic.kernels_shares
-        names, and the number of the rule there; it finds what ``placements`` says.
+    kernel : the rule of a kernel that it is: BETTER_SIDE, or by shares one of SHARED; "" where growth has to ask it node by node.
 
     ``encoder.missing`` is for columns that are coded before growth; asking for both is refused.
     """

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.kernels.kernel_decorators import mark_of
 
 KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")  # kinds of component that decide it
@@ -22,7 +21,7 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
             yield f"impurity {name} is computed from the values of a node"
         elif mark_of(getattr(part, "kernel", None)) != "impurity" and not hasattr(part, "for_objects"):
             yield f"impurity {name} has no kernel"
-    elif kind == "missing" and part.kernel != BETTER_SIDE and not hasattr(part, "shares_kernel"):
+    elif kind == "missing" and not part.kernel:
         yield f"missing {name} is asked at each node"
     elif kind == "predicate":
         yield f"predicate {name} makes its tests at each node"

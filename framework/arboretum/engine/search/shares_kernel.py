@@ -1,4 +1,4 @@
-"""Trees by shares in one compiled call, where ``missing`` brings the kernel (``shares_kernel``); the same trees as node by node."""
+"""Trees by shares in one compiled call, where ``missing`` is a rule of the kernel; the same trees as node by node."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from arboretum.engine.search.subtree import MOST_WORK, MOST_WORK_IN_TIME, Tests,
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.missing import SHARED
+from arboretum.kernels import shares
 from arboretum.kernels import subtree as kernels
 from arboretum.kernels.block import block_for
 from arboretum.model.encoded import Node
@@ -38,34 +40,34 @@ class ShareTrees:
 
     def grow(self, cell: Cell, root: Grown, late: Callable[[], bool]) -> int:
         """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke its contract."""
-        own, how = self.problem.parts.missing.shares_kernel()
+        how = SHARED.index(self.problem.parts.missing.kernel)
         stats, n = self.space.statistics, self.space.objects.n_objects
         members = members_of(stats, np.arange(n))
         tests = Tests.of(self.space.objects, self.space.prices)
         chosen, features, distinct = tests.at(np.arange(n), members.label)
-        run = self._run(own, how, tests, chosen, features, members)
+        run = self._run(how, tests, chosen, features, members)
         most = int(max([2, *np.diff(features.offset)])) + 2  # rows of sums: bins, or outcomes and what has none
-        here = own.Here(
+        here = shares.Here(
             np.empty(n), np.empty(n), np.empty(n if not stats.moments else 0, np.int32), np.empty(n if stats.moments else 0), np.empty(n, np.int32),
             np.empty(n, np.int64), *np.empty((3, most), np.int64), *np.empty((3, most)),
         )  # fmt: skip
-        sums, whole, lost, bins = (_sums(own, rows, stats.width, stats.count_width) for rows in (3, 1, 1, most))
+        sums, whole, lost, bins = (_sums(rows, stats.width, stats.count_width) for rows in (3, 1, 1, most))
         block, free = block_for(most, stats.width, stats.count_width, 0), np.zeros(len(chosen), np.bool_)
-        pool = own.Pool(np.arange(n, dtype=np.int32), np.ones(n), features.order if len(features.order) else np.zeros((1, n), np.uint64))
-        pool, nodes, progress = _larger(pool, 3 * n), _nodes(own, ROOM, stats.width), np.ones(2, np.int64)
+        pool = shares.Pool(np.arange(n, dtype=np.int32), np.ones(n), features.order if len(features.order) else np.zeros((1, n), np.uint64))
+        pool, nodes, progress = _larger(pool, 3 * n), _nodes(ROOM, stats.width), np.ones(2, np.int64)
         nodes.weights[0], nodes.rows[0], nodes.impurity[0], nodes.segment[0], nodes.stack[0] = root.weights, root.count, root.impurity, (0, n, 0), 0
         nodes.feature[0], nodes.parent[0], nodes.branch[0], nodes.price[0], nodes.score[0] = -1, -1, 0, 0.0, math.nan
-        while (end := own.grow_shares(run, pool, progress, MOST_WORK_IN_TIME if self.timed else MOST_WORK, nodes, here, sums, whole, lost, bins, block, free)) != own.DONE:
-            if end == own.FOUND_NAN:
+        while (end := shares.grow_shares(run, pool, progress, MOST_WORK_IN_TIME if self.timed else MOST_WORK, nodes, here, sums, whole, lost, bins, block, free)) != shares.DONE:
+            if end == shares.FOUND_NAN:
                 return -1
-            if end == own.LATE and late():
+            if end == shares.LATE and late():
                 break
-            if end == own.NO_ROOM:
+            if end == shares.NO_ROOM:
                 pool, nodes = _larger(pool, 2 * len(pool.who)), _larger(nodes, 2 * len(nodes.feature) + most)
-        root.below = self._subtree(own, how, nodes, int(progress[0]), tests, chosen, distinct)
+        root.below = self._subtree(how, nodes, int(progress[0]), tests, chosen, distinct)
         return int(np.count_nonzero(root.below.feature >= 0))
 
-    def _run(self, own: Any, how: int, tests: Tests, chosen: np.ndarray, features: Any, members: Any) -> Any:
+    def _run(self, how: int, tests: Tests, chosen: np.ndarray, features: Any, members: Any) -> Any:
         problem, scorer, limits = self.problem, self.scorer, self.problem.parts.limits()
         coded, total = self.space.objects.features, float(self.space.statistics.weight.sum())
         forms = np.array([f >= len(coded) or coded[f].rule(0).with_missing() is not None for f in chosen.tolist()], np.bool_)
@@ -76,9 +78,9 @@ class ShareTrees:
         listed = features.prices if limits.max_cost is not None else np.zeros(0)
         features = features._replace(prices=features.prices.copy()) if len(listed) else features  # the kernel writes into them
         above = kernels.Above(0, np.zeros(0, np.bool_), np.zeros(len(chosen), np.bool_), 0.0, listed)
-        return own.Run(features, forms, how, members, rules, one, above)
+        return shares.Run(features, forms, how, members, rules, one, above)
 
-    def _subtree(self, own: Any, how: int, nodes: Any, n: int, tests: Tests, chosen: np.ndarray, distinct: np.ndarray) -> Subtree:
+    def _subtree(self, how: int, nodes: Any, n: int, tests: Tests, chosen: np.ndarray, distinct: np.ndarray) -> Subtree:
         feature, number = tests_chosen(nodes, n, chosen, distinct, len(self.space.objects.features))
         features, to = len(tests.column), nodes.to[:n].astype(np.int64)
         arity = np.array([tests.rule(f, x).arity if f >= 0 else 0 for f, x in zip(feature.tolist(), number.tolist())])
@@ -91,17 +93,17 @@ class ShareTrees:
         return Subtree(
             np.where(apart, feature + features, feature), number, np.where(apart, -1, to), nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n],
             nodes.impurity[:n], nodes.weights[:n].copy(), nodes.rows[:n], stats.shift if stats.moments else math.nan, rule_of,
-            fills=how in (own.HEAVIEST, own.LEFT_OUT),
+            fills=how in (shares.HEAVIEST, shares.LEFT_OUT),
         )  # fmt: skip
 
 
-def _sums(own: Any, rows: int, width: int, count_width: int) -> Any:
-    return own.Sums(np.empty((rows, width)), np.empty((rows, count_width)), np.empty((rows, count_width), np.int64))
+def _sums(rows: int, width: int, count_width: int) -> Any:
+    return shares.Sums(np.empty((rows, width)), np.empty((rows, count_width)), np.empty((rows, count_width), np.int64))
 
 
-def _nodes(own: Any, room: int, width: int) -> Any:
+def _nodes(room: int, width: int) -> Any:
     integers, floats = np.empty((6, room), np.int32), np.empty((4, room))
-    return own.Nodes(*integers, *floats, np.empty((room, width)), np.empty((room, 3), np.int64), np.empty(room, np.int32))
+    return shares.Nodes(*integers, *floats, np.empty((room, width)), np.empty((room, 3), np.int64), np.empty(room, np.int32))
 
 
 def _larger(arrays: Any, room: int) -> Any:

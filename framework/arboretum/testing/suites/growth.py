@@ -11,7 +11,7 @@ from arboretum.api import (
 )  # fmt: skip
 from arboretum.engine.certificate import beyond
 from arboretum.engine.check import check_prices
-from arboretum.interfaces.missing import BETTER_SIDE
+from arboretum.interfaces.missing import BETTER_SIDE, SHARED
 from arboretum.testing.oracles import node_of
 from arboretum.testing.suites.base import ComponentSuite, SeededSuite, grow_and_verify, kind_of_table, skip_if, verified, verify_solution
 from arboretum.testing.tables import (
@@ -150,7 +150,7 @@ class MissingSuite(ComponentSuite):
 
     def test_it_states_how_rows_are_counted(self, component):
         assert isinstance(component.counted, bool) and isinstance(component.discounted, bool)
-        assert component.kernel in ("", BETTER_SIDE)
+        assert component.kernel in ("", BETTER_SIDE, *SHARED)
         assert not (component.counted and component.discounted), "a score is of the rows in its table"
 
     def test_placements_are_outcomes_or_what_a_tree_can_hold(self, component):

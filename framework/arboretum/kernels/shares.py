@@ -17,7 +17,7 @@ from arboretum.kernels.runs import CLASS, MISSING, OBJECT, TO_CLASS, TO_RANK, al
 from arboretum.kernels.subtree import NODE_WORK, bar_prices, mark_paid
 from arboretum.kernels.tables import BLOCK, Ask, Ties, mass_of, slack
 
-SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)  # down every branch; the heaviest; one of their own; no test with such rows; nowhere
+SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)  # as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
 DONE, LATE, NO_ROOM, FOUND_NAN = range(4)
 EVERYWHERE = -2  # as MISSING_SPLITS of a tree
 LEFT, RIGHT, KNOWN = range(3)  # rows of sums at a test
