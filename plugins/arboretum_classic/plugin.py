@@ -22,6 +22,7 @@ from arboretum_classic.oblivious_solver import ObliviousSolver
 from arboretum_classic.predicates import Categories, RandomThresholds, Thresholds
 from arboretum_classic.pruning import ErrorBased, ErrorBasedRelease8, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.pruning_optimal import OptimalSubtree
+from arboretum_classic.reproduction import Lecture
 from arboretum_classic.rpart import RpartLimits, RpartPruning
 from arboretum_classic.subsets import Subset
 
@@ -39,4 +40,5 @@ def arboretum_components() -> list[type]:
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
         Oblivious, ObliviousSolver, DecisionTable, SoftSplits,
+        Lecture,
     ]  # fmt: skip

@@ -27,6 +27,7 @@ FIELDS = {
     ("split", "kfold"): {"folds": 4},
     ("split", "contiguous"): {"folds": 4},
     ("impurity", "polynomial"): {"gamma": (1.0, 1.0, 1.0), "exponents": ((1, 1, 0), (1, 0, 1), (0, 1, 1))},
+    ("reproduction", "lecture"): {"chapters": ("impurity", "noise"), "datasets": ("iris",), "seeds": 2, "times": False},
     ("reproduction", "maxcost"): {"datasets": ("wdbc",)},
     ("reproduction", "regularized"): {"datasets": ("iris",), "seeds_small": 5, "times": False},
 }
@@ -35,6 +36,7 @@ time, and a polynomial says what it does with each class, so that only some are 
 
 
 CLAIMS = {
+    ("reproduction", "lecture"): {"fraction": 1.0},
     ("reproduction", "regularized"): {"fraction": 1.0},  # a cell needs five splits
     ("criterion", "reduction"): {"scale_free": True},
     ("criterion", "gain_ratio"): {"scale_free": True},

@@ -1,0 +1,96 @@
+"""What the chapters of the lecture share: its numbers, rows made or changed for it, and verified runs on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Cell, Column, ColumnKind, House, Known, Record, Table, Target, Task, Tree
+
+TAUGHT = 0.7
+"""Share of the rows that teach; the others test."""
+
+
+@lru_cache(maxsize=1)
+def published() -> Mapping[str, Any]:
+    """``slide``: as printed; ``computed`` and all of play-tennis: what follows from the text and the data."""
+    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+
+
+@attrs.frozen(eq=False)
+class Rows:
+    """Rows at hand, as a data set of a run."""
+
+    kind: ClassVar[str] = "dataset"
+    name: ClassVar[str] = "rows"
+    paper: ClassVar[str] = ""
+    capabilities: ClassVar[tuple] = ()
+
+    table: Any = None
+
+    def load(self, seed: int) -> Table:
+        return self.table
+
+
+def run(house: House, table: Table, method: str, values: Mapping[str, Any] | None = None, **choices: Any) -> Record:
+    """A verified run on all rows of a table."""
+    return house.run({"split": "none", **choices, "dataset": Rows(table), "method": method}, values or {})
+
+
+def nominal(name: str, codes: Sequence[int] | np.ndarray, values: Sequence[str] = ()) -> Column:
+    """A column of categories, "1", "2", … where nothing else is said."""
+    values = tuple(values) or tuple(str(k + 1) for k in range(int(np.max(codes)) + 1))
+    return Column(name, ColumnKind.categorical, np.asarray(codes, np.int32), values)
+
+
+def table_of(name: str, columns: Sequence[Column], codes: Sequence[int] | np.ndarray, classes: Sequence[str] = ("no", "yes")) -> Table:
+    """A table of classes."""
+    return Table(name, tuple(columns), Target("class", Task.classification, np.asarray(codes, np.int32), tuple(classes)))
+
+
+def divided(house: House, dataset: str, seed: int) -> tuple[Table, Table]:
+    """Rows that teach and rows that test, stratified."""
+    table = house.component("dataset", dataset).load(seed)
+    split = house.component("split", "holdout", {"train": TAUGHT, "valid": 0.0, "test": round(1 - TAUGHT, 9)})
+    division = split.divide(table, seed)
+    return table.take(division.train), table.take(division.test)
+
+
+def wrong(tree: Tree, table: Table) -> float:
+    """Share of rows in error; of numbers the squared error as a share of their variance."""
+    found = tree.predict(table)
+    if table.task is Task.classification:
+        return float(np.mean(found != table.target.codes))
+    return float(np.mean((found - table.target.values) ** 2) / np.var(table.target.values))
+
+
+def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator) -> Table:
+    """A share of the labels, or of the values of every attribute, is false.
+
+    label : another class, each as likely, or the number of some other row.   attribute : the value of some row.
+    """
+    n, target = table.n_rows, table.target
+    if kind == "attribute":
+        columns = (attrs.evolve(c, values=np.where(draw.random(n) < share, c.values[draw.integers(n, size=n)], c.values)) for c in table.columns)
+        return attrs.evolve(table, columns=tuple(columns))
+    hit = draw.random(n) < share
+    if target.task is Task.regression:
+        return attrs.evolve(table, target=attrs.evolve(target, values=np.where(hit, target.values[draw.integers(n, size=n)], target.values)))
+    k = len(target.classes)
+    return attrs.evolve(table, target=attrs.evolve(target, codes=np.where(hit, (target.codes + draw.integers(1, k, size=n)) % k, target.codes)))
+
+
+def rounded(table: str, row: str, column: str, published: float, ours: float, unit: float, known: Known | None = None) -> Cell:
+    """A number that is printed to a last digit: it passes where ours rounds to it."""
+    return Cell.judged(table, row, column, published, ours, unit / 2 / Cell.LIMIT, known=known)
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Mean, and its standard error (0 of a single value)."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
