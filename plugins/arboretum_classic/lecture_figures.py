@@ -124,7 +124,7 @@ def _draw_pareto(found: Mapping[str, Any]) -> dict[str, Any]:
     x, y = (Axis(name, higher_is_better=True) for name in ("recall", "precision"))
     rows = [["tree", "recall", "precision", "efficient"], *([name, *(f"{v:.5f}" for v in xy[k]), k in front] for k, names in enumerate(own.values()) for name in names)]
     title = "Pareto-efficient classifiers"
-    chart = PointChart(title, points, x, y, front, f"CART on wdbc, class {found['class']}, by depth and least leaf", ("No other tree is at least as good in both and better in one.",))
+    chart = PointChart(title, points, x, y, front, f"CART on wdbc, class {found['class']}, by depth and least leaf")
     return {"pictures": {"figure_pareto": chart}, "tables": {"pareto.csv": csv_text(rows)}}
 
 

@@ -108,10 +108,11 @@ def _judged_bias(shares: Mapping[int, Mapping[str, float]]) -> Judgement:
         ),
         Claim.judged("gain ratio answers: it is misled less often wherever the two differ", all(r <= g for r, g in zip(ratio, gain, strict=True)) if whole else None, evidence),
     ]  # fmt: skip
+    lines = [Line(name, list(range(len(shares))), [100.0 * x for x in values], dashed=name.startswith("C4.5")) for name, values in at.items()]
     chart = LineChart(
-        "Which column is asked first?", [Line(name, list(shares), [100.0 * x for x in values]) for name, values in at.items()],
-        Axis("values of the column that knows nothing of the class", log=True), Axis("how often it is chosen, %"),
-        f"{ROWS} rows; the other column has two values and agrees with the class on {TRUE:.0%} of the rows",
+        "Which column is asked first?", lines, Axis("values of the column that knows nothing of the class", names=[str(k) for k in shares]),
+        Axis("how often it is chosen, %"), f"{ROWS} rows; the other column has two values and is right on {TRUE:.0%} of them",
+        ("Of two columns only the one of larger gain is above their average: there C4.5's filter chooses by gain.",),
     )  # fmt: skip
     rows = [["values", *CRITERIA], *([k, *(f"{x:.4f}" for x in one.values())] for k, one in shares.items())]
     metrics = {f"misled_at_{most}/{name}": values[-1] for name, values in at.items()}

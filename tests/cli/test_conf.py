@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -53,3 +54,15 @@ def test_an_experiment_is_one_word_on_the_command_line(experiment, more, runs, c
     result = call("run", "--config-dir", str(CONF), f"+experiment={experiment}", *more, "-m", "tracker=none")
     assert result.status == 0, result.err
     assert f"{runs} of {runs}" in result.out
+
+
+def test_pruners_and_rules_for_gaps_go_with_a_criterion_of_another_paper(call, here):
+    draw = np.random.default_rng(0)
+    rows = [[f"{a:.1f}", "uvw"[b], "yes" if (a > 0.4) != (b == 1) else "no"] for a, b in zip(draw.random(80), draw.integers(3, size=80), strict=True)]
+    for row in rows:
+        row[:2] = ["" if draw.random() < 0.2 else value for value in row[:2]]
+    (here / "gaps.csv").write_text("\n".join([",".join(row) for row in [["a", "b", "class"], *rows]]))
+    words = ["+experiment=pruners_and_gaps", "dataset=file", "dataset.path=gaps.csv", "dataset.target=class", "-m", "tracker=none"]
+    result = call("run", "--config-dir", str(CONF), *words)
+    assert result.status == 0, result.err
+    assert "12 of 12" in result.out and all(rule in result.out for rule in ("fractional", "majority", "surrogates", "error_based", "m_estimate"))
