@@ -61,9 +61,9 @@ class Subtrees:
     slack: np.ndarray
 
     @staticmethod
-    def of(tree: Tree, risk: str) -> Subtrees:
-        """Measure a tree; raises CapabilityError when it does not hold what ``risk`` asks for."""
-        h, mass, parent = impurities(tree, risk), tree.mass, tree.parent
+    def of(tree: Tree, risk: str, costs: np.ndarray | None = None) -> Subtrees:
+        """Measure a tree (see :func:`impurities`)."""
+        h, mass, parent = impurities(tree, risk, costs), tree.mass, tree.parent
         share = mass / mass[0] if mass[0] > 0 else np.zeros(tree.n_nodes)
         below, rows = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.int64)
         np.add.at(below, parent[1:], mass[1:])
@@ -177,9 +177,10 @@ def sum_up(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
     return np.array(total, amount.dtype)
 
 
-def impurities(tree: Tree, risk: str) -> np.ndarray:
+def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.ndarray:
     """float64[n_nodes]: h of each node, in bits for entropy, in the square of the target's unit for variance.
 
+    costs : float64[classes, classes], what a unit of weight of a class (row) loses by each label, where an error is not worth 1.
     Raises CapabilityError for a tree grown without impurity, or a risk that does not fit the target.
     """
     if risk == "impurity":
@@ -201,5 +202,7 @@ def impurities(tree: Tree, risk: str) -> np.ndarray:
     p = np.divide(tree.weights, mass, out=np.zeros_like(tree.weights), where=mass > 0)
     if risk == "entropy":
         return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1) + 0.0
+    if risk == "error" and costs is not None:
+        return (p @ costs)[np.arange(tree.n_nodes), tree.label]
     alike = p.max(axis=1) if risk == "error" else (p**2).sum(axis=1)
     return np.where(tree.mass > 0, 1.0 - alike, 0.0)

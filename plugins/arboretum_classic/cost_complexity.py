@@ -22,6 +22,7 @@ class CostComplexity:
     name: ClassVar[str] = "cost_complexity"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, chapter 3; Zhang & Gionis 2023, section 6"
     capabilities: ClassVar[tuple] = ()
+    reads_costs: ClassVar[bool] = True
 
     alpha: float | None = param(
         None, "price of a leaf, on the scale of the root's impurity; none: the best of grid on validation rows", ge=0.0
@@ -65,61 +66,66 @@ class CostComplexity:
         """Whether h is the run's impurity."""
         return self.risk == "impurity"
 
-    def choose(self, tree: Tree, valid: Table) -> Selection:
+    def choose(self, tree: Tree, valid: Table, costs: np.ndarray | None = None) -> Selection:
         """The α with the best score on the validation rows; rows walk the tree once for all of them.
 
-        Raises CapabilityError for a tree without the impurity that is asked for, DataError without validation rows.
+        costs : as for :func:`~arboretum_classic.complexity_path.impurities`; the rows of a class then weigh as those that taught.  Raises CapabilityError for a tree without the impurity that is asked for, DataError without validation rows.
         """
         score = ValidationScore.on(valid)
-        if self.path or self.one_se:
-            path = Subtrees.of(tree, self.risk).path()
+        if self.path or self.one_se or costs is not None:
+            path = Subtrees.of(tree, self.risk, costs).path()
             alphas = path.alpha / self._unit(path.root) if self.path else np.unique(self.grid)
-            cuts = map(path.cuts, range(len(alphas))) if self.path else map(self.cuts_of(tree), alphas)
-            tally, losses = Tally.of(tree, alphas), losses_of(tree, valid)
+            cuts = map(path.cuts, range(len(alphas))) if self.path else map(self.cuts_of(tree, costs), alphas)
+            tally, losses, weight = Tally.of(tree, alphas, costs), losses_of(tree, valid, costs), valid.row_weights()
+            if costs is not None:
+                shown = np.bincount(valid.target.codes, weight, len(tree.classes))
+                weight = weight * (tree.weights[0] / np.where(shown > 0, shown, 1.0))[valid.target.codes]
             for k, nodes in enumerate(cuts):
-                tally.add(k, losses(nodes, targets_of(valid)), valid.row_weights())
+                tally.add(k, losses(nodes, targets_of(valid)), weight)
             return tally.selection(self.one_se, path if self.path else None)
         cuts, of_cuts = self.cuts_of(tree), score.of_cuts(tree)
         tried = [({"pruner.alpha": alpha}, of_cuts(cuts(alpha))) for alpha in sorted(set(self.grid))]
         kept = max(tried, key=lambda one: one[1])[0]  # the first of the best
         return Selection(kept, score.measure, tried, score.notes)
 
-    def choose_by_growing(self, tree: Tree, objects: Encoded, grow: Callable[[np.ndarray], Tree], seed: int) -> Selection | None:
+    def choose_by_growing(
+        self, tree: Tree, objects: Encoded, grow: Callable[[np.ndarray], Tree], seed: int, costs: np.ndarray | None = None
+    ) -> Selection | None:
         """The weakest link α_k whose trees err least on objects that they have not seen; None where α is chosen otherwise.
 
         Where α is given as a share nothing is chosen, and the note tells the path.  In each fold the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which T(α_k) is the cheapest.
         """
         if self.alpha is not None and self.relative and self.direction != "top_down":
-            return Selection({}, notes=(cp_table(Subtrees.of(tree, self.risk).path()),))
+            return Selection({}, notes=(cp_table(Subtrees.of(tree, self.risk, costs).path()),))
         if self.alpha is not None or not self.folds:
             return None
-        path = Subtrees.of(tree, self.risk).path()
+        path = Subtrees.of(tree, self.risk, costs).path()
         middle = np.append(np.sqrt(path.alpha[:-1] * path.alpha[1:]), np.inf)
-        tally, everyone = Tally.of(tree, path.alpha / self._unit(path.root)), np.arange(objects.n_objects)
+        tally, everyone = Tally.of(tree, path.alpha / self._unit(path.root), costs), np.arange(objects.n_objects)
         fold = folds_of(objects, self.folds, seed)
         for number in range(self.folds):
             other = grow(everyone[fold != number])
             held = objects.take(everyone[fold == number])
-            steps, losses = Subtrees.of(other, self.risk).path(), losses_of(other, held.table)
+            steps, losses = Subtrees.of(other, self.risk, costs).path(), losses_of(other, held.table, costs)
             here = [steps.at(alpha) for alpha in middle]
             known = {k: losses(steps.cuts(k), held.y if held.label is None else held.label) for k in set(here)}
             for k, step in enumerate(here):
                 tally.add(k, known[step], held.weight)
         return tally.selection(self.one_se, path, f" in {self.folds} folds")
 
-    def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
+    def prune(self, tree: Tree, train: Table, valid: Table | None, costs: np.ndarray | None = None) -> Tree:
         """Cut the tree.  Raises CapabilityError without validation rows where they are needed, or without the impurity."""
         alpha = self.alpha
         if alpha is None:
             if valid is None:
                 msg = "pruner cost_complexity chooses alpha on validation rows; use split=holdout, or say pruner.alpha=VALUE"
                 raise CapabilityError(msg)
-            alpha = self.choose(tree, valid).kept["pruner.alpha"]
-        return tree.cut(self.cuts_of(tree)(alpha))
+            alpha = self.choose(tree, valid, costs).kept["pruner.alpha"]
+        return tree.cut(self.cuts_of(tree, costs)(alpha))
 
-    def cuts_of(self, tree: Tree) -> Callable[[float], np.ndarray]:
+    def cuts_of(self, tree: Tree, costs: np.ndarray | None = None) -> Callable[[float], np.ndarray]:
         """α → int64[…], where the tree is cut."""
-        subtrees = Subtrees.of(tree, self.risk)
+        subtrees = Subtrees.of(tree, self.risk, costs)
         ways = {"bottom_up": subtrees.minimal, "top_down": subtrees.dearer_than_a_leaf, "rpart": subtrees.son_by_son}
         find, unit = ways[self.direction], self._unit(float(subtrees.risk[0]))
         return lambda alpha: find(alpha * unit)
@@ -134,9 +140,9 @@ def targets_of(table: Table) -> np.ndarray:
     return table.target.values if table.task is Task.regression else table.target.codes
 
 
-def losses_of(tree: Tree, table: Table) -> Callable[[Sequence[int] | np.ndarray, np.ndarray], np.ndarray]:
+def losses_of(tree: Tree, table: Table, costs: np.ndarray | None = None) -> Callable[[Sequence[int] | np.ndarray, np.ndarray], np.ndarray]:
     """A function from nodes and the targets of the rows to what each row loses by ``tree.cut(nodes)``, float64[n_rows]: 1 for another
-    class, the square of the difference for numbers.  Rows walk the tree once, but those in shares."""
+    class (or its cost), the square of the difference for numbers.  Rows walk the tree once, but those in shares."""
     rest, per_node = tree.rest(table), tree.value if tree.task is Task.regression else tree.label
     parted = np.flatnonzero(rest < 0)
 
@@ -144,6 +150,8 @@ def losses_of(tree: Tree, table: Table) -> Callable[[Sequence[int] | np.ndarray,
         found = per_node[tree.nearest_kept(nodes)[rest]]
         if len(parted):
             found[parted] = tree.cut(nodes).predict(table.take(parted))
+        if costs is not None:
+            return costs[targets, found]
         return (found - targets) ** 2 if tree.task is Task.regression else (found != targets).astype(np.float64)
 
     return losses
@@ -195,18 +203,19 @@ class Tally:
     """What rows lose that trees have not seen, for each α.
 
     alpha : float64[k].   sums : float64[k, 3], Σw·l, Σw²·l, Σw²·l² of losses l.   weight : float64[k, 2], Σw, Σw².   root : what the
-    training rows lose by the root's prediction, mean.   numbers : whether the target is a number.
+    training rows lose by the root's prediction, mean.   measure : what 1 − the mean loss is called.
     """
 
     alpha: np.ndarray
     sums: np.ndarray
     weight: np.ndarray
     root: float
-    numbers: bool
+    measure: str
 
     @staticmethod
-    def of(tree: Tree, alpha: np.ndarray) -> Tally:
-        return Tally(alpha, np.zeros((len(alpha), 3)), np.zeros((len(alpha), 2)), float(impurities(tree, "error")[0]), tree.task is Task.regression)
+    def of(tree: Tree, alpha: np.ndarray, costs: np.ndarray | None) -> Tally:
+        measure = "r2" if tree.task is Task.regression else "accuracy" if costs is None else "1 − mean loss"
+        return Tally(alpha, np.zeros((len(alpha), 3)), np.zeros((len(alpha), 2)), float(impurities(tree, "error", costs)[0]), measure)
 
     def add(self, k: int, loss: np.ndarray, weight: np.ndarray) -> None:
         """Rows with what they lose at the k-th α."""
@@ -234,7 +243,7 @@ class Tally:
         within = np.flatnonzero(mean <= level * (1 + 1e-12))
         kept = int(within[-1] if path is not None or one_se else within[0])
         unit = self.root or 1.0
-        score = 1.0 - mean / (unit if self.numbers else 1.0)
+        score = 1.0 - mean / (unit if self.measure == "r2" else 1.0)
         tried = [({"pruner.alpha": alpha}, s) for alpha, s in zip(self.alpha.tolist(), score.tolist(), strict=True)]
         notes = () if path is None else (cp_table(path, mean / unit, self.error / unit),)
-        return Selection({"pruner.alpha": float(self.alpha[kept])}, ("r2" if self.numbers else "accuracy") + how, tried, notes)
+        return Selection({"pruner.alpha": float(self.alpha[kept])}, self.measure + how, tried, notes)

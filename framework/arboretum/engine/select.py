@@ -86,17 +86,19 @@ def prune(grown: Grown, context: Context) -> Grown:
         grown_all.append(found.finished)
         return found.tree
 
-    chosen = None
+    chosen, told, objective = None, {}, problem.parts.objective
+    if getattr(pruner, "reads_costs", False) and hasattr(objective, "weigh"):
+        told = {"costs": objective.label_costs(np.eye(len(tree.classes)), problem)}
     if pruner.needs_validation and hasattr(pruner, "choose"):
-        chosen = returned(pruner.choose(tree, problem.valid), Selection, pruner, "choose")
+        chosen = returned(pruner.choose(tree, problem.valid, **told), Selection, pruner, "choose")
     elif hasattr(pruner, "choose_by_growing"):
-        chosen = pruner.choose_by_growing(tree, problem.objects, grow, context.seed)
+        chosen = pruner.choose_by_growing(tree, problem.objects, grow, context.seed, **told)
     if chosen is not None:
         selections["pruner"] = chosen
         problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
         pruner = problem.parts.pruner
         notes += [*(note for note in chosen.notes if note not in notes), chosen.sentence(f"pruner {before.name}")]
-    pruned = returned(pruner.prune(tree, problem.objects.table, problem.valid), Tree, pruner, "prune")
+    pruned = returned(pruner.prune(tree, problem.objects.table, problem.valid, **told), Tree, pruner, "prune")
     if np.isnan(pruned.impurity).any() and not np.isnan(tree.impurity).any():  # a branch was raised: its nodes hold other rows
         pruned = attrs.evolve(pruned, impurity=np.asarray(problem.parts.impurity.value(pruned.weights)))
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")

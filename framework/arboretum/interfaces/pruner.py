@@ -21,6 +21,8 @@ class Pruner(Component, Protocol):
         (a pruner that chooses its strength needs them, one that is told it does not).
     reads_impurity : optional, default False: it reads ``tree.impurity``, so a run without impurity, or with one that grows
         with the mass (``scale = "total"``), is refused.
+    reads_costs : optional, default False: under an objective that weighs objects its methods are also given ``costs``,
+        float64[classes, classes], what a unit of weight of a class (row) loses by each label.
     """
 
     needs_validation: bool
@@ -37,14 +39,7 @@ class PrunerChooses(Protocol):
     """Optional: a pruner that picks values for those of its fields that are None, so that the record can tell which."""
 
     def choose(self, tree: Tree, valid: Table) -> Selection:
-        """The values for this tree; keys are "pruner.FIELD".  Called once per run, if ``needs_validation``; never for nothing.
-
-        With these values in its fields the pruner needs no validation rows, and ``prune`` does the same as without.
-        """
-
-
-class PrunerGrows(Protocol):
-    """Optional: a pruner that picks such values by growing further trees, on parts of the training objects (cross-validation)."""
+        """The values for this tree; keys are "pruner.FIELD".  Called once per run, if ``needs_validation``; ``prune`` does the same without."""
 
     def choose_by_growing(self, tree: Tree, objects: Encoded, grow: Callable[[np.ndarray], Tree], seed: int) -> Selection | None:
         """As ``choose``, called once per run in its place where ``needs_validation`` is False; None where nothing is to be picked.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from arboretum.api import CapabilityError, DataError
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
+from arboretum_classic.complexity_path import Subtrees
 from arboretum_classic.expected_loss import ExpectedLoss
 
 RUN = ["split=none", "method=cart", "tracker=none", "objective=expected_loss"]
@@ -34,6 +35,29 @@ def test_the_trees_are_those_that_rpart_prints():
     iris = arboretum.run([*RUN, *RPART, "dataset=iris", "objective.priors=[0.2,0.3,0.5]", "pruner.alpha=0.01"]).tree
     assert iris.rule(0).describe() == "petal_length ≤ 4.75" and iris.counts.tolist() == [150, 95, 50, 45, 55]
     assert (iris.weights / iris.mass[:, None])[1] == pytest.approx([0.42194093, 0.55696203, 0.02109705])
+
+
+LOSS, PRIORS = "[[0,1,4],[2,0,1],[6,3,0]]", "[0.25,0.25,0.5]"
+CP = {
+    "wine": [(0.760563, 0, 1.0), (0.174075, 1, 0.239437), (0.03662, 2, 0.065362), (0.012366, 3, 0.028742), (0.0, 4, 0.016376)],
+    "balance-scale": [
+        (0.124504, 0, 1.0), (0.055159, 1, 0.875496), (0.04149, 2, 0.820337), (0.028671, 4, 0.737358), (0.021386, 6, 0.680017),
+        (0.014364, 7, 0.658631), (0.012439, 9, 0.629904), (0.012316, 12, 0.592588), (0.011182, 13, 0.580272), (0.005591, 14, 0.56909),
+        (0.000659, 16, 0.557908), (0.0, 18, 0.55659),
+    ],
+}  # fmt: skip
+"""What rpart 4.1 prints for these tables with this loss matrix and priors, minsplit=20, minbucket=7, cp=0."""
+
+
+@pytest.mark.parametrize("name", CP)
+def test_three_classes_are_pruned_by_what_is_lost(name):
+    ways = [f"dataset={name}", "split=none", "tracker=none", "method=rpart", "objective=expected_loss"]
+    found = arboretum.run([*ways, f"objective.loss={LOSS}", f"objective.priors={PRIORS}", "pruner.alpha=0"])
+    losses = np.array([[0, 1, 4], [2, 0, 1], [6, 3, 0]])
+    path = Subtrees.of(found.tree, "error", losses / losses.sum(axis=1, keepdims=True)).path()
+    assert found.verified and path.cp_table() == [pytest.approx(row, abs=1e-6) for row in CP[name]]
+    by_folds = arboretum.run([*ways, f"objective.loss={LOSS}", "pruner=cost_complexity", "pruner.risk=error", "pruner.folds=3"])
+    assert by_folds.selections["pruner"].measure == "1 − mean loss in 3 folds" and by_folds.tree.n_leaves > 1
 
 
 def test_a_leaf_predicts_the_class_of_least_loss():
