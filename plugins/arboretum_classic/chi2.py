@@ -38,11 +38,11 @@ class ChiSquared:
 
     def is_leaf_among(self, tables: Iterator[Tables], node: Node) -> bool:
         """Weights are counted in rows: those of the node share its rows by weight."""
-        least, n_tests, rows = 1.0, 0, node.count / node.mass
-        for some in tables:
-            n_tests += some.n_tests
-            least = min(least, least_p(some.weights * rows, self.small))
-        return least * (n_tests if self.bonferroni else 1) > self.alpha
+        rows = node.count / node.mass
+        if not self.bonferroni:  # the first significant test will do
+            return all(least_p(some.weights * rows, self.small) > self.alpha for some in tables)
+        found = [(some.n_tests, least_p(some.weights * rows, self.small)) for some in tables]
+        return min((p for _, p in found), default=1.0) * sum(n for n, _ in found) > self.alpha
 
     def notes(self, problem: Any, tree: Tree) -> Sequence[str]:
         """Where χ² is a poor approximation whatever is asked: the lesser outcome of a class of fewer than 10 rows expects fewer than 5."""

@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Cell, Column, ColumnKind, House, Known, Record, Table, Target, Task, Tree
+from arboretum.api import Cell, Claim, Column, ColumnKind, House, Known, Record, Table, Target, Task, Tree
 
 TAUGHT = 0.7
 """Share of the rows that teach; the others test."""
+SMALL = ("iris", "wine", "wdbc", "tic-tac-toe", "balance-scale")
+"""Data sets of classes on which hundreds of trees grow in seconds."""
 
 
 @lru_cache(maxsize=1)
@@ -43,15 +45,14 @@ def run(house: House, table: Table, method: str, values: Mapping[str, Any] | Non
     return house.run({"split": "none", **choices, "dataset": Rows(table), "method": method}, values or {})
 
 
-def nominal(name: str, codes: Sequence[int] | np.ndarray, values: Sequence[str] = ()) -> Column:
-    """A column of categories, "1", "2", … where nothing else is said."""
-    values = tuple(values) or tuple(str(k + 1) for k in range(int(np.max(codes)) + 1))
-    return Column(name, ColumnKind.categorical, np.asarray(codes, np.int32), values)
+def nominal(name: str, codes: np.ndarray) -> Column:
+    """A column of the categories "1", "2", …."""
+    return Column(name, ColumnKind.categorical, codes.astype(np.int32), tuple(str(k + 1) for k in range(int(codes.max()) + 1)))
 
 
-def table_of(name: str, columns: Sequence[Column], codes: Sequence[int] | np.ndarray, classes: Sequence[str] = ("no", "yes")) -> Table:
-    """A table of classes."""
-    return Table(name, tuple(columns), Target("class", Task.classification, np.asarray(codes, np.int32), tuple(classes)))
+def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
+    """A table of two classes."""
+    return Table(name, tuple(columns), Target("class", Task.classification, codes.astype(np.int32), ("no", "yes")))
 
 
 def divided(house: House, dataset: str, seed: int) -> tuple[Table, Table]:
@@ -76,14 +77,17 @@ def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator)
     label : another class, each as likely, or the number of some other row.   attribute : the value of some row.
     """
     n, target = table.n_rows, table.target
+
+    def mixed(values: np.ndarray) -> np.ndarray:
+        return np.where(draw.random(n) < share, values[draw.integers(n, size=n)], values)
+
     if kind == "attribute":
-        columns = (attrs.evolve(c, values=np.where(draw.random(n) < share, c.values[draw.integers(n, size=n)], c.values)) for c in table.columns)
-        return attrs.evolve(table, columns=tuple(columns))
-    hit = draw.random(n) < share
+        return attrs.evolve(table, columns=tuple(attrs.evolve(c, values=mixed(c.values)) for c in table.columns))
     if target.task is Task.regression:
-        return attrs.evolve(table, target=attrs.evolve(target, values=np.where(hit, target.values[draw.integers(n, size=n)], target.values)))
+        return attrs.evolve(table, target=attrs.evolve(target, values=mixed(target.values)))
     k = len(target.classes)
-    return attrs.evolve(table, target=attrs.evolve(target, codes=np.where(hit, (target.codes + draw.integers(1, k, size=n)) % k, target.codes)))
+    false = (target.codes + draw.integers(1, k, size=n)) % k
+    return attrs.evolve(table, target=attrs.evolve(target, codes=np.where(draw.random(n) < share, false, target.codes)))
 
 
 def rounded(table: str, row: str, column: str, published: float, ours: float, unit: float, known: Known | None = None) -> Cell:
@@ -94,3 +98,11 @@ def rounded(table: str, row: str, column: str, published: float, ours: float, un
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     """Mean, and its standard error (0 of a single value)."""
     return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
+
+
+def mostly(sentence: str, holds: Mapping[str, bool], told: str) -> Claim:
+    """A sentence that is to hold on most data sets; not shown by fewer than three."""
+    where = [name for name, one in holds.items() if one]
+    verdict = 2 * len(where) > len(holds) if len(holds) > 2 else None
+    named = f" ({', '.join(where)})" if 0 < len(where) < len(holds) else ""
+    return Claim.judged(f"{sentence} (on most data sets)", verdict, f"on {len(where)} of {len(holds)}{named}; {told}")

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import attrs
 
 from arboretum.api import Chaptered, ConfigError, House, param, unknown
+from arboretum_classic.lecture import SMALL
 
 CHAPTERS = ("impurity", "play_tennis", "depth", "noise", "pruning", "figures")
-DATASETS = ("iris", "wine", "wdbc", "tic-tac-toe", "balance-scale", "digits", "diabetes")
+DATASETS = (*SMALL, "digits", "diabetes")
 
 
 def _chosen(values: Any) -> tuple[str, ...]:

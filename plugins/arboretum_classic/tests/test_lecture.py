@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pytest
 
-from arboretum.api import Verdict
+from arboretum.api import Table, Verdict
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
 from arboretum_classic import lecture_figures
-from arboretum_classic.lecture import with_noise
+from arboretum_classic.lecture import run, with_noise
 from arboretum_classic.reproduction import CHAPTERS, Lecture
 
 SMALL = Lecture(datasets=("iris", "balance-scale"), seeds=2, draws=4, times=False)
@@ -77,8 +77,8 @@ def test_sentences_are_judged_and_can_fail(results):
     assert len(early) == 2 and all(found[one] is Verdict.PASS for one in early)
     assert Verdict.OPEN in found.values()  # two data sets are no study
     changed = copy.deepcopy(results)
-    of(changed, chapter="pruning")["trees"]["play-tennis, before: chi-square"]["leaves"] = 5
-    of(changed, chapter="depth", dataset="iris")["errors"]["0.0"]["train"][0][5] += 0.5
+    of(changed, chapter="pruning")["trees"]["play-tennis"]["before: chi-square"][0] = 5
+    of(changed, chapter="depth", dataset="iris")["errors"]["0"]["train"][0][5] += 0.5
     assert sum(verdict is Verdict.FAIL for verdict in verdicts(changed).values()) == sum(v is Verdict.FAIL for v in found.values()) + 2
 
 
@@ -87,14 +87,17 @@ def test_every_figure_of_the_slides_is_drawn(results):
     trees = {"play_tennis_tree", "cart_classification_tree", "cart_regression_tree", "oblivious_tree", "fuzzy_tree"}
     assert {f"figure_{name}" for name in trees | {"impurities", "cart", "roc", "precision_recall", "pareto", "fuzzy_shares"}} <= set(drawn)
     assert all(drawn[f"figure_{name}"].startswith("<svg") for name in trees)
-    assert "oblivious_tree.csv" in SMALL.judge(results).tables
+    assert "oblivious_tree.txt" in SMALL.judge(results).tables
     assert {key["chapter"] for key, _ in results} == set(CHAPTERS) and len(lecture_figures.FIGURES) == 6
 
 
-def test_the_borders_of_the_plane_are_those_of_the_leaves(results):
-    """Every border lies on a threshold, and a row's leaf changes nowhere else."""
-    borders = np.array(of(results, chapter="figures", figure="cart")["borders"])
-    assert len(borders) and ((borders[:, :, 0] == borders[:, :, 1]).sum(axis=1) == 1).all()
+def test_every_border_in_the_plane_is_a_test(house):
+    iris = house.component("dataset", "iris").load(0)
+    petals = Table("petals", tuple(iris.column(name) for name in lecture_figures.PETALS), iris.target)
+    tree = run(house, petals, "cart").tree
+    ends = list(lecture_figures.borders(tree, 0, [(0.0, 9.0), (0.0, 9.0)]))
+    cuts = [(lecture_figures.PETALS.index(rule.columns[0]), rule.threshold) for rule in map(tree.rule, np.flatnonzero(~tree.is_leaf))]
+    assert sorted((int(y[0] == y[1]), x[0] if x[0] == x[1] else y[0]) for x, y in ends) == sorted(cuts)
 
 
 @pytest.mark.parametrize("dataset", ["iris", "diabetes"])
