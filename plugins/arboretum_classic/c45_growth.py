@@ -18,6 +18,8 @@ from arboretum.api import (
 from arboretum_classic.c45 import C45, SLACK, TOLERANCE
 
 MOST_BRANCHES = 1 << 14  # of a test that the kernel knows; branches are counted in 16 bits
+MOST_ROWS = 1 << 22  # that the words of a run can name
+GAP = 1e-5  # values that lie closer are not separated
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -105,8 +107,8 @@ def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
     rules = [rule.leaf_rule() if hasattr(rule, "leaf_rule") else None for rule in parts.stopping]
     if any(rule is None or rule != LeafRule(min_split=rule.min_split) for rule in rules):
         yield "a leaf rule"
-    if context.deadline is not None or context.memory_bytes is not None:
-        yield "a budget"
+    if context.deadline is not None or context.memory_bytes is not None or objects.n_objects > MOST_ROWS:
+        yield "a budget, or more rows than the kernel numbers"
     if len(set(positions)) < len(positions) or any(_tests_of(objects, f) is None for f in range(len(objects.features))):
         yield "tests that C4.5 does not ask"
 
@@ -135,29 +137,33 @@ def _grown(problem: Problem) -> Tree:
     tests = np.array([_tests_of(objects, f) for f in range(len(bins))], np.int64)
     codes = np.ascontiguousarray(objects.codes, np.uint8 if bins.max(initial=0) < 256 else np.uint16)
     columns = kernels.Columns(number, at, counts, codes, np.cumsum([0, *(bins + 1)]), tests)
-    arena, lists = _arena(objects, kernels)
-    unit = (objects.weight == 1.0).all() and (objects.count == 1).all() and not (codes == bins).any() and (lists[1::2] == n).all()
-    steps = np.arange(2.0, n + 1 if unit else 2)
-    xlogs = np.concatenate([[0.0, 0.0], steps * np.log2(steps)]) if unit else np.zeros(0)
-    given = kernels.Objects(objects.label.astype(np.uint16), objects.weight, objects.count.astype(np.float64), xlogs)
-    scratch = kernels.Scratch(np.empty(n), np.empty(n, np.int16), np.empty((int((bins + 1).sum()), classes)), np.empty(classes), np.empty(classes))
-    root = np.array([[0, n, -1, 0, 0, 0, *lists]], np.int64)
+    pool, given, known = _sorted(objects, kernels)
+    logs = np.log2(np.maximum(np.arange(n + 1.0), 1.0))
+    unit = (objects.weight == 1.0).all() and (objects.count == 1).all() and not (codes == bins).any() and (known == n).all()
+    given = given._replace(logs=logs if unit else logs[:0])
+    scratch = kernels.Scratch(
+        np.empty(n), np.empty(n, np.int16), np.empty(n, np.int32), np.empty((int((bins + 1).sum()), classes)), *np.empty((3, classes))
+    )  # fmt: skip
+    root = np.array([[0, n, -1, 0, 0, 0, *known]], np.int64)
     deepest = np.iinfo(np.int64).max if limits.max_depth is None else limits.max_depth
     bounds = kernels.Bounds(deepest, max((rule.leaf_rule().min_split for rule in problem.parts.stopping), default=0))
-    return _tree(problem, features, *kernels.grow(arena, columns, given, criterion.rule, scratch, root, bounds))
+    return _tree(problem, features, *kernels.grow(pool, columns, given, criterion.rule, scratch, root, bounds))
 
 
-def _arena(objects: Encoded, kernels: Any) -> tuple[Any, np.ndarray]:
-    """The lists of the root, and where they begin and end.   Each number's rows with a value, in ascending order."""
-    n, width = objects.raw.shape
-    order, value, lists = np.empty((width, n), np.int32), np.empty((width, n)), np.zeros(2 * width, np.int64)
-    for f in range(width):
-        values = objects.raw[:, f].astype(np.float64)
-        by = np.argsort(values, kind="stable")  # NaN last
-        order[f], value[f] = by, values[by]
-        lists[2 * f + 1] = n - np.isnan(values).sum()
-    rows = np.arange(n, dtype=np.int32)
-    return kernels.Arena(rows, np.ones(n), order, value, np.empty(n, np.int32), np.empty(n)), lists
+def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray]:
+    """(pool, rows, lengths of the runs) of the root.   Each number's rows with a value, in ascending order."""
+    from arboretum.kernels.runs import rank_columns
+
+    values = np.ascontiguousarray(objects.raw.T, np.float64)
+    width, n = values.shape
+    order, distinct, reach = np.empty((width, n), np.uint64), np.empty((width, n)), np.empty((width, n), np.int32)
+    found = np.empty((width, 2), np.int64)
+    rank_columns(values, values.view(np.uint64), objects.label, GAP, order, distinct, reach, found)
+    pool = kernels.Pool(np.arange(n, dtype=np.int32), np.ones(n), order, np.empty(n, np.uint64), np.empty(n))
+    rows = kernels.Objects(
+        objects.label.astype(np.uint16), objects.weight, objects.count.astype(np.float64), np.zeros(0), distinct, reach, found[:, 1] > 0
+    )  # fmt: skip
+    return pool, rows, n - np.isnan(values).sum(axis=1)
 
 
 def _tree(problem: Problem, features: list[tuple[int, int, int]], whole: np.ndarray, real: np.ndarray) -> Tree:
@@ -168,6 +174,7 @@ def _tree(problem: Problem, features: list[tuple[int, int, int]], whole: np.ndar
     rules: dict[Any, int] = {}
     seen: dict[tuple[int, float], int] = {}
     test, price, inner = np.full(len(whole), -1), np.zeros(len(whole)), np.flatnonzero(whole[:, kernels.COLUMN] >= 0)
+    offset = objects.test_offset.tolist()
     cut = np.where(whole[inner, kernels.COLUMN] >= 0, real[inner, kernels.CUT], 0.0)
     for v, c, place, at in zip(inner.tolist(), whole[inner, kernels.COLUMN].tolist(), whole[inner, kernels.BIN].tolist(), cut.tolist(), strict=True):
         _, raw, f = features[c]
@@ -177,7 +184,7 @@ def _tree(problem: Problem, features: list[tuple[int, int, int]], whole: np.ndar
             rule = objects.raw_features[f].rule(at) if raw else objects.features[f].rule(index)
             seen[key] = rules.setdefault(rule, len(rules))
         test[v] = seen[key]
-        price[v] = prices.raw[f] if raw else prices.tests[objects.test_offset[f] + index]
+        price[v] = prices.raw[f] if raw else prices.tests[offset[f] + index]
     known = tuple(rules)
     arity = np.array([*(rule.arity for rule in known), 0])[test]
     offset = np.concatenate([[0], np.cumsum(arity)])

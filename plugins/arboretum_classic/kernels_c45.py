@@ -1,8 +1,9 @@
 """C4.5's growth in one kernel; its twin is the criterion in ``c45.py``, asked node by node by the framework's loop.
 
-Nodes are taken depth first, first branch first, so that they come out in preorder.  What a node holds lies on top of the arena: its rows
-with their shares, and for each number its rows in ascending order with their values; its branches are written over it, the first one
-last.  A row without the value of the chosen test is in every branch, so the branches can be longer than the node was.
+Nodes are taken depth first, first branch first, so that they come out in preorder.  What a node holds lies on top of the pool: its rows with
+their shares, and of each number a run of those that have a value, in ascending order (see :mod:`arboretum.kernels.runs`; an entry of a run
+names a row by its place at the node).  The branches are written over their node, the first one last; a row without the value of the chosen
+test is in every branch, so that they can be longer than the node was.
 
 | name | meaning |
 |---|---|
@@ -16,13 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
+from arboretum.kernels.runs import CLASS, OBJECT, TO_CLASS, TO_RANK, separated
 from arboretum_classic.c45 import MOST_OBJECTS, SLACK, TOLERANCE
 
-GAP = 1e-5  # values that lie closer are not separated
 LOST = -1  # in ``goes``: the row has no value
-LOW, HIGH, PARENT, BRANCH, DEPTH, LEAF, LISTS = range(7)  # columns of an open node; from LISTS on, low and high of each number's list
+LOW, HIGH, PARENT, BRANCH, DEPTH, LEAF, KNOWN = range(7)  # columns of an open node; from KNOWN on, the length of each number's run
 COLUMN, BIN, ABOVE, OUTCOME = range(4)  # whole numbers of a node: its test (column −1 at a leaf), and where it hangs
 CUT, SCORE, COUNT, WEIGHTS = range(4)  # the others; from WEIGHTS on, those of the classes
+STEEPEST = 1.0 / np.log(2.0)  # log2 e
+ROUNDED = 1e-3  # bits by which bounds are taken too high: weights below TOLERANCE count as none
 
 
 class Columns(NamedTuple):
@@ -42,23 +45,26 @@ class Columns(NamedTuple):
 
 
 class Objects(NamedTuple):
-    """label, weight, count : of each row.   xlogs : xlog(0 … n) where all weigh 1 and no value is missing, else empty."""
+    """label, weight, count : of each row.   logs : log2 of 0 … n (0 of 0) where all weigh 1 and no value is missing, else empty.
+    distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``."""
 
     label: np.ndarray
     weight: np.ndarray
     count: np.ndarray
-    xlogs: np.ndarray
+    logs: np.ndarray
+    distinct: np.ndarray
+    reach: np.ndarray
+    close: np.ndarray
 
 
-class Arena(NamedTuple):
-    """rows, share : int32[size], float64[size].   order, value : int32 and float64[numbers, size].   spare_rows, spare : for moving them."""
+class Pool(NamedTuple):
+    """who, share : int32[size], float64[size].   runs : uint64[numbers, size].   spare, spare_share : for moving them."""
 
-    rows: np.ndarray
+    who: np.ndarray
     share: np.ndarray
-    order: np.ndarray
-    value: np.ndarray
-    spare_rows: np.ndarray
+    runs: np.ndarray
     spare: np.ndarray
+    spare_share: np.ndarray
 
 
 class Found(NamedTuple):
@@ -72,46 +78,54 @@ class Found(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """own : float64[n], weight of each row at the node.   goes : int16[n], its branch.   bins : float64[bins, classes].   first, second : float64[classes]."""
+    """own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and its place there.
+    bins : float64[bins, classes].   left, total, slope : float64[classes]."""
 
     own: np.ndarray
     goes: np.ndarray
+    place: np.ndarray
     bins: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    left: np.ndarray
+    total: np.ndarray
+    slope: np.ndarray
 
 
-@jit(inline=True)
-def xlog(x, xlogs):
-    if len(xlogs) > 0:
-        return xlogs[np.int64(x + 0.5)]
-    return x * np.log2(x) if x >= TOLERANCE else 0.0
+@jit(inline=True, borrow=True)
+def log(x, logs):
+    if len(logs) > 0:
+        return logs[np.uintp(x + 0.5)]
+    return np.log2(x) if x >= TOLERANCE else 0.0
 
 
-@jit(inner=True)
+@jit(inline=True, borrow=True)
+def xlog(x, logs):
+    return x * log(x, logs)
+
+
+@jit(inner=True, borrow=True)
 def gain_of(without, within, known, whole):
     """Gain in bits from K times the entropy of the known rows without and within the branches."""
     numerator = known / whole * (without - within)
     return numerator / known if abs(numerator) >= TOLERANCE else 0.0
 
 
-@jit(inner=True)
-def split_of(branches, known, whole, xlogs):
+@jit(inner=True, borrow=True)
+def split_of(branches, known, whole, logs):
     """W times the split information; rows without a value are a branch of their own.   branches : Σ xlog(W_v)."""
-    return xlog(whole, xlogs) - branches - xlog(whole - known, xlogs)
+    return xlog(whole, logs) - branches - xlog(whole - known, logs)
 
 
-@jit(inner=True)
-def many_way(bins, whole, rule, xlogs):
+@jit(inner=True, borrow=True)
+def many_way(bins, whole, rule, logs):
     """(gain, split, usable) of the test with a branch per bin.   bins : float64[bins, classes], of the rows with a value."""
     known, within, branches, heavy, without = 0.0, 0.0, 0.0, 0, 0.0
     for b in range(len(bins)):
         mass = 0.0
         for k in range(bins.shape[1]):
             mass += bins[b, k]
-            within -= xlog(bins[b, k], xlogs)
+            within -= xlog(bins[b, k], logs)
         known += mass
-        branches += xlog(mass, xlogs)
+        branches += xlog(mass, logs)
         heavy += mass > rule.min_objects - TOLERANCE
     if heavy < 2:
         return 0.0, 0.0, False
@@ -119,22 +133,21 @@ def many_way(bins, whole, rule, xlogs):
         mass = 0.0
         for b in range(len(bins)):
             mass += bins[b, k]
-        without -= xlog(mass, xlogs)
-    gain = gain_of(without + xlog(known, xlogs), within + branches, known, whole)
-    return gain, split_of(branches, known, whole, xlogs), True
+        without -= xlog(mass, logs)
+    gain = gain_of(without + xlog(known, logs), within + branches, known, whole)
+    return gain, split_of(branches, known, whole, logs), True
 
 
-@jit(inner=True)
-def one_value(bins, n_tests, whole, rule, xlogs, pair):
+@jit(inner=True, borrow=True)
+def one_value(bins, n_tests, whole, rule, logs, pair):
     """(gain, split, bin, usable) of the best test "value k or not", by its ratio.   pair : float64[2, classes], scratch."""
     best, kept, at = 0.0, (0.0, 0.0), -1
     for b in range(n_tests):
-        pair[0] = bins[b]
         for k in range(bins.shape[1]):
-            pair[1, k] = -bins[b, k]
+            pair[0, k], pair[1, k] = bins[b, k], -bins[b, k]
             for other in range(len(bins)):
                 pair[1, k] += bins[other, k]
-        gain, split, usable = many_way(pair, whole, rule, xlogs)
+        gain, split, usable = many_way(pair, whole, rule, logs)
         if usable:
             ratio = gain / (split / whole) if split >= TOLERANCE else 0.0
             if at < 0 or ratio - best > TOLERANCE:
@@ -142,97 +155,115 @@ def one_value(bins, n_tests, whole, rule, xlogs, pair):
     return kept[0], kept[1], at, at >= 0
 
 
-@jit(inner=True)
-def best_cut(rows, value, objects, whole, rule, scratch):
-    """(gain, split, position, cuts) of the best cut between neighbours of an ascending list; position −1 without gain.
+@jit(inline=True, borrow=True)
+def weight_of(entry, own, unit):
+    return 1.0 if unit else own[entry & OBJECT]
 
-    scratch.first, scratch.second : weights of the classes on either side of the cut.
+
+@jit(inner=True, borrow=True)
+def best_cut(run, reach, close, logs, whole, rule, scratch):
+    """(gain, split, position, cuts) of the best cut of a run; position −1 where none can be used.
+
+    What a cut gains is not worked out while it cannot exceed the best, or what its choice will be charged: as rows of class k move over
+    to the left, W · gain rises by at most log2(e · right / right_k) per unit of weight.  scratch.slope holds this rise for each class.
     """
-    label, xlogs, own, left, right = objects.label, objects.xlogs, scratch.own, scratch.first, scratch.second
-    unit, low, high, without = len(xlogs) > 0, 0.0, 0.0, 0.0
+    own, left, total, slope, unit = scratch.own, scratch.left, scratch.total, scratch.slope, len(logs) > 0
+    known, without, low, high, first, last = 0.0, 0.0, 0.0, 0.0, -1, len(run) - 1
     left[:] = 0.0
-    right[:] = 0.0
-    for i in range(len(rows)):
-        right[label[rows[i]]] += 1.0 if unit else own[rows[i]]
-    for k in range(len(right)):
-        high += right[k]
-        without -= xlog(right[k], xlogs)
-    known = high
-    without += xlog(known, xlogs)
-    least = known / (10.0 * len(left))
-    least = min(least, MOST_OBJECTS) if rule.scaled and least - rule.min_objects >= TOLERANCE else rule.min_objects
-    best, at, low_at, cuts, inside, started = 0.0, -1, 0.0, 0, 0.0, False
-    for i in range(len(rows) - 1):
-        k = label[rows[i]]
-        mass = 1.0 if unit else own[rows[i]]
-        if started:  # Σ xlog over the classes of both sides
-            inside -= xlog(left[k], xlogs) + xlog(right[k], xlogs)
-        left[k] += mass
-        right[k] -= mass
-        if started:
-            inside += xlog(left[k], xlogs) + xlog(right[k], xlogs)
+    total[:] = 0.0
+    for entry in run:
+        total[entry >> TO_CLASS & CLASS] += weight_of(entry, own, unit)
+    for k in range(len(total)):
+        known += total[k]
+        without -= xlog(total[k], logs)
+    without += xlog(known, logs)
+    least = known / (10.0 * len(total))
+    least = (min(least, MOST_OBJECTS) if rule.scaled and least - rule.min_objects >= TOLERANCE else rule.min_objects) - TOLERANCE
+    while low <= least and first < last:  # to the first cut with enough on its left
+        first += 1
+        mass = weight_of(run[first], own, unit)
+        left[run[first] >> TO_CLASS & CLASS] += mass
         low += mass
-        high -= mass
-        if high <= least - TOLERANCE:
-            break
-        if low <= least - TOLERANCE:
-            continue
-        if not started:
-            started = True
-            for c in range(len(left)):
-                inside += xlog(left[c], xlogs) + xlog(right[c], xlogs)
-        if value[i] + GAP < value[i + 1]:
-            cuts += 1
-            gain = gain_of(without, xlog(low, xlogs) + xlog(high, xlogs) - inside, known, whole)
-            if gain - best > TOLERANCE:
+    while high <= least and first <= last:  # back to the last one with enough on its right
+        high += weight_of(run[last], own, unit)
+        last -= 1
+    cuts = 0
+    for i in range(first, last + 1):
+        cuts += separated(run[i], run[i + 1], reach, close)
+    charge = np.log2(cuts) if rule.mdl and cuts > 0 else 0.0
+    if cuts == 0 or without - charge < 0.0:
+        return 0.0, 0.0, -1, cuts
+    best, at, low_at, risen, room = 0.0, -1, 0.0, 0.0, -1.0
+    for i in range(first, last + 1):
+        if i > first:
+            k = run[i] >> TO_CLASS & CLASS
+            mass = weight_of(run[i], own, unit)
+            left[k] += mass
+            risen += mass * slope[k]
+        if risen > room:
+            inside, low, risen = 0.0, 0.0, 0.0
+            for k in range(len(total)):
+                slope[k] = -log(total[k] - left[k], logs)
+                inside += xlog(left[k], logs) - (total[k] - left[k]) * slope[k]
+                low += left[k]
+            steepest = log(known - low, logs) + STEEPEST
+            for k in range(len(total)):
+                slope[k] += steepest
+            within = xlog(low, logs) + xlog(known - low, logs) - inside
+            gain = gain_of(without, within, known, whole)
+            if gain - best > TOLERANCE and separated(run[i], run[i + 1], reach, close):
                 best, at, low_at = gain, i, low
-    split = split_of(xlog(low_at, xlogs) + xlog(known - low_at, xlogs), known, whole, xlogs)
+            room = max(best * whole, charge) - (without - within) - ROUNDED
+    split = split_of(xlog(low_at, logs) + xlog(known - low_at, logs), known, whole, logs)
     return best, split, at, cuts
 
 
-@jit(inner=True)
-def count_bins(rows, columns, objects, scratch):
+@jit(inner=True, borrow=True)
+def count_bins(who, columns, objects, scratch):
     """Add up the classes by bin of all nominal columns, in one pass over the rows."""
-    bins, codes, offset, unit = scratch.bins, columns.codes, columns.offset, len(objects.xlogs) > 0
+    bins, codes, offset, unit = scratch.bins, columns.codes, columns.offset, len(objects.logs) > 0
     bins[:] = 0.0
-    for i in range(len(rows)):
-        r = np.uintp(rows[i])
+    for e in range(len(who)):
+        r = np.uintp(who[e])
         k = np.uintp(objects.label[r])
-        mass = 1.0 if unit else scratch.own[r]
+        mass = 1.0 if unit else scratch.own[e]
         for f in range(codes.shape[1]):
             bins[np.uintp(offset[f]) + np.uintp(codes[r, f]), k] += mass
 
 
-@jit(inner=True)
-def look(arena, item, columns, objects, whole, rule, scratch, found, pair):
+@jit(inner=True, borrow=True)
+def look(pool, item, columns, objects, whole, rule, scratch, found, pair):
     """Find the best test of each column at a node.   item : int64[·], the open node."""
+    low, logs = item[LOW], objects.logs
+    for e in range(item[HIGH] - low if len(logs) == 0 else 0):
+        scratch.own[e] = objects.weight[pool.who[low + e]] * pool.share[low + e]
     if len(columns.tests):
-        count_bins(arena.rows[item[LOW] : item[HIGH]], columns, objects, scratch)
+        count_bins(pool.who[low : item[HIGH]], columns, objects, scratch)
     for c in range(len(columns.at)):
         f = columns.at[c]
         found.usable[c] = False
         if columns.number[c]:
-            low, high = item[LISTS + 2 * f], item[LISTS + 2 * f + 1]
-            if high - low < 2:
+            if item[KNOWN + f] < 2:
                 continue
-            value = arena.value[f, low:high]
-            gain, split, at, cuts = best_cut(arena.order[f, low:high], value, objects, whole, rule, scratch)
+            run, value = pool.runs[f, low : low + item[KNOWN + f]], objects.distinct[f]
+            gain, split, at, cuts = best_cut(run, objects.reach[f], objects.close[f], logs, whole, rule, scratch)
             if at < 0:
                 continue
             if rule.mdl:
                 gain -= np.log2(cuts) / whole
-            middle = (value[at] + value[at + 1]) / 2.0
-            found.cut[c] = value[at] if middle == value[at + 1] else middle
+            below, above = value[run[at] >> TO_RANK], value[run[at + 1] >> TO_RANK]
+            middle = (below + above) / 2.0
+            found.cut[c] = below if middle == above else middle
             found.gain[c], found.split[c], found.place[c], found.usable[c] = gain, split, at, gain >= TOLERANCE
         else:
             bins, n_tests = scratch.bins[columns.offset[f] : columns.offset[f + 1] - 1], columns.tests[f]
             if n_tests == 0:
-                found.gain[c], found.split[c], found.usable[c] = many_way(bins, whole, rule, objects.xlogs)
+                found.gain[c], found.split[c], found.usable[c] = many_way(bins, whole, rule, logs)
             else:
-                found.gain[c], found.split[c], found.place[c], found.usable[c] = one_value(bins, n_tests, whole, rule, objects.xlogs, pair)
+                found.gain[c], found.split[c], found.place[c], found.usable[c] = one_value(bins, n_tests, whole, rule, logs, pair)
 
 
-@jit(inner=True)
+@jit(inner=True, borrow=True)
 def choose(found, in_average, whole, rule):
     """(column, ratio) of the node's test, (−1, 0) without any: the best ratio of the tests whose gain is not below the average."""
     total, n = 0.0, 0
@@ -253,37 +284,36 @@ def choose(found, in_average, whole, rule):
     return at, best
 
 
-@jit(inner=True)
-def send(arena, item, columns, c, found, goes):
+@jit(inner=True, borrow=True)
+def send(pool, item, columns, c, found, goes):
     """Write into ``goes`` the branch of each of the node's rows by the chosen column; returns the number of branches."""
-    f, rows = columns.at[c], arena.rows[item[LOW] : item[HIGH]]
+    f, who = columns.at[c], pool.who[item[LOW] : item[HIGH]]
     if columns.number[c]:
-        low, high = item[LISTS + 2 * f], item[LISTS + 2 * f + 1]
-        for i in range(len(rows)):
-            goes[rows[i]] = LOST
-        for i in range(low, high):
-            goes[arena.order[f, i]] = i - low > found.place[c]
+        goes[: len(who)] = LOST
+        run = pool.runs[f, item[LOW] : item[LOW] + item[KNOWN + f]]
+        for i in range(len(run)):
+            goes[run[i] & OBJECT] = i > found.place[c]
         return 2
     bins = columns.offset[f + 1] - columns.offset[f] - 1
-    for i in range(len(rows)):
-        b = np.int64(columns.codes[rows[i], f])
-        goes[rows[i]] = LOST if b == bins else b if columns.tests[f] == 0 else np.int64(b != found.place[c])
+    for e in range(len(who)):
+        b = np.int64(columns.codes[who[e], f])
+        goes[e] = LOST if b == bins else b if columns.tests[f] == 0 else np.int64(b != found.place[c])
     return bins if columns.tests[f] == 0 else 2
 
 
 @jit(inner=True)
-def weigh(arena, item, objects, goes, below):
+def weigh(pool, item, objects, goes, below):
     """Add up what goes to each branch: float64[branches, ·] as a node's numbers; rows without a value in proportion to the others' weight.
 
     Returns the proportions, float64[branches].
     """
     lost, portion = np.zeros(below.shape[1]), np.zeros(len(below))
     below[:] = 0.0
-    for i in range(item[LOW], item[HIGH]):
-        r = arena.rows[i]
-        into = lost if goes[r] == LOST else below[goes[r]]
-        into[COUNT] += objects.count[r] * arena.share[i]
-        into[WEIGHTS + objects.label[r]] += objects.weight[r] * arena.share[i]
+    for e in range(item[HIGH] - item[LOW]):
+        r, share = pool.who[item[LOW] + e], pool.share[item[LOW] + e]
+        into = lost if goes[e] == LOST else below[goes[e]]
+        into[COUNT] += objects.count[r] * share
+        into[WEIGHTS + objects.label[r]] += objects.weight[r] * share
     for v in range(len(below)):
         portion[v] = below[v, WEIGHTS:].sum()
     portion /= portion.sum()
@@ -307,62 +337,60 @@ def is_leaf(numbers, depth, rule, bounds):
     return light or total - numbers[WEIGHTS:].max() < TOLERANCE or depth >= bounds.depth
 
 
-@jit(inner=True)
-def starts_of(rows, goes, stays, low, start):
-    """Lay the open branches of a list one after the other from ``low`` on, the first branch last: start int64[branches] ← their places.
+@jit(inner=True, borrow=True)
+def lay_out(item, scratch, size, below):
+    """Give each row its place in its branch, and each open branch its segment; rows without a value come behind the others.
 
-    Returns where they end.
+    size : int64[branches + 1], receives the rows of each branch, last those without a value.   Returns where the segments end.
     """
-    start[:] = 0
-    lost = 0
-    for i in range(len(rows)):
-        g = goes[rows[i]]
-        if g == LOST:
-            lost += 1
-        else:
-            start[g] += 1
-    at = low
-    for v in range(len(start) - 1, -1, -1):
-        size = start[v] + lost if stays[v] else 0
-        start[v] = at
-        at += size
-    return at
+    size[:] = 0
+    for e in range(item[HIGH] - item[LOW]):
+        v = scratch.goes[e] if scratch.goes[e] != LOST else len(below)
+        scratch.place[e] = size[v]
+        size[v] += 1
+    end = item[LOW]
+    for v in range(len(below) - 1, -1, -1):
+        below[v, LOW] = end
+        end += 0 if below[v, LEAF] else size[v] + size[len(below)]
+        below[v, HIGH] = end
+    return end
 
 
-@jit(inner=True)
-def move(rows, with_rows, goes, stays, portion, start, arena):
-    """Copy a list (``with_rows``: its shares, or its values where ``portion`` is empty) to the branches, into the spare room."""
-    for i in range(len(rows)):
-        r = rows[i]
-        g = goes[r]
-        if g != LOST:
-            if stays[g]:
-                arena.spare_rows[start[g]] = r
-                arena.spare[start[g]] = with_rows[i]
-                start[g] += 1
-        else:
-            for v in range(len(stays)):
-                if stays[v]:
-                    arena.spare_rows[start[v]] = r
-                    arena.spare[start[v]] = with_rows[i] * portion[v] if len(portion) else with_rows[i]
-                    start[v] += 1
+@jit(inner=True, borrow=True)
+def hand_down(pool, item, scratch, size, portion, ends, below):
+    """Write the rows and runs of the open branches over those of the node.   below : int64[branches, ·], the branches as open nodes.
 
-
-@jit(inner=True)
-def hand_down(arena, item, goes, stays, portion, below):
-    """Write the lists of the open branches over those of the node.   below : int64[branches, ·], the branches as open nodes."""
-    start, none = np.empty(len(stays), np.int64), portion[:0]
-    for f in range(-1, len(arena.order)):
-        low, high = (item[LOW], item[HIGH]) if f < 0 else (item[LISTS + 2 * f], item[LISTS + 2 * f + 1])
-        rows = arena.rows if f < 0 else arena.order[f]
-        values = arena.share if f < 0 else arena.value[f]
-        column = LOW if f < 0 else LISTS + 2 * f
-        end = starts_of(rows[low:high], goes, stays, low, start)
-        below[:, column] = start
-        move(rows[low:high], values[low:high], goes, stays, portion if f < 0 else none, start, arena)
-        below[:, column + 1] = start
-        rows[low:end] = arena.spare_rows[low:end]
-        values[low:end] = arena.spare[low:end]
+    ends : int64[branches], scratch.   size : of :func:`lay_out`.
+    """
+    goes, place, spare, share, low = scratch.goes, scratch.place, pool.spare, pool.spare_share, item[LOW]
+    for e in range(item[HIGH] - low):
+        for v in range(len(below)) if goes[e] == LOST else range(goes[e], goes[e] + 1):
+            if not below[v, LEAF]:
+                at = below[v, LOW] + place[e] + (size[v] if goes[e] == LOST else 0)
+                spare[at], share[at] = pool.who[low + e], pool.share[low + e] * (portion[v] if goes[e] == LOST else 1.0)
+    for v in range(len(below)):
+        for at in range(below[v, LOW], below[v, HIGH]):
+            pool.who[at], pool.share[at] = spare[at], share[at]
+    for f in range(len(pool.runs)):
+        run = pool.runs[f]
+        for v in range(len(below)):
+            ends[v] = below[v, LOW]
+        for entry in run[low : low + item[KNOWN + f]]:
+            e = entry & OBJECT
+            g, p, entry = goes[e], np.uint64(place[e]), entry & ~OBJECT
+            if g != LOST:
+                if not below[g, LEAF]:
+                    spare[ends[g]] = entry | p
+                    ends[g] += 1
+            else:
+                for v in range(len(below)):
+                    if not below[v, LEAF]:
+                        spare[ends[v]] = entry | p + np.uint64(size[v])
+                        ends[v] += 1
+        for v in range(len(below)):
+            below[v, KNOWN + f] = ends[v] - below[v, LOW]
+            for at in range(below[v, LOW], ends[v]):
+                run[at] = spare[at]
 
 
 @jit(inner=True)
@@ -374,35 +402,25 @@ def longer(array, size):
 
 
 @jit(inner=True)
-def roomier(arena, size):
-    """The same arena with room for lists of ``size`` in all."""
-    n, width = len(arena.rows), len(arena.order)
-    rows, share = np.empty(size, np.int32), np.empty(size)
-    order, value = np.empty((width, size), np.int32), np.empty((width, size))
-    rows[:n], share[:n], order[:, :n], value[:, :n] = arena.rows, arena.share, arena.order, arena.value
-    return Arena(rows, share, order, value, np.empty(size, np.int32), np.empty(size))
-
-
-@jit(inner=True)
-def needed(item, n_stay):
-    """Size of the arena that the branches of a node need at most."""
-    most = item[LOW] + n_stay * (item[HIGH] - item[LOW])
-    for f in range(LISTS, len(item), 2):
-        most = max(most, item[f] + n_stay * (item[f + 1] - item[f]))
-    return most
+def roomier(pool, size):
+    """The same pool with room for ``size`` rows in all."""
+    n, width = pool.runs.shape[1], len(pool.runs)
+    who, share, runs = np.empty(size, np.int32), np.empty(size), np.empty((width, size), np.uint64)
+    who[:n], share[:n], runs[:, :n] = pool.who, pool.share, pool.runs
+    return Pool(who, share, runs, np.empty(size, np.uint64), np.empty(size))
 
 
 @jit
-def grow(arena, columns, objects, rule, scratch, root, bounds):
+def grow(pool, columns, objects, rule, scratch, root, bounds):
     """Grow a tree from its root: int64[1, ·] as an open node.   Returns (int64[nodes, 4], float64[nodes, ·]) in preorder."""
-    classes, n_columns = len(scratch.first), len(columns.at)
+    classes, n_columns = len(scratch.left), len(columns.at)
     found = Found(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns, np.int64), np.zeros(n_columns), np.zeros(n_columns, np.bool_))
     waiting, carried = longer(root, 64), np.zeros((64, WEIGHTS + classes))
     whole_of, real_of = np.empty((1024, 4), np.int64), np.empty((1024, WEIGHTS + classes))
     pair, n, top = np.zeros((2, classes)), 0, 1
     everything = np.zeros((1, WEIGHTS + classes))
-    scratch.goes[:] = 0
-    weigh(arena, root[0], objects, scratch.goes, everything)
+    scratch.goes[: len(pool.who)] = 0
+    weigh(pool, root[0], objects, scratch.goes, everything)
     carried[0] = everything[0]
     waiting[0, LEAF] = is_leaf(carried[0], 0, rule, bounds)
     while top > 0:
@@ -415,29 +433,25 @@ def grow(arena, columns, objects, rule, scratch, root, bounds):
         n += 1
         if item[LEAF]:
             continue
-        if len(objects.xlogs) == 0:
-            for i in range(item[LOW], item[HIGH]):
-                scratch.own[arena.rows[i]] = objects.weight[arena.rows[i]] * arena.share[i]
         whole = weights.sum()
-        look(arena, item, columns, objects, whole, rule, scratch, found, pair)
+        look(pool, item, columns, objects, whole, rule, scratch, found, pair)
         c, ratio = choose(found, columns.in_average, whole, rule)
         if c < 0:
             continue
         whole_of[n - 1, COLUMN], real_of[n - 1, SCORE] = c, ratio
         whole_of[n - 1, BIN], real_of[n - 1, CUT] = found.place[c], found.cut[c]
-        branches = send(arena, item, columns, c, found, scratch.goes)
+        branches = send(pool, item, columns, c, found, scratch.goes)
         below, numbers = np.zeros((branches, len(item)), np.int64), np.empty((branches, WEIGHTS + classes))
-        portion = weigh(arena, item, objects, scratch.goes, numbers)
-        stays = np.zeros(branches, np.bool_)
+        portion = weigh(pool, item, objects, scratch.goes, numbers)
         for v in range(branches):
             below[v, PARENT], below[v, BRANCH], below[v, DEPTH] = n - 1, v, item[DEPTH] + 1
             below[v, LEAF] = is_leaf(numbers[v], item[DEPTH] + 1, rule, bounds)
-            stays[v] = not below[v, LEAF]
-        if stays.any():
-            most = needed(item, stays.sum() if len(objects.xlogs) == 0 else 1)
-            if most > len(arena.rows):
-                arena = roomier(arena, max(most, 2 * len(arena.rows)))
-            hand_down(arena, item, scratch.goes, stays, portion, below)
+        size = np.empty(branches + 1, np.int64)
+        end = lay_out(item, scratch, size, below)
+        if end > item[LOW]:
+            if end > len(pool.who):
+                pool = roomier(pool, 2 * end)
+            hand_down(pool, item, scratch, size, portion, np.empty(branches, np.int64), below)
         if top + branches > len(waiting):
             waiting, carried = longer(waiting, 2 * (top + branches)), longer(carried, 2 * (top + branches))
         for v in range(branches - 1, -1, -1):
