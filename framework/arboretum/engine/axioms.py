@@ -7,8 +7,6 @@ A counterexample refutes; finding none is evidence, not proof.
 For an impurity of numbers, a "class" is a value of the target (:data:`TARGETS`), and classes are not interchangeable.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -5,8 +5,6 @@ With A, B ⊆ S what two tests leave of S, f never falls where f_i(A) ≥ f_i(S)
 which is all that submodularity asks (Schrijver 2003, Combinatorial Optimization, theorem 44.1).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """What a component's axioms say of what it declares, and which theorems hold in consequence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

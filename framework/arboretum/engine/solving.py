@@ -1,7 +1,5 @@
 """What exact solvers over fixed tests share: which problems they refuse, and how their choices become a tree."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +11,7 @@ from arboretum.errors import CapabilityError, DataError
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
-from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Tree
+from arboretum.model.tree import MISSING_STOPS, Tree
 
 
 def refuse_unfit(solver: str, objects: Encoded, prices: Prices) -> None:
@@ -56,33 +54,19 @@ class Choice:
 
 def assemble(objects: Encoded, impurity: Any, root: Any, choose: Callable[[Any], Choice]) -> Tree:
     """Ask for the choice at every place, from the root down, and freeze the tree (preorder, children by outcome)."""
-    rules: dict[TestRule, int] = {}
-    nodes, tests, children = [], [], []
-    stack: list[tuple[Any, tuple[int, int] | None]] = [(root, None)]
+    from arboretum.engine.search.assemble import Grown, to_tree
+    from arboretum.engine.search.statistics import Statistics
+
+    stack, top = [(root, None, 0)], None
     while stack:
-        place, above = stack.pop()
-        number, node = len(nodes), choose(place)
-        if above is not None:
-            children[above[0]][above[1]] = number
-        nodes.append(node)
-        tests.append(LEAF if node.rule is None else rules.setdefault(node.rule, len(rules)))
-        children.append([NO_CHILD] * (0 if node.rule is None else node.rule.arity))
-        stack.extend((below, (number, outcome)) for outcome, below in reversed(node.below))
-    weights, nothing = np.array([node.weights for node in nodes]), np.full(len(nodes), math.nan)
-    return Tree(
-        task=objects.task,
-        columns=tuple(map(ColumnSpec.of, objects.table.columns)),
-        classes=objects.table.target.classes,
-        rules=tuple(rules),
-        test=tests,
-        child_offset=np.cumsum([0, *map(len, children)]),
-        child=[child for of_node in children for child in of_node],
-        missing_child=[node.missing for node in nodes],
-        weights=weights,
-        counts=[node.count for node in nodes],
-        label=weights.argmax(axis=1),
-        value=nothing,
-        price=[node.price for node in nodes],
-        impurity=nothing if impurity is None else impurity.value(weights),
-        score=nothing,
-    )
+        place, above, outcome = stack.pop()
+        choice = choose(place)
+        children = [None] * (0 if choice.rule is None else choice.rule.arity)
+        node = Grown(choice.weights, choice.count, math.nan, math.nan, choice.rule, children, choice.missing, choice.price)
+        stack += [(below, node, outcome) for outcome, below in reversed(choice.below)]
+        if above is None:
+            top = node
+        else:
+            above.children[outcome] = node
+    tree = to_tree(top, objects, Statistics.of(objects))
+    return tree if impurity is None else attrs.evolve(tree, impurity=impurity.value(tree.weights))

@@ -15,8 +15,8 @@ import numpy as np
 
 from arboretum.errors import ContractError
 from arboretum.model.encoded import Encoded
-from arboretum.model.rules import NO_OUTCOME, Equals, TestRule, Threshold
-from arboretum.model.table import MISSING_CODE, ColumnKind, Table, Task
+from arboretum.model.rules import NO_OUTCOME
+from arboretum.model.table import Table, Task
 
 if TYPE_CHECKING:
     from arboretum.model.tree import Tree
@@ -104,26 +104,21 @@ def _joined(came: list[Some]) -> Some:
 
 
 class _Walk:
-    """What the nodes of a tree do with rows of a table.
-
-    columns : by name, with whether some row has no value.   policy : of each node.   surrogates : node → its surrogates, in order.
-    """
+    """What the nodes of a tree do with rows of a table.   policy : of each node.   surrogates : node → its surrogates, in order."""
 
     def __init__(self, tree: Tree, table: Table) -> None:
         self.tree, self.table, self.policy = tree, table, policies(tree).tolist()
-        self.columns = {column.name: (column, bool(column.missing.any())) for column in table.columns}
         self.surrogates = {node: tuple(one) for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)}
 
     def below(self, node: int, rows: np.ndarray, share: np.ndarray | None) -> Iterator[tuple[int, Some]]:
         """Yield (child, what goes there) of an inner node, (the node itself, what rests there)."""
-        rule, children, outcome = self.tree.rule(node), self.tree.children(node).tolist(), None
-        if (parts := self._halves(node, rule, rows)) is None:
-            degrees = rule.degrees(self.table, rows) if rule.fuzzy else None
-            outcome = self._placed(node, rows, rule.outcomes(self.table, rows) if degrees is None else _whole(degrees))
-            parts = [outcome == k for k in range(len(children))]
-        for child, part in zip(children, parts, strict=True):
+        rule, children = self.tree.rule(node), self.tree.children(node).tolist()
+        degrees = rule.degrees(self.table, rows) if rule.fuzzy else None
+        outcome = self._placed(node, rows, rule.outcomes(self.table, rows) if degrees is None else _whole(degrees))
+        for k, child in enumerate(children):
+            part = outcome == k
             yield node if child < 0 else child, (rows[part], None if share is None else share[part])
-        if outcome is None or not (outcome < 0).any():
+        if not (outcome < 0).any():
             return
         stops, split = outcome == STOPS, outcome == SPLITS
         yield node, (rows[stops], None if share is None else share[stops])
@@ -135,25 +130,6 @@ class _Walk:
         for child, part in [(node, rests), *((child, portion[:, k]) for k, child in enumerate(children) if child >= 0)]:
             kept = part > 0.0
             yield child, (rows[split][kept], (part if share is None else share[split] * part)[kept])
-
-    def _halves(self, node: int, rule: TestRule, rows: np.ndarray) -> list[np.ndarray] | None:
-        """bool[len(rows)] of both outcomes of the commonest tests, answered fast, where no row stops or is split; else None."""
-        column, gaps = self.columns[rule.columns[0]]
-        if type(rule) is Threshold and column.kind is ColumnKind.continuous:
-            values, bound = column.values[rows], np.float64(rule.threshold)
-            halves = [values <= bound, values > bound]
-        elif type(rule) is Equals and rule.category in column.categories and not rule.missing_is_other:
-            values, code = column.values[rows], column.categories.index(rule.category)
-            halves = [values == code, (values != code) & (values != MISSING_CODE)]
-        else:
-            return None
-        if gaps:
-            lost = ~(halves[0] | halves[1])
-            if self.policy[node] >= 0 and node not in self.surrogates:
-                halves[self.policy[node]] |= lost
-            elif lost.any():
-                return None
-        return halves
 
     def _placed(self, node: int, rows: np.ndarray, outcome: np.ndarray) -> np.ndarray:
         """int[len(rows)]: what becomes of rows without an outcome (those that SPLITS already are left): an outcome, STOPS or SPLITS."""

@@ -24,8 +24,6 @@ With a least size of leaves, counted in rows, tests with a smaller side are left
 need not be a leaf.  Stricter leaf rules only raise what trees cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Replay a proof against the table: accept it, or say at which record it fails and why."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -6,8 +6,6 @@ all others one at a time, and only as long as the bound is open.  A fingerprint 
 that the record's path leads to the very same mask.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

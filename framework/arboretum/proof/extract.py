@@ -5,8 +5,6 @@ is walked from the root, set by set: what counting shows is taken, what the memo
 too little the set is searched.  So a proof is found for every bound that is true, and in little more time than checking it takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The walk through the reasons of a bound (numba kernels): sets are counted as the checker counts them, and records written."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -10,8 +10,6 @@ set, not the path, is what counts: two paths to one set are the same subproblem.
 in :meth:`arboretum.api.Prices.of`), or [raw column, cut] for a single threshold.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import struct

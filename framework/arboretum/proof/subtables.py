@@ -6,8 +6,6 @@ the set.  A part without a record costs ψ⁰ at least where F has a closed form
 claimed bound, less what the rounding of sums may take from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
