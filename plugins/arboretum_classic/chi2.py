@@ -11,6 +11,7 @@ import numpy as np
 from arboretum.api import Capability, Limits, Node, Tables, Tree, param
 
 CLOSE = 1e-7  # relative: tables whose probabilities differ by less are equally probable, as in R's fisher.test
+MOST = 1 << 16  # tables with the same margins up to which the exact test lists them
 FEW = 5.0  # expected rows of a cell below which χ² is a poor approximation (Cochran 1954)
 
 
@@ -25,7 +26,7 @@ class ChiSquared:
 
     alpha: float = param(0.05, "p-value up to which a test is significant", ge=0.0, le=1.0)
     small: str = param(
-        "plain", "two by two tables: plain, yates (continuity correction), exact (Fisher's test where a cell expects fewer than 5 rows)",
+        "plain", "plain, yates (continuity correction of two by two tables), exact (Fisher's test where a cell expects fewer than 5 rows)",
         choices=("plain", "yates", "exact"),
     )  # fmt: skip
     bonferroni: bool = param(False, "whether p is multiplied by the number of tests that compete")
@@ -49,9 +50,11 @@ class ChiSquared:
         rows = tree.weights * (tree.counts / np.maximum(tree.mass, np.finfo(np.float64).tiny))[:, None]
         mixed = (rows > 0).sum(axis=1) > 1
         poor = int((mixed & (np.where(rows > 0, rows, np.inf).min(axis=1) < 2 * FEW)).sum())
-        if self.small == "exact" or not poor:
+        if not poor:
             return ()
-        way = "stopping.chi2.small=exact asks Fisher's test of two by two tables"
+        if self.small == "exact":
+            return (f"stopping chi2: at {poor} of {int(mixed.sum())} mixed nodes cells expect fewer than {FEW:g} rows: exact up to {MOST} tables of the same margins, χ² above",)
+        way = "stopping.chi2.small=exact asks Fisher's test"
         return (f"stopping chi2: at {poor} of {int(mixed.sum())} mixed nodes cells expect fewer than {FEW:g} rows, so that p is approximate; {way}",)
 
 
@@ -68,24 +71,36 @@ def least_p(tables: np.ndarray, small: str) -> float:
     if small == "yates":
         apart = np.where((free == 1)[:, None, None], np.maximum(apart - 0.5, 0.0), apart)
     statistic = np.where(there, apart**2 / np.where(there, expected, 1.0), 0.0).sum(axis=(1, 2))
-    exact = (free == 1) & (small == "exact") & (np.where(there, expected, np.inf).min(axis=(1, 2), initial=np.inf) < FEW)
-    least = min((fisher(tables[k]) for k in np.flatnonzero(exact)), default=1.0)
+    exact = (free > 0) & (small == "exact") & (np.where(there, expected, np.inf).min(axis=(1, 2), initial=np.inf) < FEW)
+    least = 1.0
+    for k in np.flatnonzero(exact):
+        p = fisher(tables[k])
+        least, exact[k] = (min(least, p), True) if p == p else (least, False)  # NaN differs from itself
     for degrees in np.unique(free[(free > 0) & ~exact]):
         least = min(least, float(chdtrc(degrees, statistic[(free == degrees) & ~exact].max())))
     return least
 
 
 def fisher(table: np.ndarray) -> float:
-    """Fisher's exact test, two-sided, of a table in which two outcomes have rows, of two classes: what is no more probable than it."""
+    """Fisher's exact test of a table, as of Freeman and Halton for more than two by two: how probable are those of its margins that are
+    no more probable than it; NaN where they are more than ``MOST``.  They are listed cell by cell, the last column and row having the rest."""
     from scipy.special import gammaln
 
-    cells = np.rint(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0])
-    (first, second), column, n = cells.sum(axis=1), cells[:, 0].sum(), cells.sum()
-    k = np.arange(max(0.0, column - second), min(first, column) + 1.0)
-
-    def ways(of: float, some: np.ndarray | float) -> np.ndarray:
-        """The logarithm of the binomial coefficient."""
-        return gammaln(of + 1.0) - gammaln(some + 1.0) - gammaln(of - some + 1.0)
-
-    probability = np.exp(ways(first, k) + ways(second, column - k) - ways(n, column))
-    return float(min(1.0, probability[probability <= probability[k == cells[0, 0]] * (1.0 + CLOSE)].sum()))
+    cells = np.rint(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]).astype(np.int64)
+    cells = cells[:, np.argsort(cells.sum(axis=0), kind="stable")]
+    left, weight = cells.sum(axis=1)[None], np.zeros(1)  # of each: int64[n, outcomes], rows that columns to come may have; −Σ log cell!
+    for column in cells.T[:-1]:
+        rest = np.full(len(left), column.sum())
+        for outcome in range(len(cells)):
+            least = np.maximum(rest - left[:, outcome + 1 :].sum(axis=1), 0)
+            ways = np.minimum(left[:, outcome], rest) - least + 1
+            if ways.sum() > MOST:
+                return np.nan
+            who = np.repeat(np.arange(len(left)), ways)
+            cell = np.arange(len(who)) - np.repeat(np.cumsum(ways) - ways, ways) + least[who]
+            left, rest, weight = left[who], rest[who] - cell, weight[who] - gammaln(cell + 1.0)
+            left[:, outcome] -= cell
+    weight = weight - gammaln(left + 1.0).sum(axis=1)
+    probability = np.exp(weight - weight.max())
+    own = np.exp(-gammaln(cells + 1.0).sum() - weight.max())
+    return float(probability[probability <= own * (1.0 + CLOSE)].sum() / probability.sum())

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, Task, Tree
+from arboretum_classic.impurities import Entropy, Gini, Misclassification, Variance
 
 ROUNDINGS = 8
 """Operations on one node's share and impurity besides the sum over classes: divisions, a logarithm, the products."""
@@ -64,12 +65,8 @@ class Subtrees:
     def of(tree: Tree, risk: str, costs: np.ndarray | None = None) -> Subtrees:
         """Measure a tree (see :func:`impurities`)."""
         h, mass, parent = impurities(tree, risk, costs), tree.mass, tree.parent
-        share = mass / mass[0] if mass[0] > 0 else np.zeros(tree.n_nodes)
-        below, rows = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.int64)
-        np.add.at(below, parent[1:], mass[1:])
-        np.add.at(rows, parent[1:], tree.counts[1:])
-        stops = ~tree.is_leaf & (rows < tree.counts)
-        stopping = np.where(stops, np.maximum(mass - below, 0.0), 0.0) / (mass[0] if mass[0] > 0 else 1.0)
+        own, whole = own_weights(tree), mass[0] if mass[0] > 0 else 1.0
+        share, stopping = mass / whole, np.where(tree.is_leaf, 0.0, own[:, 0] if tree.task is Task.regression else own.sum(axis=1)) / whole
         n_leaves = sum_up(parent, tree.is_leaf.astype(np.int64))
         # R(t) carries the rounding of one share and one impurity, each of (classes + ROUNDINGS) operations on numbers of the
         # size of h; a sum over L leaves adds L more.  A unit of rounding is ε/2, and two sides are compared.
@@ -83,18 +80,8 @@ class Subtrees:
         Bottom up: a node is cut when it costs no more than the best its branches can do (T(α) of Breiman et al., section
         3.2: the minimising subtree that all others contain).
         """
-        leaf_cost, parent = (self.risk + alpha).tolist(), self.parent.tolist()
-        slack = (self.slack + self._rounding(alpha)).tolist()
-        is_leaf, best, cuts = self.is_leaf.tolist(), self.resting.tolist(), []
-        for node in range(len(parent) - 1, -1, -1):  # children come before their parent
-            if is_leaf[node]:
-                best[node] = leaf_cost[node]
-            elif leaf_cost[node] <= best[node] + slack[node]:
-                best[node] = leaf_cost[node]
-                cuts.append(node)
-            if node:
-                best[parent[node]] += best[node]
-        return np.array(cuts, np.int64)
+        slack = self.slack + self._rounding(alpha)
+        return cheapest_cuts(self.parent, self.is_leaf, self.risk + alpha, self.resting, slack)
 
     def dearer_than_a_leaf(self, alpha: float) -> np.ndarray:
         """int64[…]: nodes with R + α < Σ (R + α) over the leaves of their whole subtree (the rule of the authors' program)."""
@@ -169,6 +156,31 @@ class Subtrees:
         return Path(np.array(alpha), np.array(sums), np.array(sizes, np.int64), step, float(self.risk[0]))
 
 
+def own_weights(tree: Tree) -> np.ndarray:
+    """float64[n_nodes, classes]: class weights (or moments) of what each node predicts by itself: all at a leaf, what rests at an inner node."""
+    below, rows = np.zeros_like(tree.weights), np.zeros(tree.n_nodes)
+    np.add.at(below, tree.parent[1:], tree.weights[1:])
+    np.add.at(rows, tree.parent[1:], tree.counts[1:])
+    rests = tree.is_leaf | (rows < tree.counts - 1e-6)  # a difference of sums is no row
+    return np.where(rests[:, None], np.maximum(tree.weights - below, 0.0), 0.0)
+
+
+def cheapest_cuts(parent: np.ndarray, is_leaf: np.ndarray, leaf: np.ndarray, rest: np.ndarray, slack: np.ndarray | float) -> np.ndarray:
+    """int64[…]: where to cut bottom up: a node becomes a leaf where that costs no more than what is left below, plus ``slack``.
+
+    leaf, rest : float64[n_nodes], cost of a node as a leaf, and of what it predicts itself as an inner node.
+    """
+    above, best, cuts = parent.tolist(), np.where(is_leaf, leaf, rest).tolist(), []
+    bound, alone, whole = (leaf - slack).tolist(), leaf.tolist(), is_leaf.tolist()
+    for node in range(len(above) - 1, -1, -1):  # children come before their parent
+        if not whole[node] and bound[node] <= best[node]:
+            best[node] = alone[node]
+            cuts.append(node)
+        if node:
+            best[above[node]] += best[node]
+    return np.array(cuts, np.int64)
+
+
 def sum_up(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
     """Per node, the sum of ``amount`` over its subtree."""
     total, above = amount.tolist(), parent.tolist()
@@ -194,15 +206,7 @@ def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.nda
         fits = "variance or error" if tree.task is Task.regression else "gini, entropy or error"
         msg = f"pruner.risk={risk} does not fit a target of {tree.task.value}; use pruner.risk={fits}, or impurity"
         raise CapabilityError(msg)
-    if risk == "variance":
-        w, wy, wyy = tree.weights.T
-        safe = np.where(w > 0, w, 1.0)
-        return np.where(w > 0, np.maximum(wyy / safe - (wy / safe) ** 2, 0.0), 0.0)
-    mass = tree.mass[:, None]
-    p = np.divide(tree.weights, mass, out=np.zeros_like(tree.weights), where=mass > 0)
-    if risk == "entropy":
-        return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1) + 0.0
     if risk == "error" and costs is not None:
-        return (p @ costs)[np.arange(tree.n_nodes), tree.label]
-    alike = p.max(axis=1) if risk == "error" else (p**2).sum(axis=1)
-    return np.where(tree.mass > 0, 1.0 - alike, 0.0)
+        lost = (tree.weights @ costs)[np.arange(tree.n_nodes), tree.label]
+        return np.divide(lost, tree.mass, out=np.zeros(tree.n_nodes), where=tree.mass > 0)
+    return {"variance": Variance, "entropy": Entropy, "error": Misclassification, "gini": Gini}[risk]().value(tree.weights)

@@ -1,4 +1,4 @@
-"""Error-based pruning with subtree raising, compiled; compiled at first use.  ``reference_pruning.py`` is the slow, obvious twin.
+"""Error-based pruning with subtree raising, compiled; compiled at first use.  ``tests/slow_raising.py`` is the slow, obvious twin.
 
 The rows of a node are *entries* (row, share).  A node's entries are one segment of a buffer; its test orders them by outcome in
 place, unless a missing value splits an entry: then those of the branches are written behind all segments that are still in use.
@@ -269,6 +269,15 @@ def _estimated(weights, label, limit):
         right = max(right, weights[k]) if label < 0 else right
     errors = total - (right if label < 0 else weights[label])
     return errors + extra_errors(total, errors, limit) if total > SMALL else 0.0
+
+
+@jit
+def estimates(weights, label, limit):
+    """float64[n]: errors to be expected of each row of class weights.   weights : float64[n, classes].   label : int32[n]."""
+    found = np.empty(len(weights))
+    for v in range(len(weights)):
+        found[v] = _estimated(weights[v], label[v], limit)
+    return found
 
 
 @jit(inner=True)

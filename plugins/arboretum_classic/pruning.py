@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Capability, CapabilityError, Table, Task, Tree, param
+from arboretum_classic.complexity_path import cheapest_cuts, own_weights, sum_up
 
 if TYPE_CHECKING:
     from arboretum_classic.kernels_pruning import Limit
@@ -27,46 +28,14 @@ DEVIATES = (
 """Probability → standard normal deviate, two digits of it, between which C4.5 interpolates (Quinlan 1993, the program)."""
 
 
-@attrs.frozen(eq=False)
-class Below:
-    """Class weights of a tree by node.
+def wrong(tree: Tree, weights: np.ndarray) -> np.ndarray:
+    """float64[n_nodes]: what each node's label gets wrong of class weights."""
+    return weights.sum(axis=1) - weights[np.arange(len(weights)), tree.label]
 
-    own : float64[n_nodes, classes], what each node predicts by itself: all at a leaf, what rests there at an inner node.
-    """
 
-    tree: Tree
-    own: np.ndarray
-
-    @staticmethod
-    def of(tree: Tree) -> Below:
-        below, rows = np.zeros_like(tree.weights), np.zeros(tree.n_nodes)
-        np.add.at(below, tree.parent[1:], tree.weights[1:])
-        np.add.at(rows, tree.parent[1:], tree.counts[1:])
-        rests = tree.is_leaf | (rows < tree.counts - 1e-6)  # a difference of sums is no row
-        return Below(tree, np.where(rests[:, None], np.maximum(tree.weights - below, 0.0), 0.0))
-
-    def wrong(self, weights: np.ndarray) -> np.ndarray:
-        """float64[n_nodes]: what each node's label gets wrong of class weights."""
-        return weights.sum(axis=1) - weights[np.arange(len(weights)), self.tree.label]
-
-    def summed(self, amount: np.ndarray) -> np.ndarray:
-        """float64[n_nodes]: sums over subtrees."""
-        before = np.concatenate([[0.0], np.cumsum(amount)])
-        return before[self.tree.subtree_end] - before[:-1]
-
-    def cuts(self, leaf: np.ndarray, rest: np.ndarray, slack: float = 0.0) -> np.ndarray:
-        """int64[…]: where to cut bottom up: a node becomes a leaf where that costs no more than what is left below, plus ``slack``.
-
-        leaf, rest : float64[n_nodes], cost of a node as a leaf, and of what it predicts itself as an inner node.
-        """
-        above, best, alone, found = self.tree.parent.tolist(), rest.tolist(), leaf.tolist(), []
-        for node, is_leaf in zip(range(len(above) - 1, -1, -1), self.tree.is_leaf[::-1].tolist(), strict=True):
-            if is_leaf or alone[node] <= best[node] + slack:
-                best[node] = alone[node]
-                found += [] if is_leaf else [node]
-            if node:
-                best[above[node]] += best[node]
-        return np.array(found, np.int64)
+def cut(tree: Tree, leaf: np.ndarray, rest: np.ndarray, slack: float) -> Tree:
+    """The tree cut where :func:`~arboretum_classic.complexity_path.cheapest_cuts` says."""
+    return tree.cut(cheapest_cuts(tree.parent, tree.is_leaf, leaf, rest, slack))
 
 
 class _OfClasses:
@@ -108,16 +77,10 @@ class ErrorBased(_OfClasses):
             from arboretum_classic.pruning_raising import raised
 
             return raised(tree, train, self.limit, self.margin)
-        from arboretum_classic.kernels_pruning import SMALL
-        from arboretum_classic.reference_pruning import extra_errors
+        from arboretum_classic.kernels_pruning import SMALL, estimates
 
-        below, limit = Below.of(tree), self.limit
-
-        def expected(weights: np.ndarray) -> np.ndarray:
-            wrong = below.wrong(weights)
-            return wrong + extra_errors(weights.sum(axis=1), wrong, limit)
-
-        return tree.cut(below.cuts(expected(tree.weights), expected(below.own), self.margin + SMALL))
+        leaf, rest = (estimates(weights, tree.label, self.limit) for weights in (tree.weights, own_weights(tree)))
+        return cut(tree, leaf, rest, self.margin + SMALL)
 
 
 @attrs.frozen
@@ -141,10 +104,10 @@ class Pessimistic(_OfClasses):
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
         """Cut from the root down: each node is compared with its whole subtree as grown."""
         classes_only(self, tree)
-        below = Below.of(tree)
-        errors = below.summed(below.wrong(below.own) + self.correction * (tree.is_leaf | (below.own.sum(axis=1) > 0)))
+        own = own_weights(tree)
+        errors = sum_up(tree.parent, wrong(tree, own) + self.correction * (tree.is_leaf | (own.sum(axis=1) > 0)))
         spread = np.sqrt(np.maximum(errors * (tree.mass - errors), 0.0) / np.maximum(tree.mass, TINY))
-        return tree.cut(np.flatnonzero(below.wrong(tree.weights) + self.correction <= errors + self.standard_errors * spread))
+        return tree.cut(np.flatnonzero(wrong(tree, tree.weights) + self.correction <= errors + self.standard_errors * spread))
 
 
 @attrs.frozen
@@ -166,7 +129,7 @@ class ReducedError:
         if valid is None or not valid.n_rows:
             raise CapabilityError("pruner reduced_error judges on validation rows, and there are none; use split=holdout")
         leaf, rest, mass = validation_costs(tree, valid)
-        return tree.cut(Below.of(tree).cuts(leaf, rest, self.tolerance * mass + rounding(tree, mass)))
+        return cut(tree, leaf, rest, self.tolerance * mass + rounding(tree, mass))
 
 
 @attrs.frozen
@@ -182,16 +145,16 @@ class MEstimate(_OfClasses):
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
         """Cut bottom up."""
         classes_only(self, tree)
-        below, n_classes = Below.of(tree), len(tree.classes)
+        n_classes = len(tree.classes)
         m = n_classes if self.m is None else self.m
         prior = np.full(n_classes, 1.0 / n_classes) if self.prior == "uniform" else tree.distribution()[0]
 
         def expected(weights: np.ndarray) -> np.ndarray:
             """Rows expected to be wrong: N (N − n_c + m (1 − p_c)) / (N + m) for the label c."""
             mass = weights.sum(axis=1)
-            return mass * (below.wrong(weights) + m * (1.0 - prior[tree.label])) / np.maximum(mass + m, TINY)
+            return mass * (wrong(tree, weights) + m * (1.0 - prior[tree.label])) / np.maximum(mass + m, TINY)
 
-        return tree.cut(below.cuts(expected(tree.weights), expected(below.own), rounding(tree, tree.mass[0])))
+        return cut(tree, expected(tree.weights), expected(own_weights(tree)), rounding(tree, tree.mass[0]))
 
 
 def classes_only(pruner: Any, tree: Tree) -> None:

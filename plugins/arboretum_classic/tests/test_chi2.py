@@ -64,6 +64,19 @@ def test_the_exact_test_is_that_of_scipy(rows):
         assert p_of(rows, "exact") == pytest.approx(fisher(table.astype(float)) if small else p_of(rows), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("rows", "p"), [([[3, 1, 2], [0, 4, 2]], 0.1341991342), ([[3, 1, 2], [0, 4, 2], [2, 0, 5]], 0.03981467449), ([[2, 3], [4, 0], [3, 2]], 0.3006993007)]
+)
+def test_larger_tables_have_the_p_of_rs_fisher_test(rows, p):
+    assert fisher(np.array(rows, float)) == pytest.approx(p, rel=1e-9) == pytest.approx(p_of(rows, "exact"), rel=1e-9)
+
+
+def test_where_too_many_tables_have_the_margins_chi2_takes_its_place_and_a_note_says_so():
+    table = 2 * np.eye(8) + 1
+    assert np.isnan(fisher(table)) and p_of(table, "exact") == p_of(table)
+    assert any("χ² above" in note for note in tennis("stopping.chi2.small=exact").notes)
+
+
 def test_the_least_of_several_is_found_and_no_table_has_none():
     padded = np.zeros((4, 3, 2))
     for k, table in enumerate(TENNIS.values()):

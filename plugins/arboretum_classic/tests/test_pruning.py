@@ -12,7 +12,8 @@ from arboretum.api import CapabilityError, Task, Tree
 from arboretum.testing import PrunerSuite
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.pruning import Below, ErrorBased, MEstimate, Pessimistic, ReducedError
+from arboretum_classic.complexity_path import own_weights
+from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
 from drawn_trees import tables, trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,7 +62,7 @@ def test_what_is_left_is_a_subtree_of_what_was_grown(data):
 def test_what_rests_and_the_leaves_are_all_rows(data):
     table = data.draw(tables(task=Task.classification))
     tree = data.draw(trees(table))
-    assert Below.of(tree).own.sum(axis=0) == pytest.approx(tree.weights[0], abs=1e-9)
+    assert own_weights(tree).sum(axis=0) == pytest.approx(tree.weights[0], abs=1e-9)
 
 
 def counted(left: list[float], right: list[float]) -> Tree:

@@ -12,7 +12,7 @@ from arboretum.testing.tables import TreeParts, bare_objects, toy_objects, toy_t
 from arboretum_classic import pruning_raising
 from arboretum_classic.kernels_pruning import extra_errors
 from arboretum_classic.pruning import ErrorBased
-from arboretum_classic.reference_pruning import Raising, extra_errors as extra_of, preorder
+from slow_raising import Raising, extra_errors as extra_of, preorder
 from drawn_trees import tables, trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
