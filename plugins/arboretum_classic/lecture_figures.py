@@ -104,7 +104,7 @@ def pareto(house: House) -> dict[str, Any]:
     names = [f"{one[0]}{f' (+{len(one) - 1})' * (len(one) > 1)}" * (k in front) for k, one in enumerate(own.values())]
     points = [Point(name, *point, colour=int(k not in front)) for k, (name, point) in enumerate(zip(names, own, strict=True))]
     x, y = (Axis(name, higher_is_better=True) for name in ("recall", "precision"))
-    told = f"CART on wdbc, class {test.target.classes[1]}, by depth and least leaf; (+n): n more trees say the same"
+    told = f"CART on wdbc, class {test.target.classes[1]}, by depth and least leaf; +n more trees"
     return {"pareto": PointChart("Pareto-efficient classifiers", points, x, y, front, told)}
 
 
