@@ -145,14 +145,13 @@ class LessForMore(Halves):
 @pytest.mark.parametrize(
     ("broken", "found_by"),
     [
-        (Remembers, "test_results_do_not_depend_on_the_order_of_the_work"),
-        (Remembers, "test_a_copy_in_another_process_would_find_the_same"),
+        (Remembers, "test_results_depend_neither_on_the_order_of_the_work_nor_on_the_process"),
         (NotPlain, "test_the_judgement_is_whole"),
-        (TupleKeys, "test_its_pieces_are_plain_distinct_and_the_same_twice"),
-        (Twice, "test_its_pieces_are_plain_distinct_and_the_same_twice"),
-        (DearestFirst, "test_its_pieces_come_cheapest_first"),
-        (NeedsAll, "test_part_of_the_results_can_be_judged"),
-        (Sorts, "test_judging_changes_no_result_and_says_the_same_twice"),
+        (TupleKeys, "test_its_pieces_are_plain_distinct_cheapest_first_and_the_same_twice"),
+        (Twice, "test_its_pieces_are_plain_distinct_cheapest_first_and_the_same_twice"),
+        (DearestFirst, "test_its_pieces_are_plain_distinct_cheapest_first_and_the_same_twice"),
+        (NeedsAll, "test_judging_any_part_changes_no_result_and_says_the_same_twice"),
+        (Sorts, "test_judging_any_part_changes_no_result_and_says_the_same_twice"),
         (NoReason, "test_the_judgement_is_whole"),
         (LessForMore, "test_a_larger_fraction_is_no_less_work"),
     ],
@@ -164,5 +163,5 @@ def test_the_suite_finds_a_reproduction_that(broken, found_by):
 
 def test_the_suite_accepts_a_sound_one():
     tests = [name for name in dir(suite_of("reproduction")) if name.startswith("test_")]
-    assert len(tests) > 10
+    assert len(tests) >= 7
     assert [name for name in tests if not passes(Halves(), name)] == []

@@ -2,11 +2,10 @@
 
 One suite per kind of component.  A subclass says which component it is about and inherits the checks::
 
-    import pytest from arboretum.testing import CriterionSuite
+    from arboretum.testing import CriterionSuite
 
     class TestMine(CriterionSuite):
-        @pytest.fixture def component(self):
-            return Mine()
+        component = Mine()
 
 The names below are loaded on first use; importing this package needs no pytest.
 """
@@ -38,7 +37,3 @@ def __getattr__(name: str) -> Any:
     if SUITES.get(kind) == name:
         return suite_of(kind)
     raise AttributeError(f"module 'arboretum.testing' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -8,6 +8,7 @@ nested choices, grown by a slow loop, and enumerated for brute force: a *sketch*
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -18,7 +19,6 @@ from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.compiled_criterion import asked_columns, kernel_of, numeric_fields
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import KernelNode, adds_by_class, mark_of
-from arboretum.kernels.scoring import score_tables
 from arboretum.testing.tables import outcomes, prices_of, toy_impurity
 
 COVERED = 1e-12  # an f_i that misses 1 by no more counts as 1 (the contract of a coverage)
@@ -54,14 +54,6 @@ def reference_of(kernel: Callable) -> Callable | None:
         return getattr(importlib.import_module(f"{package}.reference"), kernel.__name__, None)
     except ModuleNotFoundError:
         return None
-
-
-def compiled_scores(scorer: Any, tables: Tables, node: Node) -> np.ndarray:
-    """float64[tests]: what the compiled kernel of a run's criterion answers, called as the search does (``scorer.batch`` is its address)."""
-    out = np.full(tables.n_tests, np.nan)
-    arrays = [np.ascontiguousarray(a) for a in (tables.weights, tables.counts, tables.price, tables.extra)]
-    score_tables(*arrays, scorer.batch, scorer.scalars(node), scorer.params, scorer.impurity_at, out)
-    return out
 
 
 def left_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) -> dict[int, float]:
@@ -217,6 +209,7 @@ def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -
     return planted(grown(sketch, np.arange(objects.n_objects)), objects)
 
 
+@lru_cache(maxsize=256)
 def slow_tree(objects: Encoded, prices: Prices | None = None, max_depth: int = 6) -> Tree:
     """The tree that the slow loop grows."""
     return build_tree(objects, slow_greedy(objects, max_depth=max_depth), prices)

@@ -1,11 +1,11 @@
 """Small things to test on: raw tables, encoded objects, and components that stand in for the parts a suite is not about.
 
-Everything is deterministic in its seed.
+Everything is deterministic in its seed; tables and objects are made once, for their arrays are read-only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -45,6 +45,7 @@ class TreeParts:
     task: Task = Task.classification
 
 
+@lru_cache(maxsize=256)
 def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Table:
     """A table with two continuous columns (with ties), a three-valued and a two-valued one; every class has a row.
 
@@ -72,6 +73,7 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
     return Table(f"toy{seed}", columns, Target("y", kind.task, codes, classes), weights)
 
 
+@lru_cache(maxsize=256)
 def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
     """Encode a toy table: one object per row, thresholds at all midpoints, categories asked multiway or one by one."""
     features, codes = [], []
@@ -144,11 +146,7 @@ def problem_of(table: Table, parts: Parts, *, multiway: bool = True, valid: Tabl
 class ToyGini:
     """Gini's index, to stand in where a criterion needs some impurity."""
 
-    kind = "impurity"
-    name = "toy_gini"
-    paper = ""
-    capabilities = ()
-    scale = "mean"
+    kind, name, paper, capabilities, scale = "impurity", "toy_gini", "", (), "mean"
 
     @staticmethod
     @impurity_kernel
@@ -161,8 +159,7 @@ class ToyGini:
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         mass = weights.sum(axis=-1)
-        safe = np.where(mass > 0, mass, 1.0)
-        share = weights / safe[..., None]
+        share = weights / np.where(mass > 0, mass, 1.0)[..., None]
         return np.where(mass > 0, 1 - (share * share).sum(axis=-1), 0.0)
 
 
@@ -170,11 +167,7 @@ class ToyGini:
 class ToyVariance:
     """Variance of a regression target, from its moments."""
 
-    kind = "impurity"
-    name = "toy_variance"
-    paper = ""
-    capabilities = ("regression", "weights")
-    scale = "mean"
+    kind, name, paper, capabilities, scale = "impurity", "toy_variance", "", ("regression", "weights"), "mean"
 
     @staticmethod
     @impurity_kernel
@@ -185,10 +178,9 @@ class ToyVariance:
         return max(weights[2] / weights[0] - mean * mean, 0.0)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        mass = weights[..., 0]
+        mass, total, squares = np.moveaxis(weights, -1, 0)
         safe = np.where(mass > 0, mass, 1.0)
-        mean = weights[..., 1] / safe
-        return np.where(mass > 0, np.maximum(weights[..., 2] / safe - mean * mean, 0.0), 0.0)
+        return np.where(mass > 0, np.maximum(squares / safe - (total / safe) ** 2, 0.0), 0.0)
 
 
 def toy_impurity(task: Task) -> Any:
@@ -200,26 +192,10 @@ def toy_impurity(task: Task) -> Any:
 class ToyReduction:
     """Weighted decrease of a mean impurity, in NumPy."""
 
-    kind = "criterion"
-    name = "toy_reduction"
-    paper = ""
+    kind, name, paper = "criterion", "toy_reduction", ""
     capabilities = ("classification", "regression", "multiclass", "weights", "multiway", "missing", "additive")
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         mass = tables.mass
         below = (mass * tables.impurity(tables.weights)).sum(axis=1) / mass.sum(axis=1)
         return node.impurity - below
-
-
-def small_vectors(task: Task = Task.classification, n_classes: int = 3) -> Iterator[np.ndarray]:
-    """float64[n_classes] (or moments [3]): class-weight vectors of small sets, empty and pure ones included."""
-    if task is Task.regression:
-        for seed in SEEDS:
-            generator = np.random.default_rng(seed)
-            y, w = generator.integers(-3, 4, 5) * 0.5, generator.choice([0.5, 1.0, 2.0], 5)
-            yield np.array([w.sum(), (w * y).sum(), (w * y * y).sum()])
-        return
-    for weights in np.ndindex(*(4,) * n_classes):
-        yield np.array(weights, float)
-    for seed in SEEDS:
-        yield np.random.default_rng(seed).gamma(1.0, 3.0, n_classes)

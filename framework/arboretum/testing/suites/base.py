@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Context, Parts, Solution, Table, Task, Tree
+from arboretum.api import Capability, Context, Parts, Solution, Table, Task, Tree, grow
 from arboretum.engine.check import capabilities_of, tasks_of
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.verify import verify
@@ -44,30 +44,22 @@ class ComponentSuite:
         """The component under test.  Override: a fixture that returns an instance, or the instance."""
         pytest.fail(f"{type(self).__name__} must override the fixture 'component' and return an instance")
 
-    def test_it_states_kind_name_paper_and_known_capabilities(self, component):
+    def test_it_states_what_it_is_and_what_every_field_means(self, component):
         assert component.kind == self.kind, f"this suite is for {self.kind}"
         check_component(type(component), Owner("its author"))  # as when it is registered: fields and methods, too
         assert isinstance(component.paper, str)
-
-    def test_it_says_what_it_is_in_the_first_line_of_its_docstring(self, component):
         summary = (type(component).__doc__ or "").strip().split("\n")[0]
         assert len(summary) > 10 and not summary.startswith(f"{type(component).__name__}("), "attrs wrote this docstring"
-
-    def test_every_field_has_a_default_and_a_line_of_meaning(self, component):
         fields = attrs.fields(type(component))
         assert [f.name for f in fields if f.default is attrs.NOTHING or not f.metadata.get("doc")] == [], "declare fields with arboretum.api.param"
 
-    def test_it_is_frozen_and_equal_to_a_copy_of_itself(self, component):
+    def test_it_is_frozen_and_equal_to_its_copies_also_in_another_process(self, component):
         for field in attrs.fields(type(component)):
             with pytest.raises(attrs.exceptions.FrozenInstanceError):
                 setattr(component, field.name, getattr(component, field.name))
-        assert copy.deepcopy(component) == component
-        assert attrs.evolve(component) == component
-
-    def test_it_survives_the_way_to_another_process(self, component):
-        """Workers receive components pickled; a class that lives in a test function cannot be sent and is not tried."""
-        skip_if("<locals>" in type(component).__qualname__, "the class is local to a function")
-        assert pickle.loads(pickle.dumps(component)) == component
+        assert copy.deepcopy(component) == attrs.evolve(component) == component
+        # workers receive it pickled; a class that lives in a test function cannot be sent
+        assert "<locals>" in type(component).__qualname__ or pickle.loads(pickle.dumps(component)) == component
 
 
 class SeededSuite(ComponentSuite):
@@ -77,8 +69,11 @@ class SeededSuite(ComponentSuite):
         """What the component answers with a seed, in a form that ``==`` and ``repr`` tell apart."""
         raise NotImplementedError
 
-    def test_the_same_seed_gives_the_same(self, component):
-        assert self.answers(component, 3) == self.answers(component, 3)
+    def test_the_same_seed_gives_the_same_whatever_the_global_random_state(self, component):
+        state, before = np.random.get_state()[1].copy(), self.answers(component, 3)  # noqa: NPY002 - the state that must not move
+        assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
+        np.random.seed(1)  # noqa: NPY002 - nor matter
+        assert self.answers(component, 3) == before
 
     def test_the_seed_matters_exactly_where_that_is_declared(self, component):
         found = {repr(self.answers(component, seed)) for seed in range(4)}
@@ -86,12 +81,6 @@ class SeededSuite(ComponentSuite):
             assert len(found) > 1, "declared randomised, but four seeds give one answer"
         else:
             assert len(found) == 1, "depends on the seed; declare the capability 'randomised'"
-
-    def test_the_global_random_state_plays_no_part(self, component):
-        state, before = np.random.get_state()[1].copy(), self.answers(component, 3)  # noqa: NPY002 - the state that must not move
-        assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
-        np.random.seed(1)  # noqa: NPY002 - nor matter
-        assert self.answers(component, 3) == before
 
 
 def skip_if(condition: Any, reason: str) -> None:
@@ -131,8 +120,6 @@ def late() -> Iterator[Context]:
 
 def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **options: Any) -> Tree:
     """The tree that the search loop grows, after verification replayed the training rows through it."""
-    from arboretum.api import grow
-
     problem = problem_of(table, parts, multiway=multiway)
     return verified(lambda given, context: grow(given, context, **options), problem, Context()).tree
 

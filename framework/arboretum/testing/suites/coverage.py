@@ -24,33 +24,27 @@ class CoverageSuite(ComponentSuite):
                 everyone = np.arange(objects.n_objects)
                 yield objects, everyone, everyone[keep[0]], everyone[keep[1]]
 
-    def test_it_answers_with_a_number_per_object(self, component):
-        for objects, _, some, _ in self.cases(component):
-            found = component.covered(objects, some)
-            assert found.shape == (len(some),) and found.dtype == np.float64
-
     def test_it_satisfies_its_axioms(self, component):
         """With them, what it becomes when truncated or joined to others satisfies them, too."""
         assert lint(component).false == []
 
-    def test_bound_to_its_root_it_answers_the_same(self, component):
-        skip_if(not hasattr(component, "prepare"), "is not bound to a root")
-        for objects, everyone, some, others in self.cases(component):
-            bound = component.prepare(objects)
-            for rows in (everyone, some, others):
-                assert np.abs(bound.covered(objects, rows) - component.covered(objects, rows)).max() <= NEAR
+    def test_it_answers_with_a_number_per_object_and_bound_to_its_root_with_the_same(self, component):
+        for objects, *sets in self.cases(component):
+            bound = component.prepare(objects) if hasattr(component, "prepare") else component
+            for rows in sets:
+                found = component.covered(objects, rows)
+                assert found.shape == (len(rows),) and found.dtype == np.float64
+                assert np.abs(bound.covered(objects, rows) - found).max() <= NEAR
 
     def test_many_sets_at_once_are_answered_as_each_by_itself(self, component):
         """Where it has ``covered_many``, or what it prepares has."""
-        forms = lambda objects: [component, *([component.prepare(objects)] if hasattr(component, "prepare") else [])]  # noqa: E731
-        objects = next(iter(self.cases(component)))[0]
-        skip_if(not any(hasattr(form, "covered_many") for form in forms(objects)), "answers for one set at a time")
         for objects, everyone, some, others in self.cases(component):
+            bound = component.prepare(objects) if hasattr(component, "prepare") else component
+            forms = [form for form in (component, bound) if hasattr(form, "covered_many")]
+            skip_if(not forms, "answers for one set at a time")
             sets = [some, everyone, others[:1], others, some[::-1]]
-            start = np.cumsum([0, *map(len, sets)])
-            for form in forms(objects):
-                if hasattr(form, "covered_many"):
-                    found = form.covered_many(objects, np.concatenate(sets), start)
-                    each = np.concatenate([component.covered(objects, rows) for rows in sets])
-                    assert found.dtype == np.float64 and found.shape == each.shape
-                    assert np.abs(found - each).max() <= NEAR
+            each = np.concatenate([component.covered(objects, rows) for rows in sets])
+            for form in forms:
+                found = form.covered_many(objects, np.concatenate(sets), np.cumsum([0, *map(len, sets)]))
+                assert found.dtype == np.float64 and found.shape == each.shape
+                assert np.abs(found - each).max() <= NEAR

@@ -19,18 +19,14 @@ class DatasetSuite(SeededSuite):
         """What the component loads with seed 0.  Override to load once for a slow source."""
         return component.load(0)
 
-    def test_it_loads_rows_and_columns(self, table):
-        assert table.n_rows > 1
+    def test_it_loads_rows_and_columns_of_one_value_per_row_and_a_name_of_their_own(self, table):
+        names = [table.target.name, *(column.name for column in table.columns)]
+        assert table.n_rows > 1 and table.name and all(names) and len(set(names)) == len(names)
         assert table.columns, "a table without an attribute cannot be learnt from"
-        assert table.name and all(column.name for column in table.columns)
-
-    def test_every_column_has_one_value_per_row_and_a_name_of_its_own(self, table):
-        names = [column.name for column in table.columns]
-        assert len(set(names)) == len(names)
         assert [c.name for c in table.columns if len(c.values) != table.n_rows] == []
-        assert table.target.name not in names
+        assert table.weights is None or (table.weights.shape == (table.n_rows,) and (table.weights > 0).all())
 
-    def test_numbers_are_finite_or_missing_and_codes_point_at_their_categories(self, table):
+    def test_numbers_are_finite_or_missing_codes_point_at_their_categories_and_targets_differ(self, table):
         for column in table.columns:
             if column.kind is ColumnKind.continuous:
                 assert column.values.dtype in (np.float32, np.float64)
@@ -41,8 +37,6 @@ class DatasetSuite(SeededSuite):
                 assert column.values.min() >= -1 and column.values.max() < len(column.categories), column.name
                 assert len(set(column.categories)) == len(column.categories)
                 assert all(isinstance(category, str) for category in column.categories)
-
-    def test_the_target_has_a_value_in_every_row_and_more_than_one(self, table):
         target = table.target
         if target.task is Task.classification:
             assert target.codes.dtype == np.int32
@@ -52,16 +46,11 @@ class DatasetSuite(SeededSuite):
         else:
             assert np.isfinite(target.values).all() and len(np.unique(target.values)) > 1
 
-    def test_weights_are_positive(self, table):
-        skip_if(table.weights is None, "the rows have no weights")
-        assert table.weights.shape == (table.n_rows,) and (table.weights > 0).all()
-
     def answers(self, component, seed):
         table = component.load(seed)
         return table.sha256(), [column.name for column in table.columns]
 
 
-PARTS = ("train", "valid", "test")
 SIZES = (40, 97)  # rows of the small tables: one that most fractions divide, one that none does
 
 
@@ -80,40 +69,29 @@ class SplitSuite(SeededSuite):
                     groups = np.random.default_rng(seed).integers(0, n_rows // 3, n_rows)
                     yield attrs.evolve(table, groups=groups.astype(np.int64))
 
-    def divisions(self, component):
-        """(table, division, its parts)."""
+    def test_it_divides_every_table_into_parts_that_hold_every_row_once_and_groups_on_one_side(self, component):
+        """A table with groups may be refused."""
         for table in self.tables():
             division = divide(component, table)
-            if division is not None:
-                yield table, division, [getattr(division, part) for part in PARTS]
-
-    def test_it_divides_every_table_without_groups(self, component):
-        assert all(divide(component, table) is not None for table in self.tables() if table.groups is None)
-
-    def test_every_row_is_in_exactly_one_part_and_some_rows_teach(self, component):
-        for table, division, parts in self.divisions(component):
-            assert sorted(np.concatenate(parts).tolist()) == list(range(table.n_rows)) and len(division.train)
-
-    def test_parts_are_ascending_row_numbers(self, component):
-        for _, _, parts in self.divisions(component):
-            assert all(part.dtype == np.int64 and part.ndim == 1 and (np.diff(part) > 0).all() for part in parts)
-
-    def test_a_group_stays_on_one_side(self, component):
-        for table, _, parts in self.divisions(component):
-            if table.groups is not None:
+            assert division is not None or table.groups is not None
+            parts = [] if division is None else attrs.astuple(division)
+            assert all(part.dtype == np.int64 and part.ndim == 1 and (np.diff(part) > 0).all() for part in parts), "parts ascend"
+            if parts:
+                assert sorted(np.concatenate(parts).tolist()) == list(range(table.n_rows)) and len(division.train), "some rows teach"
+            if parts and table.groups is not None:
                 sides = [np.unique(table.groups[part]) for part in parts]
                 assert len(np.unique(np.concatenate(sides))) == sum(map(len, sides))
 
     def answers(self, component, seed):
         divisions = [divide(component, table, seed) for table in self.tables()]
-        return [[getattr(division, part).tolist() for part in PARTS] for division in divisions if division is not None]
+        return [[part.tolist() for part in attrs.astuple(division)] for division in divisions if division is not None]
 
     def test_the_folds_test_every_row_once(self, component):
         names = {field.name for field in attrs.fields(type(component))}
         skip_if(not {"fold", "folds"} <= names, "has no folds")
         for table in self.tables():
-            divisions = [divide(attrs.evolve(component, fold=k), table) for k in range(component.folds)]
-            tested = [division.test for division in divisions if division is not None]
+            folds = [divide(attrs.evolve(component, fold=k), table) for k in range(component.folds)]
+            tested = [fold.test for fold in folds if fold is not None]
             assert sorted(np.concatenate(tested).tolist()) == list(range(table.n_rows))
 
     def test_a_tiny_table_is_divided_or_refused(self, component):

@@ -15,8 +15,7 @@ from arboretum.testing import strategies
 from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, TreeParts, outcomes, row_of, toy_table
 
-_FINE = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.differing_executors)
-DRAWS = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=_FINE)
+DRAWS = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 """The component is frozen, so that one instance may serve every draw; and a suite is there to be inherited by several classes."""
 
 
@@ -53,9 +52,6 @@ class EncoderSuite(ComponentSuite):
             if found is not None:
                 yield found
 
-    def test_it_encodes_some_ordinary_table(self, component):
-        assert any(True for _ in self.cases(component)), "every toy table was refused"
-
     @DRAWS
     @given(table=strategies.tables(max_rows=14))
     def test_tests_on_raw_rows_agree_with_codes(self, component, table):
@@ -80,7 +76,7 @@ class EncoderSuite(ComponentSuite):
                 wanted = np.where(np.isnan(values), -1, values.astype(np.float64) > threshold)
                 assert feature.rule(float(threshold)).outcomes(objects.table, rows).tolist() == wanted.tolist()
 
-    def test_codes_stay_below_their_number_of_bins_and_features_know_their_column(self, component):
+    def test_codes_stay_below_their_number_of_bins_tests_read_aloud_and_objects_stand_for_their_rows(self, component):
         for objects in self.cases(component):
             assert objects.codes.dtype in (np.uint8, np.uint16, np.uint32)
             assert objects.codes.shape == (objects.n_objects, len(objects.features))
@@ -89,35 +85,24 @@ class EncoderSuite(ComponentSuite):
                 assert int(codes.max()) <= feature.n_bins - 1 + feature.has_missing, feature.column
             for feature in (*objects.features, *objects.raw_features):
                 assert objects.table.columns[feature.position].name == feature.column
-
-    def test_every_test_reads_aloud_on_its_own_column(self, component):
-        for objects in self.cases(component):
             for test in range(int(objects.test_offset[-1])):
                 rule = objects.rule(test)
                 labels = [rule.outcome_label(k) for k in range(rule.arity)]
                 assert all(labels) and len(set(labels)) == len(labels), labels
                 assert rule.describe().startswith(rule.columns[0])
-
-    def test_every_row_has_an_object_and_objects_count_their_rows(self, component):
-        for objects in self.cases(component):
-            member = objects.object_of_row
-            assert member.shape == (objects.table.n_rows,)
-            assert np.bincount(member, minlength=objects.n_objects).tolist() == objects.count.tolist()
-            assert (objects.weight > 0).all()
-
-    def test_objects_have_the_heaviest_label_of_their_rows(self, component):
-        for objects in self.cases(component):
-            table = objects.table
+            table, member = objects.table, objects.object_of_row
             weight = table.row_weights()
+            assert member.shape == (table.n_rows,) and (objects.weight > 0).all()
+            assert np.bincount(member, minlength=objects.n_objects).tolist() == objects.count.tolist()
             for index in range(objects.n_objects):
-                rows = np.flatnonzero(objects.object_of_row == index)
+                rows = np.flatnonzero(member == index)
                 if table.task is Task.classification:
                     assert objects.label[index] == np.bincount(table.target.codes[rows], weight[rows]).argmax()
                 else:
                     mean = np.average(table.target.values[rows], weights=weight[rows])
                     assert objects.y[index] == pytest.approx(mean, rel=1e-12, abs=1e-12)
 
-    def test_the_same_table_is_encoded_the_same_way(self, component):
+    def test_an_ordinary_table_is_encoded_and_the_same_way_twice(self, component):
         table = toy_table(0, n_rows=30, kind=TreeParts(missing=False))
         first, second = (component.encode(table, table, raw_thresholds=False, seed=0) for _ in range(2))
         assert first.features == second.features

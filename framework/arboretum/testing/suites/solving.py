@@ -1,5 +1,6 @@
 """Conformance of methods and solvers, and of what they minimise: objectives and complexities."""
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    BudgetError, Capability, Column, ColumnKind, Context, Parts, Problem, Solution, Status, Table, Target, Task, Tree,
+    BudgetError, Capability, Column, ColumnKind, Context, Parts, Problem, Status, Table, Target, Task, Tree,
     counterexample_to_monotony, form_of, value_of,
 )  # fmt: skip
 from arboretum.testing.oracles import best_tree, build_tree, slow_tree
@@ -37,30 +38,20 @@ class MethodSuite(ComponentSuite):
                 table = toy_table(seed, n_rows=40, kind=kind).take(np.arange(40)[only])
                 yield problem_of(table, chosen, multiway=kind.multiway)
 
-    def test_it_returns_a_tree_that_verification_accepts(self, component, parts):
+    def test_it_returns_a_tree_that_verification_accepts_and_for_the_same_seed_the_same(self, component, parts):
         for problem in self.problems(component, parts):
-            assert isinstance(verified(component.fit, problem, Context(seed=1)), Solution)
-
-    def test_it_learns_something(self, component, parts):
-        assert any(component.fit(problem, Context()).tree.n_leaves > 1 for problem in self.problems(component, parts))
-
-    def test_the_same_seed_gives_the_same_tree(self, component, parts):
-        for problem in self.problems(component, parts):
-            once, twice = component.fit(problem, Context(seed=4)), component.fit(problem, Context(seed=4))
+            once, twice = verified(component.fit, problem, Context(seed=4)), component.fit(problem, Context(seed=4))
             assert once.tree.to_json() == twice.tree.to_json()
             assert (once.value, once.lower_bound, once.status) == (twice.value, twice.lower_bound, twice.status)
+            claims_nothing = math.isnan(once.value) and once.status is Status.feasible
+            assert claims_nothing or once.lower_bound <= once.value, "a bound above the value"
+            if claims(component, Capability.exact):
+                assert once.status is Status.optimal and abs(once.gap) <= 1e-9 * max(1.0, abs(once.value))
 
-    def test_it_makes_a_leaf_of_a_single_object(self, component, parts):
+    def test_it_learns_something_and_makes_a_leaf_of_a_single_object(self, component, parts):
+        assert any(component.fit(problem, Context()).tree.n_leaves > 1 for problem in self.problems(component, parts))
         for problem in self.problems(component, parts, only=[0]):
             assert component.fit(problem, Context()).tree.n_nodes == 1
-
-    def test_its_bound_is_not_above_its_value(self, component, parts):
-        for problem in self.problems(component, parts):
-            solution = component.fit(problem, Context())
-            claims_nothing = math.isnan(solution.value) and solution.status is Status.feasible
-            assert claims_nothing or solution.lower_bound <= solution.value
-            if claims(component, Capability.exact):
-                assert solution.status is Status.optimal and abs(solution.gap) <= 1e-9 * max(1.0, abs(solution.value))
 
     def test_it_stops_when_its_time_is_over(self, component, parts):
         """It returns the tree it has, or says that there is none; it does not go on."""
@@ -120,32 +111,21 @@ class SolverSuite(ComponentSuite):
 
         return best_tree(problem.objects, least, problem.prices)
 
-    def test_it_finds_what_brute_force_finds(self, component, parts, value):
+    def test_it_finds_what_brute_force_finds_with_a_tree_of_that_value_and_again_for_the_same_seed(self, component, parts, value):
         for problem in self.problems(parts):
             best, tree = self.brute_force(problem, value)
-            solution = component.solve(problem, Context())
+            solution, again = verified(component.solve, problem, Context(seed=3)), component.solve(problem, Context(seed=3))
+            assert (solution.value, solution.lower_bound, solution.status) == (again.value, again.lower_bound, again.status)
             if math.isinf(best):
                 assert solution.status is Status.infeasible
                 continue
+            slack = SLACK * max(1.0, abs(best))
             assert solution.status is Status.optimal
-            assert abs(solution.value - best) <= SLACK * max(1.0, abs(best)), f"brute force: {tree.n_leaves} leaves"
-
-    def test_its_value_is_the_value_of_its_tree_and_the_bound_is_not_above_it(self, component, parts, value):
-        for problem in self.problems(parts):
-            solution = verified(component.solve, problem, Context())
-            if solution.tree is None:
-                continue
-            found = value(solution.tree, problem)
-            assert abs(found - solution.value) <= SLACK * max(1.0, abs(found))
-            assert solution.lower_bound <= solution.value + SLACK * max(1.0, abs(solution.value))
-
-    def test_the_same_seed_gives_the_same_solution(self, component, parts):
-        problem = next(iter(self.problems(parts)))
-        once, twice = component.solve(problem, Context(seed=3)), component.solve(problem, Context(seed=3))
-        assert (once.value, once.lower_bound, once.status) == (twice.value, twice.lower_bound, twice.status)
+            assert abs(solution.value - best) <= slack, f"brute force: {tree.n_leaves} leaves"
+            assert abs(value(solution.tree, problem) - best) <= slack and solution.lower_bound <= best + slack
 
     def test_when_time_is_over_it_says_what_it_has_proven(self, component, parts, value):
-        for problem in self.problems(parts):
+        for problem in itertools.islice(self.problems(parts), 10):
             best, _ = self.brute_force(problem, value)
             if hasattr(component, "warm_up"):
                 component.warm_up(problem, Context(deadline=math.inf))
@@ -154,9 +134,9 @@ class SolverSuite(ComponentSuite):
                     solution = component.solve(problem, context)
             except BudgetError:  # honest: there was no time for any tree
                 continue
-            assert math.isfinite(solution.lower_bound), "0 is a bound, too, where nothing can cost less"
-            assert solution.lower_bound <= best + SLACK * max(1.0, abs(best)), "a bound above the optimum is no bound"
-            assert solution.value >= best - SLACK * max(1.0, abs(best))
+            slack = SLACK * max(1.0, abs(best))
+            assert -math.inf < solution.lower_bound <= best + slack, "a bound above the optimum is no bound; 0 is one where nothing can cost less"
+            assert solution.value >= best - slack
 
     def test_a_table_of_one_class_is_solved_by_a_leaf(self, component, parts, value):
         table = tiny_table(0)
@@ -178,29 +158,17 @@ class ObjectiveSuite(ComponentSuite):
         """What the objective is combined with.  Override where it needs more (a complexity)."""
         return Parts(method=None, objective=component)
 
-    @pytest.fixture
-    def trees(self, component):
-        """(tree, problem) pairs: a leaf, a stump and a grown tree of each small table."""
-        found = []
-        for seed in SEEDS:
+    def test_it_is_a_number_the_same_twice_and_for_a_tree_that_was_stored_and_tells_some_trees_apart(self, component):
+        """Of a leaf, a stump and a grown tree of each small table."""
+        found = set()
+        for seed, depth in itertools.product(SEEDS, (0, 1, 6)):
             objects = toy_objects(toy_table(seed, kind=kind_of_table(component)))
-            problem = Problem(objects, prices_of(objects, seed), self.parts(component))
-            found += [(slow_tree(objects, max_depth=depth), problem) for depth in (0, 1, 6)]
-        return found
-
-    def test_it_is_a_number_never_nan_and_never_minus_infinity(self, component, trees):
-        for tree, problem in trees:
+            problem, tree = Problem(objects, prices_of(objects, seed), self.parts(component)), slow_tree(objects, max_depth=depth)
             value = component.value(tree, problem)
             assert isinstance(value, float | int) and not math.isnan(value) and value > -math.inf
-
-    def test_it_answers_the_same_twice_and_for_a_tree_that_was_stored(self, component, trees):
-        for tree, problem in trees:
-            value = component.value(tree, problem)
-            assert component.value(tree, problem) == value
-            assert component.value(type(tree).from_json(tree.to_json()), problem) == value
-
-    def test_it_tells_some_trees_apart(self, component, trees):
-        assert len({component.value(tree, problem) for tree, problem in trees}) > 1
+            assert component.value(tree, problem) == component.value(Tree.from_json(tree.to_json()), problem) == value
+            found.add(value)
+        assert len(found) > 1
 
 
 ROUNDING = 1e-12  # relative; a value is a sum of some dozens of products
@@ -211,23 +179,15 @@ class ComplexitySuite(ComponentSuite):
 
     kind = "complexity"
 
-    @pytest.fixture(params=SEEDS)
-    def grown(self, request):
-        objects = toy_objects(toy_table(request.param))
-        return slow_tree(objects, prices_of(objects, request.param))
-
-    def test_it_is_a_finite_number_of_at_least_zero_and_the_same_twice(self, component, grown):
-        value = value_of(component, grown)
-        assert isinstance(value, float | int) and math.isfinite(value) and value >= 0
-        assert value_of(component, grown) == value
-
-    def test_cutting_a_subtree_back_never_makes_a_tree_dearer(self, component, grown):
-        whole = value_of(component, grown)
-        for node in np.flatnonzero(~grown.is_leaf):
-            assert value_of(component, grown.cut([node])) <= whole + ROUNDING * max(1.0, abs(whole)), f"cut at node {node}"
-
-    def test_some_tree_is_dearer_than_a_leaf(self, component, grown):
-        assert value_of(component, grown) > value_of(component, grown.cut([0]))
+    def test_it_is_a_finite_number_above_that_of_a_leaf_and_no_cut_makes_a_tree_dearer(self, component):
+        for seed in SEEDS:
+            objects = toy_objects(toy_table(seed))
+            tree = slow_tree(objects, prices_of(objects, seed))
+            value = value_of(component, tree)
+            assert isinstance(value, float | int) and math.isfinite(value) and value_of(component, tree) == value
+            assert value > value_of(component, tree.cut([0])) >= 0
+            for node in np.flatnonzero(~tree.is_leaf):
+                assert value_of(component, tree.cut([node])) <= value + ROUNDING * max(1.0, abs(value)), f"cut at node {node}"
 
     def test_no_dearer_branch_makes_a_node_cheaper(self, component):
         found = counterexample_to_monotony(component)
