@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Column, ColumnKind, Context, Limits, Parts, Problem, Prices, Table, Target, Task, grow
-from arboretum.testing import CriterionSuite
 from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Quinlan, _grown, _no_kernel
 from arboretum_classic.impurities import Entropy
 from arboretum_classic.missing import Fractional
 from arboretum_data.encoding.encoder import DeclaredEncoder, Categorical
 from arboretum_data.generated import play_tennis
-
-
-class TestC45(CriterionSuite):
-    @pytest.fixture
-    def component(self):
-        return C45()
-
-
-class TestC45Textbook(CriterionSuite):
-    @pytest.fixture
-    def component(self):
-        return C45Textbook()
 
 
 def problem_of(table, criterion=C45(), encoder=DeclaredEncoder(), **more):

@@ -21,10 +21,6 @@ TENNIS = {"outlook": [[2, 3], [4, 0], [3, 2]], "temperature": [[2, 2], [4, 2], [
 """Play-tennis (Quinlan 1986): yes and no by value."""
 
 
-class TestChiSquared(StoppingSuite):
-    component = ChiSquared()
-
-
 class TestChiSquaredExact(StoppingSuite):
     component = ChiSquared(small="exact", bonferroni=True)
 

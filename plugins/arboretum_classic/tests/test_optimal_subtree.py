@@ -21,10 +21,6 @@ from hypothesis import strategies as st
 PRICES = ("leaves", "nodes", "tests", "mdl")
 
 
-class TestOptimalSubtree(PrunerSuite):
-    component = OptimalSubtree()
-
-
 class TestTheShortestDescription(PrunerSuite):
     component = OptimalSubtree(price="mdl")
 

@@ -21,24 +21,8 @@ from hypothesis import strategies as st
 BY_CLASSES = [ErrorBased(raising=False), ErrorBased(raising=False, estimate="exact", margin=0.0), Pessimistic(), MEstimate(), MEstimate(m=2.0, prior="training")]
 
 
-class TestErrorBased(PrunerSuite):
-    component = ErrorBased()
-
-
 class TestErrorBasedWithoutRaising(PrunerSuite):
     component = ErrorBased(raising=False)
-
-
-class TestPessimistic(PrunerSuite):
-    component = Pessimistic()
-
-
-class TestReducedError(PrunerSuite):
-    component = ReducedError()
-
-
-class TestMEstimate(PrunerSuite):
-    component = MEstimate()
 
 
 def kept_paths(tree: Tree) -> set[tuple[tuple[str, int], ...]]:

@@ -12,15 +12,10 @@ import pytest
 from arboretum.api import CapabilityError, Context, Problem
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum.testing import ExportSuite
 from arboretum_maxcost.study import Measured
 from arboretum_maxcost.tradeoff import Curve, TradeOff, by_alpha, by_budget, by_delta, hinges, stopped
 
 FUNCTIONS = [("pairs", {}), ("powers", {"l": 3}), ("powers", {"l": 5}), ("hinged_pairs", {"alpha": 1.0})]
-
-
-class TestTheExportConforms(ExportSuite):
-    component = TradeOff()
 
 
 @pytest.fixture(scope="module")
