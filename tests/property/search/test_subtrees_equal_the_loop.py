@@ -147,12 +147,13 @@ def test_all_tests_of_a_column_asked_before_are_free_where_columns_are_paid_once
     assert_same(*both(objects, PerPrice(), Gini(), entries, prices=prices), exactly=unit(objects))
 
 
-@pytest.mark.parametrize("classes", [2, 3, 9])
-@pytest.mark.parametrize("mixed", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("classes", "mixed", "weighted"),  # the loop's scan is compiled for itself with and without weights, for 2, 3, and more classes
+    [(3, False, False), (3, True, True), pytest.param(2, False, True, marks=pytest.mark.slow), pytest.param(9, True, False, marks=pytest.mark.slow)],
+)
 def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, mixed, weighted):
     generator = np.random.default_rng(classes)
-    raw = generator.normal(size=(700, 7)).astype(np.float32)
+    raw = generator.normal(size=(700, 7))
     raw[:, :3] = raw[:, :3] > 0
     raw[:, 3] = np.round(raw[:, 3])
     raw[generator.random(raw.shape) < 0.05] = np.nan
