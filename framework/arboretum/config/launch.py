@@ -40,7 +40,6 @@ NAME = "arboretum_optuna"
 STUDY = "study.db"
 REPEATED = ("seed", "split.fold")  # keys whose values are no settings: every trial runs them all
 KEPT_HOW = (*UNSAID, "goal")  # keys that do not tell one search from another (a tracker's may hold a password)
-POPULATION = 20  # trials of a generation of nsga2: Optuna's 50 would leave a search of a hundred trials at its second
 
 
 def multirun(loader: Any, job: Any, config: DictConfig) -> None:
@@ -85,7 +84,7 @@ class Search:
 
     n_trials: int = param(20, "settings to try, those of earlier calls included", ge=1)
     n_jobs: int = param(1, "settings proposed at a time, for a launcher that runs jobs side by side", ge=1)
-    sampler: str = param("tpe", "who proposes", choices=("tpe", "random", "grid", "nsga2"))
+    sampler: str = param("tpe", "who proposes", choices=("tpe", "random"))
     seed: int = param(0, "seed of the proposals", ge=0)
     goals: tuple[str, ...] = param((), "metrics to optimise, several for their trade-off; default: the run's goal")
     params: dict[str, str] | None = param(None, "key → what to try, as on the command line")
@@ -100,21 +99,18 @@ def search_of(config: DictConfig) -> Search | None:
     found = attrs.evolve(found, goals=found.goals or (str(config.get("goal") or Settings().goal),))
     for goal in found.goals:
         direction(goal)
-    if found.sampler == "nsga2" and len(found.goals) < 2:
-        raise ConfigError("hydra.sweeper.sampler=nsga2 needs several goals; say hydra.sweeper.goals=[valid_error,expected_cost]")
     return found
 
 
 @attrs.frozen
 class Tried:
-    """One key of the search.   values : of a discrete one, as overrides say them.   kind : Optuna's distribution.
+    """One key of the search.   kind : Optuna's distribution of its values.
 
     ends : values that are composed before anything is run: all choices, or the ends of a range and a value that is not round.
     """
 
     key: str
     said: str
-    values: tuple[Any, ...]
     kind: Any
     ends: Sequence[Any]
 
@@ -127,12 +123,12 @@ class Tried:
         key, said, value = override.get_key_element(), override.input_line, override.value()
         if not override.is_interval_sweep() and not override.is_range_sweep():
             values = tuple(override.sweep_string_iterator())
-            return Tried(key, said, values, kinds.CategoricalDistribution(values), values)
-        values, more = (), {"log": "log" in value.tags}
+            return Tried(key, said, kinds.CategoricalDistribution(values), values)
+        more: dict[str, Any] = {"log": "log" in value.tags}
         if override.is_interval_sweep():
             low, high = value.start, value.end
         else:
-            values = tuple(sorted(override.sweep_iterator()))
+            values = sorted(override.sweep_iterator())
             if not values:
                 raise ConfigError(f"{said} holds no value")
             low, high = values[0], values[-1]
@@ -142,8 +138,8 @@ class Tried:
             kind = (kinds.IntDistribution if whole else kinds.FloatDistribution)(low, high, **more)
         except ValueError as error:
             raise ConfigError(f"{said}: {' '.join(str(error).split())}") from None
-        within = () if values or whole else (low + (high - low) / math.pi,)
-        return Tried(key, said, values, kind, (low, *within, high))
+        within = () if override.is_range_sweep() or whole else (low + (high - low) / math.pi,)
+        return Tried(key, said, kind, (low, *within, high))
 
 
 @attrs.frozen
@@ -169,13 +165,6 @@ class Space:
         products = itertools.product(*([f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] for o in repeated))
         fixed = (f"{key}={o.get_value_element_as_str()}" for key, o in last.items() if key not in swept)
         return Space(tuple(fixed), tried, tuple(products))
-
-    def grid(self) -> list[dict[str, Any]]:
-        """Every setting, in order.  Raises ConfigError for an interval."""
-        if lost := [one.said for one in self.tried if not one.values]:
-            raise ConfigError(f"{lost[0]}: a grid needs values; say range(…) or choice(…), or take another hydra.sweeper.sampler")
-        keys = [one.key for one in self.tried]
-        return [dict(zip(keys, values)) for values in itertools.product(*(one.values for one in self.tried))]
 
     def jobs(self, setting: Mapping[str, Any]) -> list[list[str]]:
         """The overrides of each job of a setting."""
@@ -211,7 +200,6 @@ class Searcher:
         overrides = OverridesParser.create(config_loader=self.loader).parse_overrides([*said, *arguments])
         self.space = Space.of(overrides, optuna.distributions)
         kinds = {one.key: one.kind for one in self.space.tried}
-        grid = self.space.grid() if self.search.sampler == "grid" else None
         try:
             for job in self.space.samples():
                 self.loader.load_sweep_config(self.config, job)
@@ -224,23 +212,20 @@ class Searcher:
         trials = self.study.get_trials(deepcopy=False)
         whole = [trial for trial in trials if trial.params.keys() == kinds.keys()]
         left = [trial for trial in whole if not trial.state.is_finished()]
-        wanted = min(self.search.n_trials, len(grid) if grid else self.search.n_trials)
+        wanted = self.search.n_trials
         self.loader.counting, self.loader.n_jobs = False, (len(left) + max(wanted - len(whole), 0)) * len(self.space.repeats)
         for trial in trials:
             if trial in left:  # killed while it was run
                 self._run(optuna, [trial])
             elif not trial.state.is_finished():  # killed while it was proposed
                 self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-        samplers = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler, "grid": optuna.samplers.RandomSampler}
-        samplers["nsga2"] = functools.partial(optuna.samplers.NSGAIISampler, population_size=POPULATION)
+        sampler = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}[self.search.sampler]
         for start in range(len(whole), wanted, self.search.n_jobs):
             batch = []
             for number in range(start, min(start + self.search.n_jobs, wanted)):
-                if grid:
-                    self.study.enqueue_trial(grid[number], skip_if_exists=True)
                 # a sampler for one trial, so that a search that was interrupted proposes what it would have proposed
                 seed = int(np.random.SeedSequence([self.search.seed, number]).generate_state(1)[0])
-                self.study.sampler = samplers[self.search.sampler](seed=seed)
+                self.study.sampler = sampler(seed=seed)
                 batch.append(self.study.ask(kinds))
             self._run(optuna, batch)
 
