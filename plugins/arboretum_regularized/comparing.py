@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Axis, BarChart, DataError, DotChart, Line, LineChart, Point, PointChart, RankDiagram, Record, better, pareto_front, unknown,
+    Axis, BarChart, DataError, Line, LineChart, Panels, Point, RankDiagram, Record, better, pareto_front, unknown,
 )  # fmt: skip
 from arboretum_regularized.scores import AgainstControl, Friedman, Pairwise, Scores
 from arboretum_regularized.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
@@ -191,14 +191,23 @@ def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str =
     return RankDiagram(title, test.methods, ranks, subtitle, (), reach, words, test.control, around, notes)
 
 
-def bar_chart(scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, **words: Any) -> BarChart:
-    """Bars per data set with standard errors.   base : where bars start, such as 0.5 for areas.   words : ``subtitle`` and ``notes``."""
-    axis = Axis(scores.measure, log, scores.higher_is_better)
-    errors = () if scores.errors is None else scores.errors.tolist()
-    return BarChart(title, scores.datasets, scores.methods, scores.values.tolist(), axis, errors, base, own_scales, **words)
+def bar_chart(
+    scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, subtitle: str = "", notes: Sequence[str] = ()
+) -> Panels:
+    """A panel of bars per data set, with standard errors.   base : where bars start, such as 0.5 for areas."""
+    errors = np.full(scores.values.shape, np.nan) if scores.errors is None else scores.errors
+    reach = np.nan_to_num(errors)
+    ends = [float(np.nanmin(scores.values - reach)), float(np.nanmax(scores.values + reach))]
+    beside = () if own_scales or (log and ends[0] <= 0) else ends
+    rows = zip(scores.datasets, scores.values.tolist(), errors.tolist(), strict=True)
+    bars = [BarChart(name, scores.methods, values, Axis("", log), spread, base, beside) for name, values, spread in rows]
+    words = f"{scores.measure} ({'higher' if scores.higher_is_better else 'lower'} is better)"
+    missing = ["–: no result."] if np.isnan(scores.values).any() else []
+    columns = max(1, int(760 // (9.4 * len(scores.methods) + 57)))  # about 760 points wide, as wide as what is printed of them
+    return Panels(title, bars, columns, "; ".join(filter(None, (words, subtitle))), [*missing, *notes])
 
 
-def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> PointChart:
+def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> LineChart:
     """Two measures of the same methods, each the mean over the data sets where every method has both, and their front.
 
     Raises DataError where methods or data sets are not the same, or no data set is complete.
@@ -215,7 +224,7 @@ def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> Po
     points = [Point(name, float(a), float(b), colour=m) for m, (name, (a, b)) in enumerate(zip(x.methods, means, strict=True))]
     front = pareto_front(means, (x.higher_is_better, y.higher_is_better)).tolist()
     axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, higher_is_better=y.higher_is_better)
-    return PointChart(title, points, *axes, front, notes=means_over)
+    return LineChart.of_points(title, points, *axes, front, notes=means_over)
 
 
 def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str) -> LineChart:
@@ -230,7 +239,7 @@ def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: st
     return LineChart(title, lines, Axis(axis, log=True), Axis(scores.measure, higher_is_better=scores.higher_is_better))
 
 
-def time_chart(times: Scores, title: str) -> DotChart:
+def time_chart(times: Scores, title: str) -> LineChart:
     """Running times: a row per method, a dot per data set, the geometric mean as a mark and a number.
 
     Raises DataError for times of 0 or less.
@@ -239,10 +248,9 @@ def time_chart(times: Scores, title: str) -> DotChart:
         raise DataError("running times are above 0; measure the short ones over many repeats")
     known = [column[~np.isnan(column)] for column in times.values.T]
     middles = [float(np.exp(np.log(column).mean())) if len(column) else float("nan") for column in known]
-    hints = [[f"{name} {value:.4g}" for name, value in zip(times.datasets, column, strict=True)] for column in times.values.T]
-    texts = [f"{value:.3g}" if np.isfinite(value) else "–" for value in middles]
-    rows, axis = times.values.T.tolist(), Axis(times.measure, log=True)
-    return DotChart(title, times.methods, rows, axis, hints, middles, texts, "geometric mean")
+    names = [f"{name} {value:.3g}" if np.isfinite(value) else f"{name} –" for name, value in zip(times.methods, middles, strict=True)]
+    found = [dict(zip(times.datasets, column, strict=True)) for column in times.values.T.tolist()]
+    return LineChart.of_rows(title, [*zip(names, found, middles, strict=True)], Axis(times.measure, log=True), "geometric mean")
 
 
 def growth_chart(times: Scores, sizes: Mapping[str, float], title: str, *, axis: str) -> LineChart:

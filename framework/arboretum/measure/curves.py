@@ -10,7 +10,7 @@ import numpy as np
 from arboretum.errors import DataError
 from arboretum.measure import metrics
 from arboretum.measure.evaluate import pareto_front
-from arboretum.model.charts import Axis, Line, LineChart
+from arboretum.model.charts import DARK, Axis, Line, LineChart
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 
@@ -200,7 +200,6 @@ class Judged:
 
 DRAWN = 8  # classes of a chart
 MARKED = 60  # Pareto-efficient points of a curve that are marked, evenly chosen
-CHANCE = 13  # number of a dark colour
 
 
 def roc_chart(curves: Mapping[str, Curve], of: str) -> LineChart:
@@ -236,7 +235,7 @@ def _chart(title: str, lines: list[Line], x: str, y: str, of: str, notes: list[s
 
 
 def _diagonal() -> Line:
-    return Line("", (0, 1), (0, 1), colour=CHANCE, marked=False, dashed=True, quiet=True)
+    return Line("", (0, 1), (0, 1), colour=DARK, marked=False, dashed=True, quiet=True)
 
 
 def _marked(label: str, colour: int, x: np.ndarray, y: np.ndarray, front: np.ndarray, **look: Any) -> Line:

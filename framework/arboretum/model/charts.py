@@ -3,13 +3,13 @@
 Every chart has a ``title`` and a ``subtitle`` above and ``notes`` below.  Numbers are plain floats; NaN stands for none.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
 from arboretum.errors import DataError
 
+DARK = 13  # number of a dark colour, for marks that are of no series
 
 @attrs.frozen
 class RankDiagram:
@@ -43,7 +43,7 @@ class RankDiagram:
 @attrs.frozen
 class Axis:
     """label : what it counts, with the unit.   log : logarithmic; values are above 0.   higher_is_better : None where neither.
-    names : of the values 0, 1, …, which then alone have ticks."""
+    names : of the values 0, 1, …, which then alone have ticks; upright there is room for each."""
 
     label: str
     log: bool = False
@@ -53,50 +53,31 @@ class Axis:
 
 @attrs.frozen
 class BarChart:
-    """A small panel of bars per group (data set), a bar per series (method).
+    """A bar per series (method); of several groups (data sets) one chart each, in panels.
 
-    values : float[groups][series].   errors : the same, half the length of an error bar (such as a standard error), or ().
-    axis : of all panels.   base : where bars start.   own_scales : each panel its own; else one for all.
+    values : float[series].   errors : the same, half the length of an error bar (such as a standard error), or ().
+    base : where bars start.   beside : further values that the scale holds, so that panels have the same.
     """
 
     title: str
-    groups: Sequence[str]
     series: Sequence[str]
-    values: Sequence[Sequence[float]]
+    values: Sequence[float]
     axis: Axis
-    errors: Sequence[Sequence[float]] = ()
+    errors: Sequence[float] = ()
     base: float = 0.0
-    own_scales: bool = False
+    beside: Sequence[float] = ()
     subtitle: str = ""
     notes: Sequence[str] = ()
 
 
 @attrs.frozen
 class Point:
-    """label : beside it.   x_error, y_error : half the lengths of error bars.   colour : number of its colour and form."""
+    """label : in the legend, unless it is "".   colour : number of its colour and form."""
 
     label: str
     x: float
     y: float
-    x_error: float = math.nan
-    y_error: float = math.nan
     colour: int = 0
-
-
-@attrs.frozen
-class PointChart:
-    """Labelled points of two measures.
-
-    front : numbers of the points that no other beats, by x from small to large; a staircase joins them.
-    """
-
-    title: str
-    points: Sequence[Point]
-    x: Axis
-    y: Axis
-    front: Sequence[int] = ()
-    subtitle: str = ""
-    notes: Sequence[str] = ()
 
 
 @attrs.frozen
@@ -134,25 +115,36 @@ class LineChart:
     notes: Sequence[str] = ()
     unit: bool = False
 
+    @staticmethod
+    def of_points(
+        title: str, points: Sequence[Point], x: Axis, y: Axis, front: Sequence[int] = (), subtitle: str = "", notes: Sequence[str] = ()
+    ) -> "LineChart":
+        """Points of two measures, and a staircase around all that the front dominates.
 
-@attrs.frozen
-class DotChart:
-    """A row per method, a dot per result (data set), a mark at the row's middle.
+        front : numbers of the points that no other beats, by x from small to large.
+        """
+        lines = [Line(p.label, [p.x], [p.y], colour=p.colour, joined=False, quiet=not p.label) for p in points]
+        best = [points[i] for i in (front[::-1] if x.higher_is_better else front)]  # steps go on from the best x
+        if best:
+            look = {"colour": DARK, "marked": False, "dashed": True, "quiet": True, "stairs": True}
+            lines.append(Line("front", [p.x for p in best], [p.y for p in best], **look))
+            notes = ["Dashed: the front; no other is as good as one on it in both, and better in one.", *notes]
+        return LineChart(title, lines, x, y, subtitle, notes)
 
-    values : float[rows][any].   hints : str[rows][any], shown where a viewer can point, or ().   middles : float[rows], or ().
-    texts : at the right end of a row, or ().   heading : above them.
-    """
+    @staticmethod
+    def of_rows(
+        title: str, rows: Sequence[tuple[str, Mapping[str, float], float]], axis: Axis, mark: str, subtitle: str = "", notes: Sequence[str] = ()
+    ) -> "LineChart":
+        """A row of dots per method, the first on top.   rows : its name, its dots by what they are of, its middle.   mark : what that is."""
+        places = range(len(rows) - 1, -1, -1)
+        dots = [(name, of, value, colour, y) for colour, (y, (name, found, _)) in enumerate(zip(places, rows)) for of, value in found.items()]
+        lines = [Line(f"{name}, {of}", [value], [y], colour=colour, joined=False, quiet=True) for name, of, value, colour, y in dots]
+        middles = Line(mark, [middle for _, _, middle in rows], list(places), colour=DARK, joined=False, quiet=True)
+        names, notes = [name for name, _, _ in reversed(rows)], [f"Dark, and beside the name: {mark}.", *notes]
+        return LineChart(title, [*lines, middles], axis, Axis("", names=names), subtitle, notes)
 
-    title: str
-    rows: Sequence[str]
-    values: Sequence[Sequence[float]]
-    axis: Axis
-    hints: Sequence[Sequence[str]] = ()
-    middles: Sequence[float] = ()
-    texts: Sequence[str] = ()
-    heading: str = ""
-    subtitle: str = ""
-    notes: Sequence[str] = ()
+
+PointChart = LineChart.of_points
 
 
 @attrs.frozen
@@ -160,7 +152,7 @@ class Panels:
     """Several charts in one picture, ``columns`` side by side; what their legends have in common is shown once."""
 
     title: str
-    charts: Sequence[RankDiagram | BarChart | PointChart | LineChart | DotChart]
+    charts: Sequence[RankDiagram | BarChart | LineChart]
     columns: int = 2
     subtitle: str = ""
     notes: Sequence[str] = ()
@@ -193,4 +185,4 @@ class Grid:
     column_notes: Sequence[str] = ()
 
 
-Chart = Grid | RankDiagram | BarChart | PointChart | LineChart | DotChart | Panels
+Chart = Grid | RankDiagram | BarChart | LineChart | Panels

@@ -2,19 +2,18 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
-import attrs
 
 from arboretum.errors import DataError
-from arboretum.model.charts import BarChart, Chart, DotChart, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
+from arboretum.model.charts import BarChart, Chart, Grid, Line, LineChart, Panels, RankDiagram
 from arboretum.report.palette import mix, place_between, series_colour
 from arboretum.report.scene import FAINT, INK, text_width
 from arboretum.report.sheet import GAP, TEXT, TICK, TITLE, Block, Sheet, axis_words, hint, mark, sample, scale, styled, wrapped
 
 CROWDED = 80  # points of a line from which on its marks are small
+ROW = 19.0  # height of a named place on an upright axis
 STEM, BAND, CONTROL = "#8a929c", "#f7d9c4", "#c2410c"
 
 
@@ -71,163 +70,49 @@ def _coloured(chart: LineChart) -> list[tuple[Line, int]]:
     return [(line, place if line.colour is None else line.colour) for place, line in enumerate(chart.lines)]
 
 
-def _plot(chart: LineChart | PointChart, sheet: Sheet, xs: Iterable[float], ys: Iterable[float]) -> tuple[Block, Any]:
-    unit = isinstance(chart, LineChart) and chart.unit
-    axes = sheet.plot(*[1.25 * sheet.size[1]] * 2 if unit else sheet.size)
-    scale(axes, "x", chart.x, xs, 7)
-    scale(axes, "y", chart.y, ys)
-    axes.set(**dict.fromkeys(("xlim", "ylim"), (-0.03, 1.03)) if unit else {})
-    axes.set_xlabel(axis_words(chart.x))
-    return Block([axes]), axes
-
-
 def _lines(chart: LineChart, sheet: Sheet) -> Block:
     xs, ys = ([value for line in chart.lines for value in getattr(line, which)] for which in "xy")
-    block, axes = _plot(chart, sheet, xs, ys)
+    width, height = sheet.size
+    axes = sheet.plot(*[1.25 * height] * 2 if chart.unit else (width, max(height, ROW * len(chart.y.names))))
+    scale(axes, "x", chart.x, xs, 7)
+    scale(axes, "y", chart.y, ys)
+    axes.set(xlabel=axis_words(chart.x), **dict.fromkeys(("xlim", "ylim"), (-0.03, 1.03)) if chart.unit else {})
     for line, number in _coloured(chart):
         if line.joined:
             steps = {"drawstyle": "steps-post"} if line.stairs else {}
             axes.plot(line.x, line.y, "--" if line.dashed else "-", color=series_colour(number), lw=1.3, **steps)
         for place, (x, y, error) in enumerate(itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan)):
             _error(axes, x, y, error, series_colour(number))
-            if line.marked and math.isfinite(y) and not (line.links and line.links[place] is None):
-                words = f"{line.label}: {chart.x.label} {x:.6g}, {chart.y.label} {y:.6g}"
+            if line.marked and math.isfinite(x) and math.isfinite(y) and not (line.links and line.links[place] is None):
+                words = ", ".join([f"{line.label}: {chart.x.label} {x:.6g}", *([] if chart.y.names else [f"{chart.y.label} {y:.6g}"])])
                 mark(axes, x, y, number, words, 6.0 if len(line.x) < CROWDED else 3.5, line.links[place] if line.links else "")
-    return sheet.head(block, chart, _handles(chart), axis_words(chart.y))
+    return sheet.head(Block([axes]), chart, _handles(chart), axis_words(chart.y))
 
 
-def _error(axes: Any, x: float, y: float, error: float, colour: str, sideways: bool = False) -> None:
+def _error(axes: Any, x: float, y: float, error: float, colour: str) -> None:
     if math.isfinite(y) and math.isfinite(error) and error > 0:
-        axes.errorbar(x, y, **{"xerr" if sideways else "yerr": error}, fmt="none", ecolor=colour, elinewidth=0.9, zorder=3)
+        axes.errorbar(x, y, error, fmt="none", ecolor=colour, elinewidth=0.9, zorder=3)
 
 
-def _points(chart: PointChart, sheet: Sheet) -> Block:
-    """Labelled points over the staircase of the front; a legend where they lie too close for labels."""
-    points = [p for p in chart.points if math.isfinite(p.x) and math.isfinite(p.y)]
-    block, axes = _plot(chart, sheet, [p.x for p in points], [p.y for p in points])
-    axes.margins(0.08)
-    for p in points:
-        _error(axes, p.x, p.y, p.y_error, FAINT)
-        _error(axes, p.x, p.y, p.x_error, FAINT, sideways=True)
-        mark(axes, p.x, p.y, p.colour, f"{p.label}: {chart.x.label} {p.x:.6g}, {chart.y.label} {p.y:.6g}", 7.5)
-    axes.autoscale_view()  # now, since labels are placed by pixels
-    front, line = [chart.points[i] for i in chart.front], None
-    if front:  # the line around all that is dominated: from edge to edge of the plot, through the front
-        up = chart.x.higher_is_better
-        worst_x, worst_y = axes.get_xlim()[not up], axes.get_ylim()[not chart.y.higher_is_better]
-        x, y = [p.x for p in front], [p.y for p in front]
-        x, y = ([worst_x, *x, x[-1]], [y[0], *y, worst_y]) if up else ([x[0], *x, worst_x], [worst_y, *y, y[-1]])
-        axes.autoscale(False)
-        (line,) = axes.step(x, y, "--", where="pre" if up else "post", color=FAINT, lw=1.0, gid="front", zorder=2)
-    placed = _place_labels(axes, {p: p in front for p in points}, line)
-    left_out = [p.label for p in chart.points if p not in points]
-    dashed = ["Dashed: the front; no method is as good as one on it in both, and better in one."] if front else []
-    chart = attrs.evolve(chart, notes=[*dashed, *([f"No result: {', '.join(left_out)}."] if left_out else []), *chart.notes])
-    everywhere = attrs.evolve(sheet, legends=True)  # this legend stands for labels, which no other panel has
-    return everywhere.head(block, chart, () if placed else [sample(p.label, p.colour, "dot") for p in points], axis_words(chart.y))
-
-
-_AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
-_SIDE, _LEVEL = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
-
-
-def _place_labels(axes: Any, points: Mapping[Point, bool], line: Any) -> bool:
-    """A label beside every mark, over no other mark, label or line; further away, with a leader, where it is crowded.
-
-    points : each with whether its label is bold.   line : to keep off, or None.   False, and no labels at all, where one finds no place.
-    """
-    from matplotlib.patheffects import withStroke
-    from matplotlib.transforms import Bbox
-
-    renderer, frame = axes.figure.canvas.get_renderer(), axes.get_window_extent()
-    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in (axes.transData.transform((p.x, p.y)) for p in points)]
-    path = None if line is None else line.get_transform().transform_path(line.get_path())
-    placed, leaders = [], []
-    for point, strong in points.items():
-        label = axes.annotate(
-            point.label, (point.x, point.y), (0, 0), "data", "offset points", fontsize=TICK, weight="bold" if strong else "normal",
-            zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
-        )  # fmt: skip
-        placed.append(label)
-        for distance, (dx, dy) in itertools.product((0, 7, 16, 26, 38), _AROUND):
-            label.set(position=(dx * (8 + distance), dy * (8 + distance)), ha=_SIDE[dx], va=_LEVEL[dy])
-            box = label.get_window_extent(renderer).padded(1)
-            inside = frame.contains(*box.p0) and frame.contains(*box.p1)
-            if inside and not any(box.overlaps(other) for other in taken) and not (path and path.intersects_bbox(box, False)):
-                break
-        else:
-            for one in placed:
-                one.remove()
-            return False
-        taken.append(box)
-        leaders += [((point.x, point.y), label.get_position())] if distance else []
-    for ends in leaders:
-        axes.annotate("", *ends, "data", "offset points", {"arrowstyle": "-", "lw": 0.6, "color": FAINT}, annotation_clip=False)
-    return True
-
-
-def _dots(chart: DotChart, sheet: Sheet) -> Block:
-    """A row of dots per method."""
-    height = (15.0 if sheet.small else 19.0) * len(chart.rows)
-    axes = sheet.plot(sheet.size[0], height)
-    scale(axes, "x", chart.axis, [*(value for row in chart.values for value in row), *chart.middles], 7)
-    axes.set(ylim=(len(chart.rows) - 0.5, -0.5), yticks=range(len(chart.rows)), yticklabels=chart.rows, xlabel=axis_words(chart.axis))
-    axes.tick_params("y", labelsize=TEXT, labelcolor=INK)
-    axes.grid(False, axis="y")
-    for i, row in enumerate(chart.values):
-        for j, value in enumerate(row):
-            if math.isfinite(value):
-                (drawn,) = axes.plot([value], [i], "o", color=series_colour(i), ms=5.2, mec="white", mew=0.7)
-                hint(drawn, f"{chart.rows[i]}: {chart.hints[i][j] if chart.hints else f'{value:.6g}'}")
-        if chart.middles and math.isfinite(chart.middles[i]):
-            axes.plot([chart.middles[i]] * 2, [i - 0.42, i + 0.42], "-", color=INK, lw=1.9)
-    longest = max((len(text) for text in chart.texts), default=0) * 0.62 * TEXT
-    for y, text in zip((*range(len(chart.texts)), -0.8), (*chart.texts, chart.heading), strict=True):
-        look = {"fontsize": TICK, "color": FAINT} if y < 0 else {}
-        axes.annotate(text, (1, y), (14 + longest, 0), ("axes fraction", "data"), "offset points", ha="right", va="center", annotation_clip=False, **look)
-    return sheet.head(Block([axes]), chart)
-
-
-BAR, PANEL, WIDEST = 9.4, 86.0, 760.0  # widths of a bar and of all panels in a row, and the height of a panel
+BAR, PANEL = 9.4, 86.0  # width of a bar, and height of its plot
 
 
 def _bars(chart: BarChart, sheet: Sheet) -> Block:
-    """A small panel per group, in rows."""
     if chart.axis.log and chart.base <= 0:
         raise DataError(f"bars on a logarithmic axis need a base above 0, not {chart.base:g}: base=1, or a linear axis")
-    width = max(BAR * len(chart.series) + 8, 46.0)
-    longest = min(max(len(name) for name in chart.groups), 20)
-    step = max(width + (50 if chart.own_scales else 20), 0.64 * TEXT * longest + 10)
-    per_row = max(1, min(len(chart.groups), int(WIDEST // step)))
-    block = Block([])
-    for g in range(len(chart.groups)):
-        row, place = divmod(g, per_row)
-        block.plots.append(sheet.plot(width, PANEL, place * step, -row * (PANEL + 36)))
-        axes = block.plots[g]
-        if g and not chart.own_scales:
-            axes.sharey(block.plots[0])
-            axes.tick_params("y", labelleft=not place)
-        scale(axes, "y", chart.axis, [chart.base, *itertools.chain(*(chart.values[g : g + 1] if chart.own_scales else chart.values))], 4)
-        _bar_panel(axes, chart, g, longest)
-    missing = any(not math.isfinite(value) for group in chart.values for value in group)
-    chart = attrs.evolve(chart, notes=[*(["–: no result."] if missing else []), *chart.notes])
-    return sheet.head(block, chart, _handles(chart), axis_words(chart.axis))
-
-
-def _bar_panel(axes: Any, chart: BarChart, g: int, longest: int) -> None:
-    """One data set: its name, its bars."""
-    name = chart.groups[g]
-    axes.set_title(name if len(name) <= longest else name[: longest - 1] + "…", loc="left", fontsize=TEXT, weight="bold", pad=5)
+    axes = sheet.plot(max(BAR * len(chart.series) + 8, 46.0), PANEL)
+    scale(axes, "y", chart.axis, [chart.base, *chart.values, *chart.beside], 4)
+    axes.update_datalim([(0, value) for value in chart.beside])
     axes.set(xlim=(-0.9, len(chart.series) - 0.1), xticks=[])
     axes.spines.bottom.set_position(("data", chart.base))
-    for s, value in enumerate(chart.values[g]):
+    for s, (value, error) in enumerate(itertools.zip_longest(chart.values, chart.errors, fillvalue=math.nan)):
         if not math.isfinite(value):
             axes.annotate("–", (s, chart.base), (0, 3), "data", "offset points", color=FAINT, ha="center")
             continue
-        error = chart.errors[g][s] if chart.errors else math.nan
         (bar,) = axes.bar(s, value - chart.base, 0.85, chart.base, color=series_colour(s))
-        hint(bar, f"{name}, {chart.series[s]}: {value:.6g}" + (f" ± {error:.2g}" if math.isfinite(error) else ""))
+        hint(bar, f"{chart.title}, {chart.series[s]}: {value:.6g}" + (f" ± {error:.2g}" if math.isfinite(error) else ""))
         _error(axes, s, value, error, INK)
+    return sheet.head(Block([axes]), chart, _handles(chart), axis_words(chart.axis))
 
 
 def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
@@ -339,4 +224,4 @@ def shade(share: float) -> str:
     return mix(STEPS[k], STEPS[k + 1], place - k)
 
 
-_DRAWN = {RankDiagram: _ranks, BarChart: _bars, PointChart: _points, LineChart: _lines, DotChart: _dots, Grid: _heat_map}
+_DRAWN = {RankDiagram: _ranks, BarChart: _bars, LineChart: _lines, Grid: _heat_map}

@@ -20,7 +20,6 @@ from arboretum.report.scene import FAINT, FORBIDDEN
 MARGIN, GAP = 20.0, 24.0  # around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are
 TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
 STYLE = Path(__file__).with_name("house.mplstyle")  # fonts, colours and axes, as matplotlib reads them
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def styled(compose: Callable[[], Any], path: str | PathLike[str] | None, scale: float = 2.0) -> str | None:
@@ -179,7 +178,7 @@ def sample(label: str, number: int, look: str) -> Any:
 
 def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int = 6) -> None:
     """Linear or logarithmic, with round numbers at its ticks.  Raises DataError for values of 0 or less on a logarithmic axis."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator
 
     known = sorted(value for value in values if math.isfinite(value))
     whole = all(value == round(value) for value in known)  # counts: no tick lies between two of them
@@ -194,15 +193,8 @@ def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int
     decades = math.log10(known[-1] / known[0]) if known else 0.0
     axes.set(**{f"{which}scale": "log"})
     here.set_minor_locator(LogLocator(subs=()))
-    here.set_major_formatter(FuncFormatter(_power))
+    here.set_major_formatter("{x:g}")
     here.set_major_locator(LogLocator(subs=(1,) if decades > 1.5 else (1, 2, 5), numticks=ticks + 2) if decades > 0.7 else round_steps)
-
-
-def _power(value: float, _: int) -> str:
-    """A number on a logarithmic axis: 0.01, 1, 2500, 10⁵."""
-    exponent = math.log10(value) if value > 0 else 0.5
-    far = not -3.5 <= exponent <= 4.5 and abs(exponent - round(exponent)) < 1e-9
-    return "10" + str(round(exponent)).translate(SUPERSCRIPTS) if far else f"{value:g}"
 
 
 def axis_words(axis: Axis) -> str:

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from matplotlib.cbook import pts_to_poststep
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from arboretum.errors import DataError
-from arboretum.model.charts import Axis, Grid, Line, LineChart, Panels, Point, PointChart, RankDiagram
+from arboretum.model.charts import Axis, Grid, Line, LineChart, Panels, RankDiagram
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.sheet import HINT, STYLE
@@ -255,9 +255,10 @@ def test_the_staircase_runs_through_the_front_and_everything_else_is_behind_it(x
     chart = pareto_chart(x, y, "Trade-off")
     figure = drawn(chart)
     places = {hint.split(":")[0]: place(mark) for hint, mark in hinted(figure).items()}
-    (line,) = figure.findobj(lambda artist: artist.get_gid() == "front")
-    stairs = line.axes.transData.transform(line.get_path().vertices)
-    front = np.array([places[chart.points[i].label] for i in chart.front])
+    (line,) = [one for one in figure.findobj(Line2D) if one.get_drawstyle() == "steps-post"]
+    stairs = line.axes.transData.transform(np.column_stack(pts_to_poststep(line.get_xdata(), line.get_ydata())))
+    front = line.axes.transData.transform(line.get_xydata())
+    assert {tuple(point) for point in front} <= set(places.values())
     assert all(np.isclose(stairs, point).all(axis=1).any() for point in front)
     assert all(np.isclose(a, b).any() for a, b in itertools.pairwise(stairs)), "level or upright"
     right, down = (-1 if x_up else 1), (-1 if y_up else 1)  # of what is worse
@@ -265,27 +266,6 @@ def test_the_staircase_runs_through_the_front_and_everything_else_is_behind_it(x
         assert any((px - fx) * right >= -1e-9 and (py - fy) * down >= -1e-9 for fx, fy in front)
     for cx, cy in stairs:  # a corner is dominated by the points beside it, and dominates none of the front
         assert not any((fx - cx) * right > 1e-9 and (fy - cy) * down > 1e-9 for fx, fy in front)
-
-
-@settings(deadline=None, max_examples=15)
-@given(st.lists(st.tuples(st.floats(20, 500), st.floats(20, 300)), min_size=1, max_size=12, unique=True))
-def test_labels_of_points_touch_neither_each_other_nor_a_mark(places):
-    points = [Point(f"method {i}", x, y, colour=i) for i, (x, y) in enumerate(places)]
-    figure = drawn(PointChart("Points", points, Axis("x"), Axis("y")))
-    assert_readable(figure)
-    boxes = [text.get_window_extent() for text in texts(figure) if text.get_text().startswith("method ")]
-    assert len(boxes) == len(points)
-    if not figure.axes[0].get_legend():
-        marks = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in map(place, hinted(figure).values())]
-        assert not any(box.overlaps(mark) for box in boxes for mark in marks)
-
-
-def test_points_too_close_for_labels_get_a_legend():
-    points = [Point(f"method {i}", 1 + i * 1e-4, 1.0, colour=i) for i in range(30)] + [Point("far", 5.0, 5.0, colour=30)]
-    figure = drawn(PointChart("Crowded", points, Axis("x"), Axis("y")))
-    assert_readable(figure)
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [point.label for point in points]
-    assert drawn(PointChart("Two", points[-2:], Axis("x"), Axis("y"))).axes[0].get_legend() is None
 
 
 def test_a_gap_in_a_line_is_a_gap():
@@ -308,7 +288,7 @@ def test_the_fitted_slope_stands_in_the_legend():
 def test_running_times_have_their_geometric_mean():
     times = Scores("seconds", ("a", "b"), ("d", "e"), [[1.0, math.nan], [100.0, math.nan]], False)
     chart = time_chart(times, "Times")
-    assert chart.middles[0] == pytest.approx(10.0) and tuple(chart.texts) == ("10", "–")
+    assert chart.lines[-1].x[0] == pytest.approx(10.0) and tuple(chart.y.names) == ("b –", "a 10")
     assert_readable(drawn(chart))
     with pytest.raises(DataError, match="above 0"):
         time_chart(Scores("seconds", ("a",), ("d",), [[0.0]]), "Times")
@@ -318,8 +298,8 @@ def test_a_pareto_chart_is_of_the_data_sets_that_are_whole():
     x, y = scores("x", higher=False), scores("y", gap=True)
     chart = pareto_chart(x, y, "Trade-off")
     whole = [d for d in range(10) if d != 3]
-    assert chart.points[2].y == pytest.approx(y.values[whole, 2].mean())
-    assert chart.notes[0] == "Means over 9 data sets, without data-set-3 (not complete)."
+    assert chart.lines[2].y[0] == pytest.approx(y.values[whole, 2].mean())
+    assert chart.notes[-1] == "Means over 9 data sets, without data-set-3 (not complete)."
     with pytest.raises(DataError, match="different methods or data sets"):
         pareto_chart(x, attrs.evolve(y, methods=METHODS[:2], values=y.values[:, :2], errors=None), "Trade-off")
 
