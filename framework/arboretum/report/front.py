@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
+from string import Template
 
 from arboretum.model.charts import Axis, Line, LineChart
 from arboretum.model.front import Front
 from arboretum.report.charts import chart_svg
 from arboretum.report.table import spell_cell
 
-PAGE, CHART = "front.html", "front.svg"
+PAGE, CHART = "front.html", "front.svg"  # the page has its template beside this module
 STAIRS = 5  # at most so many staircases, where a third measure sets several
 LEAVES = 40  # leaves that a tree on the page shows; larger ones are folded
-SCRIPT = """\
-document.addEventListener("click", event => {
-  const link = event.target.closest('a[href^="#"]'), id = link && link.getAttribute("href").slice(1)
-  if (!link) return
-  event.preventDefault()
-  if (id !== "chart") document.querySelectorAll("section").forEach(one => one.classList.toggle("shown", one.id === id))
-  document.getElementById(id).scrollIntoView()
-})"""
-"""Links within the page also where it stands in a frame that may not be navigated, such as MLflow's preview; without scripts they are plain."""
 UP = '<a href="#chart">all points</a>'
-STYLE = """\
-body { font: 15px/1.45 system-ui, sans-serif; color: #24292f; margin: 1.5rem auto; max-width: 1100px; padding: 0 1rem }
-svg { max-width: 100%; height: auto } a { color: #14508c } .chart a:hover, .chart a:focus { outline: 2px solid #c2410c }
-section { display: none } .shown, body:not(:has(.shown)) :target, body:not(:has(.shown, section:target)) .own { display: block }
-.top { display: flex; flex-wrap: wrap; gap: 2rem } .points { max-height: 32rem; overflow: auto; margin-top: 2rem }
-table { border-collapse: collapse } td, th { padding: .1rem .7rem; text-align: right } th { position: sticky; top: 0; background: #fff }
-"""
 
 
 def words(name: str) -> str:
@@ -97,8 +83,6 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
     links = {number: f'<a href="#point-{number}">{cells[number][0]}</a>' for number in trees}
     table = "".join(f"<tr><td>{'</td><td>'.join([links.get(number, one[0]), *one[1:]])}</td></tr>" for number, one in enumerate(cells))
     head = "".join(f"<th>{name}</th>" for name in rows[0])
-    name = escape(title or "Pareto front")
-    page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><style>{STYLE}</style>'
-    page += f'<div class="top" id="chart"><div class="chart">{chart}</div><div class="points"><table><tr>{head}</tr>{table}</table></div></div>'
-    page += f"{''.join(sections)}<script>{SCRIPT}</script></html>\n"
+    parts = {"title": escape(title or "Pareto front"), "chart": chart, "head": head, "rows": table, "sections": "".join(sections)}
+    page = Template(Path(__file__).with_name(PAGE).read_text(encoding="utf-8")).substitute(parts)
     return {"front.json": front.text(), CHART: chart.replace('href="#point-', f'href="{PAGE}#point-'), PAGE: page}
