@@ -10,8 +10,6 @@ defaults-list form, read here without Hydra: each names a recipe and selects opt
 """
 
 import hashlib
-import importlib.machinery
-import importlib.util
 import inspect
 import os
 import re
@@ -19,7 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import attrs
@@ -132,47 +130,34 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
         raise
     except (Exception, SystemExit) as error:
         raise PluginError(f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}") from error
-    registry.owners.append(owner := attrs.evolve(owner, version=module.__loader__.version))
+    registry.owners.append(owner := attrs.evolve(owner, version=module.__checksum__))
     for cls in _register(manager, module, owner) or _classes_of(module, owner):
         registry.add(cls, owner)
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a one-file plugin under a name that is the same in every process (numba's cache keys on it)."""
-    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    name = f"arboretum_file_{path.stem}_{digest}"
-    if name in sys.modules and sys.modules[name].__spec__.loader.version == _version(path.read_bytes()):
+    """Import a one-file plugin under a name that is the same in every process (numba's cache keys on it).
+
+    The source is read each time: byte code beside it counts as fresh when an edit of the same length falls into the same
+    second, and a file that was only named on the command line should leave nothing behind.  The module's ``__checksum__`` is that of its source.
+    """
+    name = f"arboretum_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    source = path.read_bytes()
+    version = f"sha256:{hashlib.sha256(source).hexdigest()}"
+    if getattr(sys.modules.get(name), "__checksum__", "") == version:
         return sys.modules[name]
     if path.suffix != ".py":
         raise PluginError(f"plugin file {path.name!r} is no Python file; its name must end in .py")
-    spec = importlib.util.spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module  # before execution, so that pickling and numba find it
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, str(path), "exec", dont_inherit=True), vars(module))
     except BaseException:
         del sys.modules[name]
         raise
+    module.__checksum__ = version
     return module
-
-
-class _FromSource(importlib.machinery.SourceFileLoader):
-    """Reads the source each time: byte code beside it counts as fresh when an edit of the same length falls into the same
-    second, and a file that was only named on the command line should leave nothing behind.
-
-    version : checksum of the source that was executed.
-    """
-
-    version = ""
-
-    def get_code(self, fullname: str) -> CodeType:
-        source = self.get_data(self.path)
-        self.version = _version(source)
-        return self.source_to_code(source, self.path)
-
-
-def _version(source: bytes) -> str:
-    return f"sha256:{hashlib.sha256(source).hexdigest()}"
 
 
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:
