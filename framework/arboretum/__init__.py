@@ -28,7 +28,6 @@ _PUBLIC = {
 _FORMS = {
     "exported": "arboretum.plugin.assemble",
     "front_files": "arboretum.report.front",
-    "record_html": "arboretum.report.table",
     "rest_of_rows": "arboretum.kernels.walking",
     "tree_text": "arboretum.report.text",
     **dict.fromkeys(("tree_dot", "tree_png", "tree_svg"), "arboretum.report.picture"),

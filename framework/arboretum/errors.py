@@ -64,12 +64,9 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     if name in names:
         return name
     folded = {candidate.casefold(): candidate for candidate in reversed(names)}  # of those that differ in capitals the first
-    found = [folded[key]] if key in folded else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    found = found or [folded[near] for near in difflib.get_close_matches(key, [*map(str.casefold, names)], n=1, cutoff=0.5)]
-    if found:
-        return found[0]
-    holding = [one for one in folded if len(name) >= SHORTEST_PART and key in one]
-    return folded[min(holding, key=len)] if holding else None
+    holding = sorted((one for one in folded if len(name) >= SHORTEST_PART and key in one), key=len)
+    near = [*difflib.get_close_matches(key, folded, n=1, cutoff=0.5), *holding]
+    return folded[near[0]] if near else None
 
 
 MOST_NAMES = 24  # names that a message lists; of more it shows those that come nearest, and their number

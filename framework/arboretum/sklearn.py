@@ -256,14 +256,6 @@ class _BaseTree(BaseEstimator):
         """Number of leaves."""
         return self._grown.n_leaves
 
-    def to_text(self, **options: Any) -> str:
-        """The tree as text; see :meth:`arboretum.model.tree.Tree.to_text`."""
-        return self._grown.to_text(**options)
-
-    def to_svg(self, **options: Any) -> str:
-        """The tree as SVG; see :meth:`arboretum.model.tree.Tree.to_svg`."""
-        return self._grown.to_svg(**options)
-
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn tree that answers with this estimator's own ``classes_``.
 

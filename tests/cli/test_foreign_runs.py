@@ -106,9 +106,7 @@ def test_a_plugin_file_with_another_content_than_the_runs_is_told(toy, call, her
     warned = "arboretum: warning: the file of plugin first is not what the run used: its content differs\n"
     assert call("show", "r", "--plugin", "edited.py").err == warned
     assert call("run", "--from", "r", "--plugin", "edited.py").err == warned
-    version = read_run(here / "r").versions["plugin first"]
-    change(here / "r", lambda record: record["versions"].update({"plugin first": "(file)"}))
-    assert version.startswith("(file) sha256:") and "cannot be told" in call("show", "r", "--plugin", "first.py").err
+    assert read_run(here / "r").versions["plugin first"].startswith("(file) sha256:")
 
 
 def test_why_tells_when_todays_code_is_not_that_of_the_run(call, toy, here):
@@ -118,8 +116,6 @@ def test_why_tells_when_todays_code_is_not_that_of_the_run(call, toy, here):
     assert {"arboretum", "arboretum_classic", "toy"} <= read_run(here / "r").code.keys()
     change(here / "r", lambda record: record["code"].update(toy="other", arboretum_classic="other"))
     assert "explained with today's code: that of arboretum_classic and toy differs from the run's" in call(*words).out
-    change(here / "r", lambda record: record.pop("code"))
-    assert "whether it is that of the run cannot be told" in call(*words).out
 
 
 def test_why_lists_the_chosen_test_with_its_rank_beyond_the_shown_ones(call, here):
@@ -235,4 +231,4 @@ def test_verified_is_said_of_the_tree_that_was_verified_only(call, toy, here):
     assert not load(here / "r").verified
     assert "finished before" not in toy(*arguments[:3], arguments[4]).out, "no other run is spared for it"
     change(here / "r", lambda record: record.pop("checksums"))
-    assert "this record keeps no checksum of tree.json" in call("show", "r").out
+    assert ": not verified, " in call("show", "r").out, "a record without a checksum vouches for no tree"

@@ -3,9 +3,7 @@
 import csv
 import io
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ from arboretum.plugin.registry import Registry
 DESCRIPTION = """\
 The tree of a run in the form NAME (arboretum plugins --kind export lists them), on standard output or in a file."""
 PREDICT = """\
-Predict every row of a file: CSV (also .gz; "-" is standard input), Parquet or ARFF, told apart by the ending.  Columns
+Predict every row of a file: CSV (also .gz), Parquet or ARFF, told apart by the ending.  Columns
 are matched by name; columns that the tree does not read may be absent, others are ignored.  The file is read as that of
 the run was (separator, encoding, decimal, missing), unless options say otherwise.  Writes CSV: the prediction per row."""
 
@@ -110,22 +108,7 @@ def read_table(file: str, record: Record, overrides: Sequence[str], registry: Re
     own = record.config.get("dataset") if (record.config.get("choices") or {}).get("dataset") == READER else None
     kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
     reader = build(registry.get("dataset", READER), {**kept, **given})
-    with _path(file) as path:
-        try:
-            return table_like(record.tree, reader.rows(path, record.tree.columns))
-        except DataError as error:
-            name = "standard input" if file == "-" else file
-            text = str(error).replace(str(path), name)
-            raise DataError(text if name in text else f"{name}: {text}") from error
-
-
-@contextmanager
-def _path(file: str) -> Iterator[Path]:
-    """A path to read from; standard input is put into a temporary file."""
-    if file != "-":
-        yield Path(file).expanduser()
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.csv"
-        path.write_bytes(sys.stdin.buffer.read())
-        yield path
+    try:
+        return table_like(record.tree, reader.rows(Path(file).expanduser(), record.tree.columns))
+    except DataError as error:
+        raise DataError(str(error) if file in str(error) else f"{file}: {error}") from error

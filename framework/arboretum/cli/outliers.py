@@ -5,7 +5,6 @@ the same method makes of the same data without any stopping rule, limit or pruni
 """
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from arboretum.engine import run as engine
 from arboretum.errors import CapabilityError, ConfigError
-from arboretum.model.charts import Axis, Line, LineChart
+from arboretum.model.charts import DARK, Axis, Line, LineChart
 from arboretum.model.record import Record
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import Tree
@@ -23,11 +22,9 @@ from arboretum.report.table import csv_table, text_table
 
 LISTED = 40  # rows that are printed
 COUNTED = "rows are counted from 0, as in the data set"
-ENDINGS = (".svg", ".png", ".csv")
 DRAWN = 4000  # other rows that are drawn, evenly chosen
 NAMED = 20  # categories up to which an axis spells them
 REACH = 0.36  # of rows of a category about its place
-GIVEN_UP = 13  # number of the colour and form of the outliers: dark, a square
 
 
 @attrs.frozen(eq=False)
@@ -91,14 +88,12 @@ class Outliers:
         names = list(dict.fromkeys(name for names in first for name in names))[:2]
         if not names:
             raise CapabilityError("the tree asks nothing, so there are no tests to draw its rows by")
-        (x, across), (y, up) = map(_axis, map(self.train.column, names), _spread(self.train, names)) if len(names) > 1 else (
-            _axis(self.train.column(names[0]), np.zeros(len(self.rows))), (self.rows, Axis("row")),
-        )  # fmt: skip
+        (x, across), (y, up) = [*(_axis(self.train.column(name)) for name in names), (self.rows, Axis("row"))][:2]
         label, given = self.train.target.codes, np.isin(np.arange(len(x)), self.wrong)
         shown = np.flatnonzero(~given)[:: max(1, math.ceil((~given).sum() / DRAWN))]
         own = ranked_classes(self.tree)
         clouds = [(name, shown[label[shown] == k], own.index(k) if k in own else len(own)) for k, name in enumerate(self.tree.classes)]
-        clouds.append(("given up", self.wrong, GIVEN_UP))
+        clouds.append(("given up", self.wrong, DARK))
         lines = [Line(name, x[who].tolist(), y[who].tolist(), colour=colour, joined=False) for name, who, colour in clouds if len(who)]
         numbers = ", ".join(str(row) for row in self.rows[self.wrong[:12]].tolist()) + (", …" if len(self.wrong) > 12 else "")
         title = f"{len(self.wrong)} of {len(x)} rows are given up"
@@ -106,39 +101,25 @@ class Outliers:
         return LineChart(title, lines, across, up, f"{self.train.name}, over the columns of the first tests", notes)
 
 
-def _spread(table: Table, names: list[str]) -> list[np.ndarray]:
-    """Two offsets per row that lay rows of equal categories out in a square, in their order."""
-    words = [column.values for name in names if (column := table.column(name)).kind is not ColumnKind.continuous]
-    _, cell = np.unique(np.stack(words, axis=1), axis=0, return_inverse=True) if words else (0, np.arange(table.n_rows))
-    order = np.argsort(cell.ravel(), kind="stable")
-    sizes = np.bincount(cell.ravel())
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    side = np.maximum(np.ceil(np.sqrt(sizes)), 2).astype(np.int64)[cell.ravel()]
-    return [REACH * (2 * at / (side - 1) - 1) for at in (place % side, place // side)]
-
-
-def _axis(column: Column, spread: np.ndarray) -> tuple[np.ndarray, Axis]:
-    """Where rows lie on an axis: a number as it is, a category about its place."""
+def _axis(column: Column) -> tuple[np.ndarray, Axis]:
+    """Where rows lie on an axis: a number as it is, a category about its place, wherever chance puts it."""
     if column.kind is ColumnKind.continuous:
         return column.values.astype(np.float64), Axis(column.name)
     absent = int(column.missing.any())  # a place of its own before the first category
     names = ("missing",) * absent + tuple(column.categories)
-    return column.values + absent + spread, Axis(column.name, names=names if len(names) <= NAMED else ())
+    about = np.random.default_rng([*column.name.encode()]).uniform(-REACH, REACH, len(column.values))
+    return column.values + absent + about, Axis(column.name, names=names if len(names) <= NAMED else ())
 
 
 def known_ending(file: str) -> str:
     """The ending of ``--out``.  Raises ConfigError, before anything is grown, for one that cannot be written."""
-    if (suffix := Path(file).suffix.lower()) not in ENDINGS:
-        raise ConfigError(f"--out names a picture (.svg, .png) or a table (.csv); got {file!r}")
+    if (suffix := Path(file).suffix.lower()) not in (".svg", ".csv"):
+        raise ConfigError(f"--out names a picture (.svg) or a table (.csv); got {file!r}")
     return suffix
 
 
-def written(found: Outliers, file: str, write: Callable[[str, str | bytes], None]) -> None:
-    """Write the picture (.svg, .png) or the table (.csv), by the name of the file."""
-    from arboretum.report.charts import chart_png, chart_svg
+def content(found: Outliers, file: str) -> str:
+    """What the picture or the table of that name holds."""
+    from arboretum.report.charts import chart_svg
 
-    if (suffix := known_ending(file)) == ".png":
-        chart_png(found.chart(), Path(file).expanduser())
-    else:
-        write(file, chart_svg(found.chart()) if suffix == ".svg" else csv_table(found.cells()))
+    return chart_svg(found.chart()) if known_ending(file) == ".svg" else csv_table(found.cells())

@@ -22,7 +22,6 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry, plugin_files
 from arboretum.report.front import front_rows
 from arboretum.report.table import spell_cell, text_table
-from arboretum.report.text import INDENTED
 from arboretum.runs.folder import RECORD
 from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_of
 from arboretum.runs.tracking import load_run
@@ -80,9 +79,7 @@ def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = (
             record = load_run(run, tracker)
     loaded = {version_of(owner) for owner in registry.owners}
     for name, version in record.versions.items() if plugins else ():
-        if version == ONE_FILE:
-            warn(f"whether the file of {name} is what the run used cannot be told: its record keeps no checksum")
-        elif version.startswith(ONE_FILE) and version not in loaded:
+        if version.startswith(ONE_FILE) and version not in loaded:
             warn(f"the file of {name} is not what the run used: its content differs")
     return record, registry
 
@@ -121,10 +118,10 @@ def main(argv: list[str]) -> int:
     parser = run_parser("show", DESCRIPTION)
     parser.add_argument("--max-depth", type=int, metavar="N", help="fold what lies deeper")
     parser.add_argument("--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree")
-    parser.add_argument("--numbers", action="store_true", help="list the nodes with their numbers, for arboretum why")
+    parser.add_argument("--numbers", action="store_true", help="begin a line with its node's number, for arboretum why")
     parser.add_argument("--config", action="store_true", help="print the configuration, too")
     parser.add_argument("--outliers", action="store_true", help="the rows that the tree errs on, and what classifying each would cost")
-    parser.add_argument("--out", metavar="FILE", help="with --outliers: draw them (.svg, .png), or list all of them (.csv)")
+    parser.add_argument("--out", metavar="FILE", help="with --outliers: draw them (.svg), or list all of them (.csv)")
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if not (folder / RECORD).exists() and any(folder.glob(f"*/{RECORD}")):
@@ -146,16 +143,17 @@ def main(argv: list[str]) -> int:
     terminal.say(numbers_of(record))
     if arguments.config:
         terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")
-    if record.tree is None or arguments.numbers:
-        terminal.say("no tree is kept" if record.tree is None else node_list(record.tree))
+    if record.tree is None:
+        terminal.say("no tree is kept")
     else:
-        terminal.say(tree_of(record.tree, max_depth=arguments.max_depth, max_leaves=arguments.max_leaves), painted=True)
+        shown = {"max_depth": arguments.max_depth, "max_leaves": arguments.max_leaves, "numbers": arguments.numbers}
+        terminal.say(tree_of(record.tree, **shown), painted=True)
     return 0
 
 
 def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     """Print the rows that the tree gives up, and write them where a file is named."""
-    from arboretum.cli.outliers import Outliers, known_ending, written
+    from arboretum.cli.outliers import Outliers, content, known_ending
 
     if out is not None:
         known_ending(out)
@@ -163,7 +161,7 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     found = Outliers.of(record, resolved.parts, prepared.table)
     terminal.say("\n".join([*changes, found.text(terminal.width())]))
     if out is not None:
-        written(found, out, write_out)
+        write_out(out, content(found, out))
     return 0
 
 
@@ -244,19 +242,6 @@ def step_text(rule: TestRule, outcome: int) -> str:
     return f"{subject} {rule.outcome_label(outcome)}"
 
 
-def node_list(tree: Tree) -> str:
-    """Every node on a line of its own: its number, the branch that leads to it, what it predicts or asks."""
-    depth, parent = tree.depth_of.tolist(), tree.parent.tolist()
-    lines = []
-    for node, up in enumerate(parent):
-        edge = step_text(tree.rule(up), tree.children(up).tolist().index(node)) if node else "all rows"
-        answer = tree.classes[tree.label[node]] if tree.classes else spell_cell(float(tree.value[node]))
-        answer = f" ▸ {answer}" if tree.is_leaf[node] else ""
-        indent = "  " * depth[node] if depth[node] <= INDENTED else "  " * INDENTED + f"[{depth[node]}] "
-        lines.append(f"{node:>5}  {indent}{edge}{answer}  ({spell_cell(float(tree.counts[node]))} rows)")
-    return "\n".join(lines)
-
-
 def why_main(argv: list[str]) -> int:
     """Print the node and its candidates."""
     parser = run_parser("why", WHY, more={"node": "number of a node"})
@@ -316,8 +301,6 @@ def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:
     code, known = Session(registry).code(resolved.parts), set(record.code.values())
     changed = [name for name, checksum in code.items() if checksum not in known]  # a plugin file may have another name today
     notes = [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"] if changed else []
-    if not record.code:
-        notes = ["explained with today's code: whether it is that of the run cannot be told, its record keeps no checksums"]
     return resolved, prepared, notes
 
 

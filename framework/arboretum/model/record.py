@@ -312,10 +312,6 @@ class Record:
         numbers = "".join(f"{name} {value:.4g}, " for name, value in self.highlights.items())
         return f"Record({self.title or 'a run'}, seed {self.seed}: {numbers}{'verified' if self.verified else 'not verified'})"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return arboretum.record_html(self)
-
     def to_json(self) -> str:
         """The record as JSON text, without the tree (``tree.json`` lies beside it)."""
         kept = [name for name in _FORMS if name not in _LEFT_OUT or getattr(self, name)]

@@ -32,7 +32,7 @@ LEVEL_GAP = 58.0
 SIBLING_GAP = 16.0
 SIDEWAYS_ABOVE = 12  # pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not
 LEAF_BUDGET = 60
-DOT_COUNTS = 10  # of so many classes all weights are written into a node of a DOT graph; of more, the heaviest one's share
+DOT_COUNTS = 10  # of so many classes all weights are written into a node of a DOT graph
 
 
 def tree_svg(tree: Tree, **options: Any) -> str:
@@ -293,20 +293,11 @@ def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None
 
 
 def _dot_node(tree: Tree, item: Item) -> str:
-    text = [question(tree.rule(item.node)) if item.children else prediction(tree, item), f"{item.count} rows"]
-    if tree.task is Task.regression:
-        text.append(f"mean {spell_short(tree.value[item.node])} ± {spell_short(deviation(tree, item))}")
-    elif len(tree.classes) <= DOT_COUNTS:
-        text.append("[" + ", ".join(spell_short(weight) for weight in item.weights) + "]")
-    elif item.count:
-        text.append(f"{percentage(share(tree, item))} {tree.classes[tree.label[item.node]]}")
-    if item.note:
-        text.append(item.note)
-    if item.folded:
-        text.append(f"{item.folded} leaves folded")
+    weights = [] if tree.task is Task.regression or len(tree.classes) > DOT_COUNTS else ["[" + ", ".join(map(spell_short, item.weights)) + "]"]
+    text = "\n".join([*_lines(tree, item), *weights, *([item.note] if item.note else [])])
     fill = "#ffffff" if item.children else mix(node_colour(tree, item.node), "#ffffff", 0.7)
     dashed = ', style="rounded,filled,dashed"' if item.folded else ""
-    return f'label={_quoted(chr(10).join(text))}, fillcolor="{fill}"{dashed}'
+    return f'label={_quoted(text)}, fillcolor="{fill}"{dashed}'
 
 
 def _quoted(text: str) -> str:

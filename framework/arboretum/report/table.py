@@ -1,12 +1,10 @@
-"""Tables: aligned for the terminal, as CSV, as Markdown; a record in a notebook."""
+"""Tables: aligned for the terminal, as CSV, as Markdown."""
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from arboretum.model.judgement import csv_text
-from arboretum.model.record import Record
 from arboretum.report.text import cut, display_width, padded
 
 SHORTEST_HEADING = 5  # columns of the terminal that the heading of numbers keeps
@@ -110,19 +108,3 @@ def spell_cell(value: Any, absent: str = "–") -> str:
     if 1e-3 <= abs(number) < 1e4:
         return f"{number:.{min(max(3 - math.floor(math.log10(abs(number))), 0), 4)}f}"
     return f"{number:.4g}"
-
-
-def record_html(record: Record) -> str:
-    """An HTML fragment: what was run, the few numbers to look at first, what is proven, notes, and the tree as SVG."""
-    rows = [(name.replace("_", " "), spell_cell(value)) for name, value in record.highlights.items()]
-    if record.solution is not None:
-        rows += [(name, spell_cell(getattr(record.solution, name))) for name in ("value", "lower_bound", "gap")]
-        rows.append(("status", record.solution.status.value))
-    rows += [("fit", f"{record.timings['fit']:.3g} s")] if "fit" in record.timings else []
-    rows += [("seed", str(record.seed)), ("verified", "yes" if record.verified else "no")]
-    rows += [("note", note) for note in record.notes]
-    left = 'style="text-align:left"'
-    body = "".join(f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(text)}</td></tr>" for name, text in rows)
-    table = f"<table><caption>{escape(record.title)}</caption><tbody>{body}</tbody></table>"
-    picture = "" if record.tree is None else record.tree.to_svg(title=record.title or None)
-    return f"<div>{table}{picture}</div>"

@@ -18,14 +18,16 @@ WORDS = 24  # columns of a line that indentation leaves to words
 COUNTS_UP_TO = 6  # trees with more classes than this name the three heaviest of a node instead of listing all counts
 
 
-def tree_text(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, width: int = 100, colour: bool = False) -> str:
+def tree_text(
+    tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, width: int = 100, colour: bool = False, numbers: bool = False
+) -> str:
     """Draw the tree with one line per node: the test on the way to it, rows, share and counts of the classes.
 
     max_depth, max_leaves : more is folded, and the line says how much.   width : columns of the terminal; long tests
     are cut with "…", and below as many levels as there is room to indent (40 at most) a line begins with its level in
-    brackets.   colour : ANSI colours per class.  Ends with a newline.
+    brackets.   colour : ANSI colours per class.   numbers : a line begins with its node's number.  Ends with a newline.
     """
-    root = outline(tree, max_depth, max_leaves, empty=True, labels=True)
+    root = outline(tree, max_depth, max_leaves, merge=not numbers, empty=True, labels=True)
     tails = [_tail(tree, item, max(width // 3, 16)) for item in root.walk()]
     columns = [max((display_width(tail[i]) for tail in tails), default=0) for i in range(3)]
     room = max(width - sum(columns) - 6, 24)
@@ -43,7 +45,8 @@ def tree_text(tree: Tree, *, max_depth: int | None = None, max_leaves: int | Non
     for item, line, tail in zip(root.walk(), lines, tails, strict=True):
         figures = "  ".join(padded(cell, size, i < 2) for i, (cell, size) in enumerate(zip(tail, columns, strict=True)))
         left = _paint(*line, widest, codes and codes[tree.label[item.node]])
-        rows.append(left + "  " + (f"{DIM}{figures}{RESET}" if colour else figures))
+        number = f"{'' if item.stays else item.node:>5}  " if numbers else ""
+        rows.append(number + left + "  " + (f"{DIM}{figures}{RESET}" if colour else figures))
     return "\n".join(row.rstrip() for row in rows) + "\n"
 
 

@@ -134,14 +134,11 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
 
 
 def _compared(record: Record, tree: str, name: str = TREE) -> Record:
-    """The record, not verified any more where the tree (or the front) beside it is another one; a note where that cannot be told."""
-    known = record.checksums.get(name)
-    if known == checksum(tree) or not record.verified:
+    """The record, not verified any more where the tree (or the front) beside it is not the one that it has the checksum of."""
+    if record.checksums.get(name) == checksum(tree) or not record.verified:
         return record
     note = f"{name} is not the {name.partition('.')[0]} that was verified: its checksum differs from the record's"
-    if known is None:
-        note = f"this record keeps no checksum of {name}: whether the tree shown is the one that was verified cannot be told"
-    return attrs.evolve(record, verified=known is None, notes=(*record.notes, note))
+    return attrs.evolve(record, verified=False, notes=(*record.notes, note))
 
 
 def _tree(text: str, record: Record) -> Tree:

@@ -375,8 +375,8 @@ def test_they_survive_cloning_and_pickling(iris):
 
 def test_text_and_picture_are_at_hand(iris):
     model = TreeClassifier(max_depth=2).fit(*iris)
-    assert "x3 ≤ 1.75 ▸ 1" in model.to_text()
-    assert model.to_svg().startswith("<svg")
+    assert "x3 ≤ 1.75 ▸ 1" in model.tree_.to_text()
+    assert model.tree_.to_svg().startswith("<svg")
 
 
 def test_the_scikit_learn_tree_answers_with_the_classes_given_to_fit(iris):
