@@ -9,7 +9,7 @@ import time
 import attrs
 import pytest
 
-from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, Pace, RunProgress, Watch, standing, waiting
+from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, RunProgress, Watch, standing, waiting
 from arboretum.cli.terminal import duration
 from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note
 
@@ -118,19 +118,6 @@ def test_what_is_best_is_said_per_data_set():
     assert standing(notes, 9) == "7 of 9, best valid_error: iris 0.04, wine 0.2, digits 0.5, …"
 
 
-def test_there_is_no_estimate_before_it_means_something():
-    pace = Pace()
-    assert pace.left(100.0, worked=0, remaining=20) is None
-    assert pace.left(130.0, worked=1, remaining=19) is None, "the first run compiles: it tells nothing"
-    assert pace.left(131.5, worked=4, remaining=16) is None, "too short a time"
-    assert pace.left(136.0, worked=4, remaining=16) == pytest.approx(6 / 3 * 16)
-    assert pace.left(140.0, worked=6, remaining=14) == pytest.approx(10 / 5 * 14)
-    few = Pace()
-    few.left(0.0, worked=1, remaining=999)
-    assert few.left(4.0, worked=40, remaining=960) is None, "less than a twentieth of the jobs, and a few seconds"
-    assert few.left(40.0, worked=41, remaining=959) == pytest.approx(40 / 40 * 959)
-
-
 def test_the_watch_shows_a_line_every_few_seconds_where_no_terminal_rewrites_it():
     stream, clock, notes = io.StringIO(), Clock(), []
     watch = Watch(Line(stream, clock), lambda: list(notes), lambda: 30, clock)
@@ -143,18 +130,6 @@ def test_the_watch_shows_a_line_every_few_seconds_where_no_terminal_rewrites_it(
         *(f"{n} of 30, {30 - n} s left, best valid_error 0.1 seed=0" for n in (6, 11, 16, 21)),
         "26 of 30, 4 s left, best valid_error 0.1 seed=0",
     ]
-
-
-def test_a_tracker_in_trouble_is_told_once_while_the_sweep_goes_on(capsys):
-    stream, clock, notes = io.StringIO(), Clock(), [attrs.evolve(note(0, 0.1), tracker_error="the store is locked")]
-    watch = Watch(Line(stream, clock), lambda: list(notes), lambda: 3, clock)
-    watch.look()
-    assert capsys.readouterr().err == "", "a short sweep says it at its end"
-    clock.now += LINE_SECONDS
-    for _ in range(3):
-        watch.look()
-    said = capsys.readouterr().err.splitlines()
-    assert said == ["arboretum: warning: the store is locked; the sweep goes on, its runs are kept for arboretum sync"]
 
 
 @pytest.mark.parametrize(

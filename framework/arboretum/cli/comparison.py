@@ -14,10 +14,10 @@ import numpy as np
 from arboretum.config.resolve import Settings
 from arboretum.errors import ConfigError, unknown
 from arboretum.measure.evaluate import BEST, CONFIDENCE, HIGHER, LEAST_SHARED, TIED, better, direction, mean_and_error, pareto_front, places
-from arboretum.model.charts import Axis, Chart, DotChart, Line, LineChart, Panels
+from arboretum.model.charts import Axis, Chart, Line, LineChart, Panels
 from arboretum.model.record import Record
 from arboretum.report.table import csv_table, spell_cell, text_table
-from arboretum.runs.sweeps import flatten
+from arboretum.runs.sweeps import flatten, spelled
 
 DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
@@ -266,15 +266,13 @@ def _swept(settings: Sequence[Setting]) -> tuple[str, dict[str, list[tuple[float
     return several[0], curves
 
 
-def _dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> DotChart:
+def _dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
     drawn = mine[:MOST_DRAWN]
     means = [setting.mean(setting.goal) for setting in drawn]
-    texts = [cell or "" for cell in _with_errors(means)]
-    values = [list(setting.blocks().values()) for setting in drawn]
-    hints = [[f"seed {seed}" + ("" if fold is None else f", fold {fold}") for seed, fold in s.blocks()] for s in drawn]
+    names = [" ".join(filter(None, (s.label(("dataset",)) or dataset, cell))) for s, cell in zip(drawn, _with_errors(means), strict=True)]
+    found = [{f"seed {seed}" + ("" if fold is None else f", fold {fold}"): x for (seed, fold), x in s.blocks().items()} for s in drawn]
     rest = f"the best {len(drawn)} of {len(mine)} settings" if len(drawn) < len(mine) else ""
-    rows = [setting.label(("dataset",)) or dataset for setting in drawn]
-    return DotChart(dataset, rows, values, axis, hints, [mean for mean, _ in means], texts, "mean ± standard error", rest)
+    return LineChart.of_rows(dataset, [*zip(names, found, (mean for mean, _ in means), strict=True)], axis, "mean ± standard error", rest)
 
 
 def _distinct(records: Sequence[Record], name: str) -> str | None:
@@ -342,17 +340,8 @@ def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
         owners = datasets if group == "dataset" else solvers if group == "solver" and rest else methods
         if len({(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}) > len(set(owners)):
             for row, one in zip(rows, flat, strict=True):
-                row[name] = _spelled(one.get(key))
+                row[name] = spelled(one.get(key))
     return rows
-
-
-def _spelled(value: Any) -> str:
-    """A choice or a value: "gain_ratio", "pure+mass", "none"."""
-    if isinstance(value, list | tuple):
-        return "+".join(map(str, value)) or "none"
-    if isinstance(value, float) and float(spell_cell(value)) != value:  # in full: two values never look, and count, as one
-        return repr(value)
-    return spell_cell(value, "none")
 
 
 def data_set_of(record: Record) -> str:

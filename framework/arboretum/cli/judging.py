@@ -1,13 +1,10 @@
 """``arboretum curves RUN`` and ``arboretum importances RUN``: how good a tree is for each class, and which columns it lives on."""
 
 from pathlib import Path
-from typing import Any
 
 from arboretum.cli import terminal
-from arboretum.cli.show import again, find_tree, run_parser, tracker_from
+from arboretum.cli.show import again, find_tree, run_parser
 from arboretum.cli.terminal import Parser
-from arboretum.config.execute import Session
-from arboretum.config.guard import found_again
 from arboretum.engine import run as engine
 from arboretum.errors import DataError, unknown
 from arboretum.measure.curves import Judged
@@ -15,16 +12,14 @@ from arboretum.measure.evaluate import PARTS
 from arboretum.measure.importance import importances
 from arboretum.model.record import Record
 from arboretum.model.table import Table
-from arboretum.plugin.build import build
 from arboretum.plugin.registry import Registry
 from arboretum.report.charts import chart_svg
 from arboretum.report.table import csv_table, text_table
-from arboretum.runs.folder import TRACKED, read_json, write_files
-from arboretum.runs.tracking import guarded
+from arboretum.runs.folder import write_files
 
 CURVES = """\
 Measures per class, each against the rest, on rows of a run.  Its folder (or --out) gets the table, the points of all curves, and pictures: ROC
-with convex hull, precision-recall, calibration; the tracker gets them, too, where it has the run."""
+with convex hull, precision-recall, calibration."""
 IMPORTANCES = """\
 The columns that a tree reads: their impurity decrease, what their tests cost, and what accuracy (of numbers r²) loses on rows of the run
 when the values of the column are shuffled."""
@@ -65,22 +60,10 @@ def main(argv: list[str]) -> int:
     headings = {name: SHORTER.get(name, name) for name in max(judged.rows(), key=len)}
     terminal.say(text_table(judged.rows(), headings, width=max(terminal.width(), 120)))
     own = Path(given.run).expanduser()
-    own, local = own.parent if own.is_file() else own, own.exists()
-    if folder := given.out or (own if local else None):
+    if folder := given.out or (own.parent if own.is_file() else own if own.is_dir() else None):  # a tracker's run has no folder here
         write_files(Path(folder).expanduser(), files, "--out FOLDER")
         terminal.say(f"in {folder}: {', '.join(files)}")
-    run_id = read_json(own / TRACKED).get("id") if local else given.run
-    if run_id and hasattr(tracker := _tracker_of(record, registry) if local else tracker_from(given.overrides, registry), "annotate"):
-        tracker = Session(registry).prepare_tracker(tracker)
-        guarded(tracker, lambda: tracker.annotate(run_id, "", files))
-        terminal.say(f"with run {run_id} in tracker {tracker.name}, too")
     return 0
-
-
-def _tracker_of(record: Record, registry: Registry) -> Any:
-    """The tracker that the run was meant for."""
-    fields = found_again(dict(record.config["tracker"]), "tracker")
-    return build(registry.get("tracker", fields.pop("name")), fields)
 
 
 def importances_main(argv: list[str]) -> int:

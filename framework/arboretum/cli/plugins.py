@@ -29,7 +29,6 @@ EXPLAIN = "One component: paper, meaning, parameters with type, default, unit an
 CLASSES, NUMBERS = "iris", "diabetes"  # data sets of examples, for classes and for numbers
 NOTHING = ("", (), NONE)  # default choices that leave a group empty
 NAMES_ONLY = 24  # components of a kind above which only their names are listed: data sets come by the dozen
-HEAD = ("parameter", "type", "default", "bounds", "unit", "meaning")
 
 
 def main(argv: list[str]) -> int:
@@ -70,20 +69,15 @@ def installed(files: Sequence[str] = ()) -> Registry:
 # -- one command that uses a component, as it is printed beside it: it has to run ----------------------------------------------
 
 
-def command(item: Entry | Preset, registry: Registry) -> str | None:
-    """A command that uses a component or preset; None where it needs a part of which none is installed.
-
-    A component's ``example`` says what it needs besides; words in capitals are for the reader to replace.
-    """
+def command(item: Entry | Preset, registry: Registry) -> str:
+    """A command that uses a component or preset: its ``example`` says what it needs besides; words in capitals are to be replaced."""
     if item.kind in STUDIES:
         return f"arboretum export RUN --to {item.name}" if item.kind == "export" else f"arboretum reproduce {item.name}"
-    chosen = _overrides(item, registry)
     file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
-    words = (*file, *(f"{key}={value}" for key, value in (chosen or {}).items()))
-    return None if chosen is None else f"arboretum run {shlex.join(words)}"
+    return f"arboretum run {shlex.join([*file, *(f'{key}={value}' for key, value in _overrides(item, registry).items())])}"
 
 
-def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str] | None:
+def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
     """Key → value of the example, as on the command line."""
     cls, preset = _class_of(item, registry), item
     own = dict(word.split("=", 1) for word in getattr(cls, "example", "").split()) if isinstance(item, Entry) else {}
@@ -101,11 +95,9 @@ def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str] | Non
     wanted = list(getattr(cls, "needs", ()))
     while wanted:
         group = wanted.pop(0)
-        if group in (*chosen, *selected) or DEFAULT_CHOICES[group] not in NOTHING:
-            continue
         names = registry.names(group)
-        if not names:
-            return None
+        if group in (*chosen, *selected) or DEFAULT_CHOICES[group] not in NOTHING or not names:
+            continue
         chosen[group] = f"[{names[0]}]" if group in MANY else names[0]
         if registry.find_preset(group, names[0]) is None:  # what was added may need parts itself
             wanted += getattr(registry.get(group, names[0]).cls, "needs", ())
@@ -147,7 +139,7 @@ def _papers(registry: Registry) -> str:
     """Year and authors, what of it is installed, and a command that uses it; oldest first."""
     found: dict[tuple[str, str], list[Entry | Preset]] = {}
     for item in (*registry.entries(), *registry.presets()):
-        if paper := reference(item.paper):
+        if paper := item.paper:
             year = re.search(r"\b(1[89]\d\d|20\d\d)\b", paper)
             authors = paper[: year.start()] if year else paper
             found.setdefault((year[1] if year else "–", authors.split(":")[0].strip(" ,(;:")), []).append(item)
@@ -156,7 +148,7 @@ def _papers(registry: Registry) -> str:
         names = [f"{item.kind}.{item.name}" for item in items if item.kind != "dataset"]
         data = [item.name for item in items if item.kind == "dataset"]
         names += [f"{len(data)} data sets ({data[0]}, …)" if len(data) > 1 else f"dataset.{data[0]}"] if data else []
-        runnable = [(item, text) for item in items if runs_anywhere(item) and (text := command(item, registry))]
+        runnable = [(item, command(item, registry)) for item in items if runs_anywhere(item)]
         _, text = max(runnable, key=_telling, default=(None, f"arboretum explain {items[0].kind}.{items[0].name}"))
         blocks += [paragraph(authors, f"  {year}  "), paragraph(", ".join(names), " " * 8), " " * 8 + text]
     return "\n".join(blocks)
@@ -166,15 +158,6 @@ def _telling(command: tuple[Entry | Preset, str]) -> tuple[bool, ...]:
     """What a paper's command is chosen by: rather the whole study or a recipe than a part, a data set only if need be."""
     item, _ = command
     return item.kind == "reproduction", item.kind not in ("dataset", "export"), isinstance(item, Preset), item.kind == "method"
-
-
-def reference(paper: str) -> str:
-    """A paper as stated by a component; "" for none.  Compact keys ("breiman1984") read as authors and year."""
-    text = paper.strip()
-    if text.lower() in ("", "none"):
-        return ""
-    found = re.fullmatch(r"([a-z]+(?:_[a-z]+)*?)_?(\d{4})?", text)
-    return " ".join(filter(None, (found[1].replace("_", " & ").title(), found[2]))) if found else text
 
 
 def _kind(kind: str, registry: Registry) -> str:
@@ -228,14 +211,16 @@ def _component(entry: Entry, registry: Registry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
     lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
     prefix = "--" if entry.kind == "reproduction" else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
-    rows = []
-    for name, field in fields_of(entry.cls).items():
-        meta, default = field.metadata, default_of(field)
+    fields = fields_of(entry.cls)
+    lines.append("parameters" if fields else "no parameters")
+    for name, field in fields.items():
+        meta, default, type_ = field.metadata, default_of(field), type_text(field_types(entry.cls)[name])
         shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
-        bounds, unit = (meta.get("bounds") or "–").replace("one of ", ""), meta.get("unit") or "–"
-        meaning = meta.get("doc", "") + (f" (follows {meta['shared']})" if meta.get("shared") else "")
-        rows.append((prefix + name, type_text(field_types(entry.cls)[name]), shown, bounds, unit, meaning))
-    lines += [_fields(rows) if rows else "no parameters", ""]
+        bounds = (meta.get("bounds") or type_).replace("one of ", "")
+        words = dict.fromkeys((type_, bounds, *([f"in {meta['unit']}"] if meta.get("unit") else [])))
+        lines.append(paragraph(f"{prefix}{name}={shown}  ({'; '.join(words)})", "  ", "      "))
+        lines.append(paragraph(meta.get("doc", "") + (f" (follows {meta['shared']})" if meta.get("shared") else ""), "      "))
+    lines.append("")
     declared = sorted(c.value for c in entry.capabilities)
     if declared or entry.kind not in STUDIES:
         words = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
@@ -244,19 +229,6 @@ def _component(entry: Entry, registry: Registry) -> str:
         lines.append(paragraph(f"growth: {way_of(entry.kind, entry.cls())}", rest="  "))
     needs = getattr(entry.cls, "needs", ())
     return "\n".join([*lines, *([f"needs: {', '.join(needs)}"] if needs else []), *_foot(entry, registry)])
-
-
-def _fields(rows: list[tuple[str, ...]]) -> str:
-    """A table where it keeps to the width, else one paragraph per parameter."""
-    table = terminal.columns(rows, HEAD)
-    if max(map(len, table.splitlines())) <= terminal.width():
-        return table
-    lines = ["parameters"]
-    for name, type_, default, bounds, unit, meaning in rows:
-        words = [type_, *([bounds] if bounds not in ("–", type_) else []), *([f"in {unit}"] if unit != "–" else [])]
-        lines.append(paragraph(f"{name}={default}  ({'; '.join(words)})", "  ", "      "))
-        lines.append(paragraph(meaning, "      "))
-    return "\n".join(lines)
 
 
 def type_text(wanted: Any) -> str:
@@ -274,17 +246,13 @@ def type_text(wanted: Any) -> str:
 
 
 def _paper(paper: str) -> list[str]:
-    return [paragraph(f"paper: {text}", rest="  "), ""] if (text := reference(paper)) else []
+    return [paragraph(f"paper: {paper}", rest="  "), ""] if paper else []
 
 
 def _foot(item: Entry | Preset, registry: Registry) -> list[str]:
     owner, text = item.owner, command(item, registry)
     brought = f" ({owner.distribution} {owner.version})".replace("  ", " ") if owner.distribution else ""
-    if text is None:
-        needs = getattr(_class_of(item, registry), "needs", ())
-        missing = next(group for group in needs if DEFAULT_CHOICES[group] in NOTHING and not registry.names(group))
-        text = f"– (needs a {missing}; none is installed)"
-    elif not runs_anywhere(item):
+    if not runs_anywhere(item):
         note = "(reads a file: one you name, one of the data home ARBORETUM_DATA, or one it fetches)"
         text += "\n" + paragraph(note, " " * 7)
     return [f"owner: {owner.plugin}{brought}", f"try:   {text}"]

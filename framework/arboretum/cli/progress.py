@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-from arboretum.cli.terminal import duration, fit, warn, width
+from arboretum.cli.terminal import duration, fit, width
 from arboretum.measure.evaluate import better
 from arboretum.runs.sweeps import FAILED, SKIPPED, Note
 from arboretum.runs.worker_pool import every, seconds_left
@@ -17,8 +17,7 @@ from arboretum.runs.worker_pool import every, seconds_left
 QUIET_SECONDS = 2.0  # a run that is done by then says nothing of its progress
 LINE_SECONDS = 5.0  # between two lines where no terminal can rewrite one
 LOOK_SECONDS = 0.25
-LEAST_SHARE, LEAST_JOBS, LONG_SECONDS = 0.05, 3, 30.0
-"""What an estimate rests on: this share of the work, this number of jobs, or jobs that took that long together."""
+LEAST_SHARE = 0.05  # of a run's work, on which an estimate rests
 SHOWN_BEST = 3  # data sets whose best run the line names
 
 
@@ -126,32 +125,14 @@ def standing(notes: Sequence[Note], total: int, left: float | None = None) -> st
     return f"{words}, best {best[0].goal}: {named}{', …' if len(best) > SHOWN_BEST else ''}" if best else words
 
 
-class Pace:
-    """How long the rest of a sweep takes, judged from the jobs after the first (which compiles and loads)."""
-
-    def __init__(self) -> None:
-        self._first: tuple[float, int] | None = None
-
-    def left(self, now: float, worked: int, remaining: int) -> float | None:
-        """Seconds left, None while too little is known.   worked : jobs done so far; now : seconds on any clock."""
-        if worked == 0:
-            return None
-        if self._first is None:
-            self._first = now, worked
-        since, before = self._first
-        jobs, seconds = worked - before, now - since
-        known = jobs >= LEAST_SHARE * (jobs + remaining) or seconds >= LONG_SECONDS
-        return seconds_left(seconds, jobs, remaining) if known and jobs >= LEAST_JOBS else None
-
-
 class Watch:
-    """Shows how a sweep stands while the launcher works; says at once, and once, when its tracker fails."""
+    """Shows how a sweep stands while the launcher works."""
 
     def __init__(
         self, line: Line, read: Callable[[], list[Note]], total: Callable[[], int], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._line, self._read, self._total, self._clock = line, read, total, clock
-        self._pace, self._start, self._warned = Pace(), clock(), False
+        self._start, self._first = clock(), (0.0, 0)
 
     def look(self) -> None:
         notes, now, total = self._read(), self._clock(), self._total()
@@ -159,10 +140,8 @@ class Watch:
             if total and now - self._start >= QUIET_SECONDS:
                 self._line.show(f"configurations checked: {total}")
             return
-        untracked = next((note.tracker_error for note in notes if note.tracker_error), "")
-        if untracked and not self._warned and now - self._start >= LINE_SECONDS:  # a short sweep says it at its end
-            self._warned = True
-            self._line.clear()
-            warn(f"{untracked}; the sweep goes on, its runs are kept for arboretum sync")
         worked = sum(note.status != SKIPPED for note in notes)  # those finished before tell nothing about how long the others take
-        self._line.show(standing(notes, total, self._pace.left(now, worked, max(total - len(notes), 0))))
+        if not self._first[1]:
+            self._first = now, worked  # the first job compiles and loads
+        since, before = self._first
+        self._line.show(standing(notes, total, seconds_left(now - since, worked - before, max(total - len(notes), 0))))

@@ -13,7 +13,6 @@ import attrs
 import yaml
 
 from arboretum.cli import terminal
-from arboretum.cli.plugins import reference
 from arboretum.cli.progress import QUIET_SECONDS, Line, counts
 from arboretum.cli.show import tracker_from
 from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, duration, paragraph
@@ -35,7 +34,6 @@ difference that lies where its reason predicts it) or OPEN (not shown).  Finishe
 where it was interrupted.  Exit status 1 when anything fails.  Without PAPER: what can be reproduced."""
 INTERRUPTED = 130
 
-MOST_CELLS = 15  # cells that do not pass, on a page: what a page takes is limited, and the whole text lies beside it
 MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
 
@@ -63,21 +61,10 @@ def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
 
 
 def judgement_note(facts: VerdictFacts) -> str:
-    """Markdown for a page of its own: the verdict first, then what does not simply pass."""
-    judged = facts.judgement
-    *counts, verdict = counts_and_verdict(judged)
-    blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), f"{facts.facts['paper']}."]
-    missed = [cell for cell in judged.cells if cell.verdict is not Verdict.PASS]
-    for table, cells in groupby(missed[:MOST_CELLS], key=lambda cell: cell.table):
-        blocks.append(f"```\n{cell_table(table, list(cells))}\n```")
-    if len(missed) > MOST_CELLS:
-        blocks.append(f"… and {len(missed) - MOST_CELLS} more that do not pass.")
-    blocks += [
-        f"- {claim.verdict.value}: {claim.sentence}. {claim.evidence}{f'. Known: {claim.reason}' if claim.reason else ''}"
-        for claim in judged.claims
-    ]
-    blocks.append("Every number is in the artifacts verdict.txt and cells.csv.")
-    return "\n\n".join(block for block in blocks if block)
+    """Markdown for a page of its own: the verdict first, then what does not simply pass, as it is printed."""
+    *counts, verdict = counts_and_verdict(facts.judgement)
+    blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), "Every number is in the artifacts verdict.txt and cells.csv."]
+    return "\n\n".join([*blocks, f"```\n{judgement_text(facts, brief=True)}\n```"])
 
 
 def cell_table(table: str, cells: Sequence[Cell]) -> str:
@@ -131,7 +118,7 @@ def main(argv: list[str]) -> int:
         parser.parse_args(["--help"])
     arguments = parser.parse_intermixed_args(argv)  # an unknown option is refused in any case
     if entry is None:
-        said = (f"{e.name}\n  {reference(e.paper)}\n  {e.summary}\n  arboretum reproduce {e.name}" for e in registry.entries("reproduction"))
+        said = (f"{e.name}\n  {e.paper}\n  {e.summary}\n  arboretum reproduce {e.name}" for e in registry.entries("reproduction"))
         terminal.say("\n\n".join(said) or "no reproduction is installed")
         return 0
     if len(papers) > 1:
@@ -143,6 +130,7 @@ def main(argv: list[str]) -> int:
     ):
         if not fine:
             raise ConfigError(f"--{name} must be {rule}; got {getattr(arguments, name):g}")
+    arguments.command = shlex.join(["arboretum", "reproduce", *(word for word in argv if word != "--fresh" and not word.startswith("tracker"))])
     return reproduce(entry, registry, arguments)
 
 
@@ -214,12 +202,12 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     pictures = {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()}
     failures = [failure for _, failure in sorted(work.failures.items())]
     summary = {
-        "name": entry.name, "paper": reference(entry.paper), "fields": component_values(component), "seed": job.seed,
+        "name": entry.name, "paper": entry.paper, "fields": component_values(component), "seed": job.seed,
         "fraction": arguments.fraction, "pieces": work.total, "reused": work.reused,
         "failures": [{"piece": dict(key), "error": text} for key, text in failures],
         "seconds": round(work.seconds, 2), "processor_seconds": round(work.busy, 2), "workers": workers,
         "machine": platform.machine(), "code": job.code, "versions": dict(session.versions),
-        "tracker": None if tracker is None else tracker.name,
+        "tracker": None if tracker is None else tracker.name, "command": arguments.command,
     }  # fmt: skip
     facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
@@ -235,19 +223,6 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     if work.failures or judged.verdict is Verdict.FAIL:
         return FAILED_STATUS
     return TRACKER_FAILED if trouble else 0
-
-
-def command_of(facts: Mapping[str, Any], folder: Path, registry: Registry) -> str:
-    """The command that did what ``reproduction.json`` tells of, for the same folder; it repeats no finished piece."""
-    words = ["arboretum", "reproduce", str(facts["name"])]
-    if facts["name"] in registry.names("reproduction"):
-        for field in attrs.fields(registry.get("reproduction", facts["name"]).cls):
-            value = facts["fields"].get(field.alias, default_of(field))
-            if _shown(value) != _shown(default_of(field)):
-                words += [f"--{field.alias.replace('_', '-')}", _shown(value)]
-    words += ["--fraction", f"{facts['fraction']:g}"] if facts["fraction"] != 1.0 else []
-    words += ["--seed", str(facts["seed"])] if facts["seed"] else []
-    return shlex.join([*words, "--out", str(folder)])
 
 
 def _present(work: Work, failures: Sequence[tuple[Mapping[str, Any], str]], workers: int, folder: Path) -> None:

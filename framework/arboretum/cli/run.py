@@ -17,7 +17,6 @@ from arboretum.cli.sweep import explain_failure, sweep, unforeseen
 from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, paragraph, status_of
 from arboretum.config.bridge import PRIMARY, Start, start_from, stored
 from arboretum.config.compose import Loader, search_path
-from arboretum.config.entry import named_plugins
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, quote_home
 from arboretum.config.resolve import Settings, resolve
@@ -44,7 +43,7 @@ options:
   --from PROOF        go on with the search whose proof (solver.proof=FILE) that is
   --config-dir DIR    look for choices (experiments, data sets, …) in a folder, too
   --cfg job           print the configuration instead of running it
-  --help, --hydra-help
+  --help
 
 folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere;
 hydra/sweeper=arboretum_optuna searches instead of running every combination.
@@ -70,6 +69,12 @@ def help_text(registry: Registry) -> str:
 
 TREE_LEAVES = 40  # a tree with more leaves is not drawn after a run; ``arboretum show RUN`` does
 WAY_OUT = "a run has one configuration; options of your own lie in a folder: --config-dir FOLDER +GROUP=NAME"
+HELP = "arboretum run --help lists the options, --cfg job prints the configuration"
+NO_PLACE = {
+    "config_name": WAY_OUT, "config_path": WAY_OUT, "experimental_rerun": "--from RUN repeats a run",
+    **dict.fromkeys(("hydra_help", "info", "shell_completion"), HELP),
+}  # fmt: skip
+"""Hydra's arguments that would change nothing here, or tell of Hydra alone, and what to say instead."""
 
 
 def main(argv: list[str]) -> int:
@@ -116,7 +121,7 @@ class Application:
         path, overrides = search_path(arguments.config_dir), list(arguments.overrides)
         with stored(self.registry, self.start):
             loader = Loader(path, self.registry)
-            if arguments.hydra_help or arguments.cfg or arguments.info or arguments.shell_completion:
+            if arguments.cfg:
                 return _show(loader, arguments)
             base = loader.load_command(overrides, RunMode.MULTIRUN if arguments.multirun else RunMode.RUN)
             for key, folder in (("hydra.run.dir", base.hydra.run.dir), ("hydra.sweep.dir", base.hydra.sweep.dir)):
@@ -160,11 +165,10 @@ def _parse(words: Sequence[str]) -> Any:
         if option.startswith("-") and option not in known:
             raise ConfigError(unknown("option", option, known))
     arguments = parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
-    for name, way in (("config_name", WAY_OUT), ("config_path", WAY_OUT), ("experimental_rerun", "--from RUN repeats a run")):
-        if getattr(arguments, name, None):  # it would change nothing
+    for name, way in NO_PLACE.items():
+        if getattr(arguments, name, None):
             raise ConfigError(f"--{name.replace('_', '-')} has no place here: {way}")
     arguments.overrides = [concealed(quote_home(text)) for text in arguments.overrides]
-    arguments.plugin += named_plugins(arguments.overrides)
     return arguments
 
 
@@ -175,20 +179,11 @@ def _misused(message: str) -> NoReturn:
 
 
 def _show(loader: Loader, arguments: Any) -> int:
-    """Hydra's own reports: --cfg, --info, --hydra-help, shell completion."""
+    """The configuration that a run would have."""
     from hydra._internal.hydra import Hydra
-    from hydra._internal.utils import get_args_parser
 
-    hydra, overrides = Hydra(PRIMARY, loader), arguments.overrides
     with redirect_stdout(io.StringIO()) as said:
-        if arguments.hydra_help:
-            hydra.hydra_help(config_name=None, args_parser=get_args_parser(), args=arguments)
-        elif arguments.cfg:
-            hydra.show_cfg(PRIMARY, overrides, arguments.cfg, arguments.package, arguments.resolve)
-        elif arguments.info:
-            hydra.show_info(arguments.info, config_name=PRIMARY, overrides=overrides)
-        else:
-            hydra.shell_completion(config_name=PRIMARY, overrides=overrides)
+        Hydra(PRIMARY, loader).show_cfg(PRIMARY, arguments.overrides, arguments.cfg, arguments.package, arguments.resolve)
     terminal.say(said.getvalue().removesuffix("\n"))
     return 0
 

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified, worst
-from arboretum.cli.progress import QUIET_SECONDS, Line, Watch, counts_of, waiting
+from arboretum.cli.progress import Line, Watch, counts_of, waiting
 from arboretum.cli.sync import Parent, tidy
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Loader
@@ -217,12 +217,9 @@ class Post:
 
     def open(self) -> None:
         """Make the tracker ready and open the parent run, before any worker starts."""
-        start = time.monotonic()
         self.trouble = self._ask("opening", self._open)
         if self.parent is None:
             write_sweep(self.folder, self.sweep)
-        if self.trouble and time.monotonic() - start > QUIET_SECONDS:  # else it is said at the end
-            terminal.warn(f"{self.trouble}; the sweep goes on, its runs are kept and sent at its end")
 
     def _open(self) -> None:
         tracker = self.app.session.prepare_tracker(self.component)
@@ -238,7 +235,7 @@ class Post:
             if self.parent is None:
                 self._open()
             for run in sorted(self.folder.glob(f"*/{RECORD}")):
-                self.parent.send(run.parent, self.app.registry)
+                self.parent.send(run.parent)
 
         def lacking(note: Note) -> str:
             has = self.parent is not None and is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id)

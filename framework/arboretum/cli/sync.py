@@ -15,7 +15,6 @@ import attrs
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import DEFAULT, Comparison, Setting
-from arboretum.cli.reproduce import command_of
 from arboretum.cli.show import OVERRIDES_HELP, PLUGIN_HELP, tracker_from
 from arboretum.cli.terminal import Parser
 from arboretum.config.execute import Session, tracker_fields
@@ -24,7 +23,7 @@ from arboretum.errors import ArboretumError, CapabilityError, StoreError, Tracke
 from arboretum.model.shown import masked_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import NONE, Registry, plugin_files
+from arboretum.plugin.registry import NONE, plugin_files
 from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import TRACKED, read_run, run_folders
 from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, records_of, write_sweep
@@ -69,9 +68,9 @@ class Parent:
         write_sweep(folder, sweep)
         return Parent(folder, sweep, tracker)
 
-    def send(self, folder: Path, registry: Registry) -> bool:
+    def send(self, folder: Path) -> bool:
         """Give the parent a run of its folder; whether it lacked it.  Raises TrackerError, StoreError."""
-        return bool(track_folder(self.tracker, folder, self.sweep.tracker, registry, self.sweep.id, self.sweep.varied))
+        return bool(track_folder(self.tracker, folder, self.sweep.tracker, self.sweep.id, self.sweep.varied))
 
     def close(self, status: str, compared: Comparison | None = None) -> None:
         """Put table, picture and the metrics of the best setting on the parent and end it.  Raises TrackerError, StoreError.
@@ -151,7 +150,7 @@ def main(argv: list[str]) -> int:
             if (tracker := tracker_of(folder)) is None:
                 alone += 1
             else:
-                sent += _parent(folder.parent, tracker, parents).send(folder, registry)
+                sent += _parent(folder.parent, tracker, parents).send(folder)
         except ArboretumError as error:
             terminal.report_error(error)
             failures += 1
@@ -170,9 +169,9 @@ def main(argv: list[str]) -> int:
     except ArboretumError as error:
         terminal.report_error(error)
         failures += 1
-    for folder, facts in (one for root in roots for one in unsent(root)):
+    for facts in (facts for root in roots for facts in unsent(root)):
         failures += 1
-        terminal.tell(f"a reproduction is sent by its own command: {command_of(facts, folder, registry)}")
+        terminal.tell(f"a reproduction is sent by its own command: {facts.get('command')}")
     untouched = f", {alone} asked for no tracker (name one: tracker=mlflow)" if alone else ""
     terminal.say(f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}")
     return 1 if failures else 0

@@ -137,33 +137,23 @@ def _put(repo: dict[str, Any], group: str | None, name: str, node: Any, package:
     where[f"{name}.yaml"] = _Node(f"{name}.yaml", node, group, package, "arboretum")
 
 
-GIVEN = frozenset({"dataset", "split", "encoder", "cost", "tracker"})
-"""Groups that stay as recorded when another method is chosen: what is asked, not how it is answered.
-
-But an option that nobody chose, because it was the recorded method's own or the default, gives way to the other method's own.
-"""
+GIVEN = frozenset({"dataset", "split", "cost", "tracker"})
+"""Groups that stay as recorded when another method is chosen: what is asked, not how it is answered."""
 
 
 def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> Start:
     """The starting point of a repetition.  Raises ConfigError when the record names no components.
 
     overrides : the command line's; a group chosen there forgets the recorded option and its values, and another method
-    forgets the recorded recipe (everything but GIVEN, and the method's own choices there).
+    forgets the recorded recipe (everything but GIVEN).
     """
     config = record.config
     broken = any(not isinstance(config[kind], Mapping | None) for kind in KINDS if kind in config)
     if not isinstance(config.get("choices"), Mapping) or "method" not in config or broken:
         raise ConfigError("this record does not hold its configuration, so it cannot be repeated")
     anew = chosen_options(overrides)
-    options = {kind: _recorded(kind, config, registry) for kind in KINDS if kind not in anew}
-    enforced = tuple(options)
-    if "method" in anew:  # another method's preset selects again, but not what was chosen instead of a preset's selection
-        before = config["choices"].get("method")
-        given = {kind: option for kind, option in options.items() if kind in GIVEN}
-        enforced = tuple(kind for kind, option in given.items() if option != _own(kind, before, registry))
-        own = {kind: {_own(kind, method, registry) for method in anew["method"]} for kind in given}
-        options = {kind: option for kind, option in given.items() if kind in enforced or own[kind] <= {option}}
-    choices = {**DEFAULT_CHOICES, **options}
+    kept = [kind for kind in KINDS if kind not in anew and (kind in GIVEN or "method" not in anew)]
+    options = {kind: _recorded(kind, config, registry) for kind in kept}
     forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}  # θ belongs to components that may be gone
     said = {text.partition("=")[0].lstrip("+") for text in overrides}
     values: dict[str, Any] = {key: restored(config[key], key, said) for key in SETTINGS if key in config and key not in forgotten}
@@ -171,13 +161,7 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
         if (fields := config.get(kind, {} if kind in MANY else None)) is not None:
             own = {key: value for key, value in fields.items() if key != "name" or kind in MANY}
             values[kind] = {key: restored(value, f"{kind}.{key}", said) for key, value in own.items()}
-    return Start(choices, values, enforced)
-
-
-def _own(kind: str, method: Any, registry: Registry) -> Any:
-    """The option that a method brings when nobody chooses one."""
-    preset = registry.find_preset("method", method) if isinstance(method, str) else None
-    return DEFAULT_CHOICES[kind] if preset is None else preset.select.get(kind, DEFAULT_CHOICES[kind])
+    return Start({**DEFAULT_CHOICES, **options}, values, tuple(options))
 
 
 def _recorded(kind: str, config: Mapping[str, Any], registry: Registry) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arboretum.errors import ArboretumError, ConfigError, TrackerError, place, said
 from arboretum.model.record import Record
-from arboretum.plugin.assemble import DEFAULT_CHOICES, read_assignment
+from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import DISABLE, load_registry
 from arboretum.plugin.registry import NONE
@@ -36,7 +36,7 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     if isinstance(overrides, str):
         raise ConfigError(f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})')
     try:
-        session, loader = _composer(*_surroundings([str(file) for file in (*plugins, *named_plugins(overrides))]))
+        session, loader = _composer(*_surroundings([str(file) for file in plugins]))
         config = loader.load_run(list(overrides))
         asked = any(text.startswith("hydra.run.dir=") for text in overrides)
         folder = Path(config.hydra.run.dir) if asked else None
@@ -78,9 +78,3 @@ def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = 
     in_folder = Path(run).expanduser().exists() or "/" in str(run)
     registry = load_registry(plugins) if plugins or not in_folder else None
     return load_run(run, None if in_folder else build(registry.get("tracker", tracker or DEFAULT_CHOICES["tracker"]), {}))
-
-
-def named_plugins(overrides: Sequence[str]) -> list[str]:
-    """The files of ``plugins=[FILE, …]`` among overrides: they must be loaded before anything is composed."""
-    found = [read_assignment(text)[1] for text in overrides if text.lstrip("+").startswith("plugins=")]
-    return [str(file) for one in found if one for file in (one if isinstance(one, list) else [one])]

@@ -154,7 +154,7 @@ class Session:
             warnings.append(index.add(record.fingerprint, folder) if index is not None else "")
         if tracker is not None and not trouble:
             tell(0, None, f"giving the run to tracker {tracker.name}")
-            tracker, name = self._prepared[tracker], run_name(resolved.config, self.registry, varied)
+            tracker, name = self._prepared[tracker], run_name(resolved.config, varied)
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
             send = functools.partial(track, tracker, info, record, files, tracker_fields(tracker))
             trouble = self.ask(tracker, send, beside=beside)
@@ -176,7 +176,7 @@ class Session:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""
         if (tracker := self._prepared.get(resolved.parts.tracker)) is None:
             return ""
-        info = RunInfo(run_name(resolved.config, self.registry, varied), resolved.config, folder, sweep_id)
+        info = RunInfo(run_name(resolved.config, varied), resolved.config, folder, sweep_id)
         return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
 
     def _reuse(
@@ -201,7 +201,7 @@ class Session:
                 os.utime(folder / RECORD, (when, when))  # it was computed then
         tracker = resolved.parts.tracker
         if tracker is not None and not is_tracked(kept, fields := tracker_fields(tracker), sweep_id):
-            told = fields, self.registry, sweep_id, varied, source
+            told = fields, sweep_id, varied, source
             trouble = self.ask(tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, *told))
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 

@@ -138,8 +138,6 @@ def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> 
 
 
 def _settings(values: dict[str, Any], registry: Registry) -> Settings:
-    if isinstance(values.get("plugins"), str):
-        values["plugins"] = [values["plugins"]]
     settings = read(Settings, values)
     loaded = {owner.path for owner in registry.owners}
     for file in settings.plugins:

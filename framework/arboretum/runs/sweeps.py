@@ -1,6 +1,6 @@
 """What a sweep's folder says of the sweep: its parent in the tracker, what varies in it, how each job ended, who works on it.
 
-And what its runs are called: what the sweep varies, then method, data set and seed, and what differs from the usual.
+And what its runs are called: what the sweep varies, then method, data set and seed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from typing import Any
 
 import attrs
 
-from arboretum.errors import ArboretumError, StoreError
-from arboretum.interfaces.component import KINDS, MANY
+from arboretum.errors import StoreError
 from arboretum.model.record import Record
 from arboretum.model.shown import masked_values
-from arboretum.plugin.assemble import expand
-from arboretum.plugin.build import default_of, fields_of
-from arboretum.plugin.registry import NONE, Registry
+from arboretum.plugin.registry import NONE
 from arboretum.runs.folder import RECORD, SWEEP_DIR, make_ready, names_of, read_json, record_from, write_files
 
 SWEEP = "sweep.json"
@@ -182,15 +179,10 @@ class Notes:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def run_name(config: Mapping[str, Any], registry: Registry, varied: Sequence[str] = ()) -> str:
-    """Compose "max_depth=3 seed=1 cart iris criterion=gain_ratio".
-
-    config : a record's.  Options are named where they differ from the preset's (or the default's), fields where they
-    differ from their component's defaults.   varied : keys that come first, as lists cut names at their end.
-    """
+def run_name(config: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
+    """Compose "max_depth=3 seed=1 cart iris".   config : a record's.   varied : keys that come first, as lists cut names at their end."""
     choices = config.get("choices", {})
     words = {key: str(choices[key]) for key in ("method", "dataset") if choices.get(key)}
-    words |= {key: _assigned(key, value) for key, value in _unusual(config, registry)}
     words["seed"] = f"seed={config.get('seed', 0)}"
     values = {**dict(flatten(config)), **choices}
     first = [words.pop(key, None) or _assigned(key, values.get(key)) for key in varied]
@@ -198,7 +190,7 @@ def run_name(config: Mapping[str, Any], registry: Registry, varied: Sequence[str
 
 
 def _assigned(key: str, value: Any) -> str:
-    return f"{key.rpartition('.')[2]}={_spelled(value)}"
+    return f"{key.rpartition('.')[2]}={spelled(value)}"
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -210,29 +202,10 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def _unusual(config: Mapping[str, Any], registry: Registry) -> Iterator[tuple[str, Any]]:
-    choices = config.get("choices", {})
-    try:
-        usual = expand(registry, {"method": choices.get("method", NONE)})
-    except ArboretumError:  # a method of a plugin that is gone
-        usual = {}
-    named = {kind: choices.get(kind, NONE) for kind in KINDS if usual and kind not in ("method", "dataset", "tracker")}
-    yield from ((kind, chosen) for kind, chosen in named.items() if _spelled(chosen) != _spelled(usual[kind]))
-    for kind in (kind for kind in KINDS if kind not in ("dataset", "tracker")):
-        group = config.get(kind) or {}
-        for name, fields in group.items() if kind in MANY else [(group.get("name", NONE), group)]:
-            known = fields_of(registry.get(kind, name).cls) if name in registry.names(kind) else {}
-            for key, value in fields.items():
-                field = known.get(key)  # one that follows a shared value is not repeated
-                if field is not None and not field.metadata.get("shared") and _spelled(value) != _spelled(default_of(field)):
-                    yield f"{kind}.{name}.{key}" if kind in MANY else f"{kind}.{key}", value
-    if config.get("theta") is not None:
-        yield "theta", config["theta"]
-
-
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """A choice or a value, as names and tables have it: "gain_ratio", "pure+mass", "none"."""
     if isinstance(value, list | tuple):
-        return "+".join(_spelled(item) for item in value) or NONE
+        return "+".join(spelled(item) for item in value) or NONE
     if isinstance(value, bool):
         return str(value).lower()
     return NONE if value is None else str(getattr(value, "name", value))

@@ -16,7 +16,6 @@ from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
-from arboretum.plugin.registry import Registry
 from arboretum.runs.folder import RECORD, TRACKED, checksum, is_tracked, read_files, read_json, read_run, record_from, write_files
 from arboretum.runs.sweeps import owner, run_name
 
@@ -53,9 +52,8 @@ def _note(tracker: Any, folder: Path, fields: Mapping[str, Any], run_id: str, wi
 
 
 def track_folder(
-    tracker: Any, folder: Path, fields: Mapping[str, Any], registry: Registry,
-    sweep_id: str = "", varied: Sequence[str] = (), copy_of: str = "",
-) -> str:  # fmt: skip
+    tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "", varied: Sequence[str] = (), copy_of: str = ""
+) -> str:
     """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already (in that sweep).
 
     varied : keys with which its name begins.   copy_of : see :class:`RunInfo`. Raises StoreError (no run there) and TrackerError.
@@ -63,8 +61,7 @@ def track_folder(
     if is_tracked(folder, fields, sweep_id):
         return ""
     record = record_from(files := read_files(folder), str(folder))
-    name = run_name(record.config, registry, varied)
-    info = RunInfo(name, record.config, folder, sweep_id, record.fingerprint, copy_of)
+    info = RunInfo(run_name(record.config, varied), record.config, folder, sweep_id, record.fingerprint, copy_of)
     return track(tracker, info, record, files, fields)
 
 
@@ -170,7 +167,7 @@ def _hash(content: Any) -> str:
     return checksum(json.dumps(content, sort_keys=True, default=str))
 
 
-def unsent(root: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """(folder, facts) of every finished reproduction at or below ``root`` that wanted a tracker and reached none."""
-    found = [(path.parent, read_json(path)) for path in sorted(root.rglob(SUMMARY))]
-    return [(folder, facts) for folder, facts in found if facts.get("tracker") and not (folder / TRACKED).exists()]
+def unsent(root: Path) -> list[dict[str, Any]]:
+    """The facts of every finished reproduction at or below ``root`` that wanted a tracker and reached none."""
+    found = (read_json(path) for path in sorted(root.rglob(SUMMARY)) if not (path.parent / TRACKED).exists())
+    return [facts for facts in found if facts.get("tracker")]

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from arboretum.api import ArboretumError, Column, ColumnKind, ConfigError, StoreError, Table, Target, Task, param
 from arboretum.config.bridge import Start, start_from, stored
 from arboretum.config.compose import compose, compose_and_resolve
-from arboretum.config.entry import load, named_plugins, run
+from arboretum.config.entry import load, run
 from arboretum.config.execute import Session
 from arboretum.interfaces.component import KINDS
 from arboretum.model.record import Record
@@ -250,12 +250,6 @@ def test_a_bug_in_a_plugin_is_one_of_ours_that_names_it_and_keeps_the_cause(tmp_
     assert "\n" not in str(caught.value)
 
 
-def test_the_files_of_plugins_are_read_from_the_command_line_in_every_spelling():
-    assert named_plugins(["plugins=[a.py, 'b c.py']", "x=1"]) == ["a.py", "b c.py"]
-    assert named_plugins(["+plugins=a.py"]) == ["a.py"]
-    assert named_plugins(["plugins=[]", "plugins="]) == []
-
-
 # -- again, from a record ----------------------------------------------------------------------------------------------------
 
 
@@ -320,12 +314,10 @@ def test_the_command_line_wins_over_the_record(registry):
         (["method=cart"], ["method=id3"], {"name": "multiway"}),  # id3's own, with its own values
         (["method=id3"], ["method=cart"], {"name": "auto"}),
         (["method=id3", "encoder.missing=drop_rows"], ["method=cart"], {"name": "auto", "missing": "keep"}),
-        (["method=cart", "encoder.missing=drop_rows"], ["method=random"], {"name": "auto", "missing": "drop_rows"}),
-        (["method=cart", "encoder=onehot"], ["method=id3"], {"name": "onehot"}),  # the user's own
         (["method=cart", "encoder=onehot"], ["method=id3", "encoder=multiway"], {"name": "multiway"}),
     ],
 )
-def test_another_method_brings_its_own_encoder_unless_one_was_chosen(recorded, overrides, encoder, registry):
+def test_another_method_brings_its_own_encoder_unless_one_is_chosen(recorded, overrides, encoder, registry):
     found = built(registry, *recorded)
     record = Record(found.config, 1, {}, {"name": "odd"}, {}, {}, None, True, None)
     again = compose_and_resolve(overrides, registry, start=start_from(record, overrides, registry))[1]
@@ -464,19 +456,19 @@ def test_runs_that_differ_in_values_are_composed_once(compositions, tmp_path):
 def test_what_changes_around_the_calls_is_seen(compositions, tmp_path, monkeypatch):
     file = tmp_path / "ten_coins.py"
     file.write_text(COINS.format(default=0.25))
-    overrides = ["dataset=coins", f"plugins=[{file}]", "stopping.standard.max_depth=${oc.env:DEPTH}"]
+    overrides, plugins = ["dataset=coins", "stopping.standard.max_depth=${oc.env:DEPTH}"], [file]
     monkeypatch.setenv("DEPTH", "1")
-    first = run(overrides)
+    first = run(overrides, plugins=plugins)
     monkeypatch.setenv("DEPTH", "2")
-    deeper = run(overrides)
+    deeper = run(overrides, plugins=plugins)
     assert [r.config["stopping"]["standard"]["max_depth"] for r in (first, deeper)] == [1, 2]
     file.write_text(COINS.format(default=0.75))
-    changed = run(overrides)
+    changed = run(overrides, plugins=plugins)
     assert (deeper.config["dataset"]["share"], changed.config["dataset"]["share"]) == (0.25, 0.75)
     assert changed.fingerprint != deeper.fingerprint
     monkeypatch.setenv("ARBORETUM_DISABLE", "arboretum_classic")
     with pytest.raises(ConfigError, match="unknown method .cart."):
-        run(overrides)
+        run(overrides, plugins=plugins)
 
 
 def test_a_folder_of_choices_is_read_at_every_call(tmp_path, monkeypatch):
