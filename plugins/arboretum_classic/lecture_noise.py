@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Axis, BarChart, Claim, House, Judgement, Line, LineChart, Panels, Piece, csv_text
+from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Panels, Piece, csv_text
 from arboretum_classic.lecture import SMALL, divided, mean_and_error, mostly, run, with_noise, wrong
 
 METHODS: Mapping[str, Mapping[str, str]] = {"whole": {}, "pruned": {"pruner": "error_based"}}
@@ -76,7 +76,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
             charts.append(LineChart(f"{words}, false {false}", lines, Axis("false in the training rows, %"), Axis(axis)))
     values = [[100 * one[m]["resampled"][APART] for m in METHODS] for one in means.values()]
     axis = Axis("test rows on which trees of two bootstrap samples differ, %")
-    bars = BarChart("Two samples of the same rows, two trees", list(means), list(METHODS), values, axis)
+    bars = Panels.of_bars("Two samples of the same rows, two trees", list(means), list(METHODS), values, axis)
     rows = [["data set", "tree", "rows", "test error", "std. error", "leaves", "predicted otherwise"]]
     for key, one in results:
         for method, at, v in ((method, at, np.array(values)) for method, own in one.items() for at, values in own.items()):

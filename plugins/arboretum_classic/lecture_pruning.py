@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Axis, BarChart, Claim, House, Judgement, Piece, csv_text
+from arboretum.api import Axis, Claim, House, Judgement, Panels, Piece, csv_text
 from arboretum_classic.chi2 import least_p
 from arboretum_classic.lecture import SMALL, divided, mean_and_error, mostly, nominal, published, rounded, run, table_of, wrong
 
@@ -94,6 +94,6 @@ def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
         rows += [[name, way, *(f"{x:.5g}" for x in (*mean_and_error(v[:, 0]), *v[:, 1:].mean(axis=0)))] for way, v in one.items()]
     values = [[100 * float(one[way][0]) for way in WAYS] for one in means.values()]
     axis, told = Axis("test rows in error, %"), "CART; reduced error holds back a quarter of the training rows"
-    bars = BarChart("Pruned before, after, or not at all", list(means), list(WAYS), values, axis, own_scales=True, subtitle=told)
+    bars = Panels.of_bars("Pruned before, after, or not at all", list(means), list(WAYS), values, axis, own_scales=True, subtitle=told)
     metrics = {f"test_error/{way}": x for way, x in error.items()}
     return Judgement.of_chapter("pruning", {}, metrics, claims=claims, tables={"pruning.csv": csv_text(rows)}, pictures={"pruning": bars})

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Axis, BarChart, DataError, Line, LineChart, Panels, Point, RankDiagram, Record, better, pareto_front, unknown,
+    Axis, DataError, Line, LineChart, Panels, Point, RankDiagram, Record, better, pareto_front, unknown,
 )  # fmt: skip
 from arboretum_regularized.scores import AgainstControl, Friedman, Pairwise, Scores
 from arboretum_regularized.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
@@ -191,20 +191,12 @@ def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str =
     return RankDiagram(title, test.methods, ranks, subtitle, (), reach, words, test.control, around, notes)
 
 
-def bar_chart(
-    scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, subtitle: str = "", notes: Sequence[str] = ()
-) -> Panels:
-    """A panel of bars per data set, with standard errors.   base : where bars start, such as 0.5 for areas."""
-    errors = np.full(scores.values.shape, np.nan) if scores.errors is None else scores.errors
-    reach = np.nan_to_num(errors)
-    ends = [float(np.nanmin(scores.values - reach)), float(np.nanmax(scores.values + reach))]
-    beside = () if own_scales or (log and ends[0] <= 0) else ends
-    rows = zip(scores.datasets, scores.values.tolist(), errors.tolist(), strict=True)
-    bars = [BarChart(name, scores.methods, values, Axis("", log), spread, base, beside) for name, values, spread in rows]
-    words = f"{scores.measure} ({'higher' if scores.higher_is_better else 'lower'} is better)"
-    missing = ["–: no result."] if np.isnan(scores.values).any() else []
-    columns = max(1, int(760 // (9.4 * len(scores.methods) + 57)))  # about 760 points wide, as wide as what is printed of them
-    return Panels(title, bars, columns, "; ".join(filter(None, (words, subtitle))), [*missing, *notes])
+def bar_chart(scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, **words: Any) -> Panels:
+    """Bars per data set with standard errors.   base : where bars start, such as 0.5 for areas.   words : ``subtitle`` and ``notes``."""
+    axis = Axis(scores.measure, log, scores.higher_is_better)
+    errors = () if scores.errors is None else scores.errors.tolist()
+    shown = {"errors": errors, "base": base, "own_scales": own_scales, **words}
+    return Panels.of_bars(title, scores.datasets, scores.methods, scores.values.tolist(), axis, **shown)
 
 
 def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> LineChart:

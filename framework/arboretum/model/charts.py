@@ -3,6 +3,7 @@
 Every chart has a ``title`` and a ``subtitle`` above and ``notes`` below.  Numbers are plain floats; NaN stands for none.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -10,6 +11,7 @@ import attrs
 from arboretum.errors import DataError
 
 DARK = 13  # number of a dark colour, for marks that are of no series
+WIDEST = 760  # points that panels of bars take in a row
 
 @attrs.frozen
 class RankDiagram:
@@ -49,6 +51,11 @@ class Axis:
     log: bool = False
     higher_is_better: bool | None = None
     names: Sequence[str] = ()
+
+    @property
+    def words(self) -> str:
+        """The label with its direction."""
+        return self.label if self.higher_is_better is None else f"{self.label} ({'higher' if self.higher_is_better else 'lower'} is better)"
 
 
 @attrs.frozen
@@ -144,9 +151,6 @@ class LineChart:
         return LineChart(title, [*lines, middles], axis, Axis("", names=names), subtitle, notes)
 
 
-PointChart = LineChart.of_points
-
-
 @attrs.frozen
 class Panels:
     """Several charts in one picture, ``columns`` side by side; what their legends have in common is shown once."""
@@ -156,6 +160,21 @@ class Panels:
     columns: int = 2
     subtitle: str = ""
     notes: Sequence[str] = ()
+
+    @staticmethod
+    def of_bars(
+        title: str, groups: Sequence[str], series: Sequence[str], values: Sequence[Sequence[float]], axis: Axis, *,
+        errors: Sequence[Sequence[float]] = (), base: float = 0.0, own_scales: bool = False, subtitle: str = "", notes: Sequence[str] = (),
+    ) -> "Panels":  # fmt: skip
+        """A panel of bars per group (data set).   values, errors : float[groups][series].   own_scales : each panel its own; else one for all."""
+        errors = errors or [[math.nan] * len(series)] * len(groups)
+        cells = [(value, error) for row in zip(values, errors, strict=True) for value, error in zip(*row, strict=True)]
+        known = [end for value, error in cells for end in (value, value - error, value + error) if math.isfinite(end)]
+        plain, beside = attrs.evolve(axis, label="", higher_is_better=None), [] if own_scales else [end for end in known if end > 0 or not axis.log]
+        bars = [BarChart(name, series, *of, plain, spread, base, beside) for name, *of, spread in zip(groups, values, errors, strict=True)]
+        missing = ["–: no result."] if not all(math.isfinite(value) for value, _ in cells) else []
+        columns = max(1, WIDEST // (10 * len(series) + 57))
+        return Panels(title, bars, columns, "; ".join(filter(None, (axis.words, subtitle))), [*missing, *notes])
 
 
 @attrs.frozen

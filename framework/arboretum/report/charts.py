@@ -10,7 +10,7 @@ from arboretum.errors import DataError
 from arboretum.model.charts import BarChart, Chart, Grid, Line, LineChart, Panels, RankDiagram
 from arboretum.report.palette import mix, place_between, series_colour
 from arboretum.report.scene import FAINT, INK, text_width
-from arboretum.report.sheet import GAP, TEXT, TICK, TITLE, Block, Sheet, axis_words, hint, mark, sample, scale, styled, wrapped
+from arboretum.report.sheet import GAP, TEXT, TICK, TITLE, Block, Sheet, hint, mark, sample, scale, styled, wrapped
 
 CROWDED = 80  # points of a line from which on its marks are small
 ROW = 19.0  # height of a named place on an upright axis
@@ -76,7 +76,7 @@ def _lines(chart: LineChart, sheet: Sheet) -> Block:
     axes = sheet.plot(*[1.25 * height] * 2 if chart.unit else (width, max(height, ROW * len(chart.y.names))))
     scale(axes, "x", chart.x, xs, 7)
     scale(axes, "y", chart.y, ys)
-    axes.set(xlabel=axis_words(chart.x), **dict.fromkeys(("xlim", "ylim"), (-0.03, 1.03)) if chart.unit else {})
+    axes.set(xlabel=chart.x.words, **dict.fromkeys(("xlim", "ylim"), (-0.03, 1.03)) if chart.unit else {})
     for line, number in _coloured(chart):
         if line.joined:
             steps = {"drawstyle": "steps-post"} if line.stairs else {}
@@ -86,7 +86,7 @@ def _lines(chart: LineChart, sheet: Sheet) -> Block:
             if line.marked and math.isfinite(x) and math.isfinite(y) and not (line.links and line.links[place] is None):
                 words = ", ".join([f"{line.label}: {chart.x.label} {x:.6g}", *([] if chart.y.names else [f"{chart.y.label} {y:.6g}"])])
                 mark(axes, x, y, number, words, 6.0 if len(line.x) < CROWDED else 3.5, line.links[place] if line.links else "")
-    return sheet.head(Block([axes]), chart, _handles(chart), axis_words(chart.y))
+    return sheet.head(Block([axes]), chart, _handles(chart), chart.y.words)
 
 
 def _error(axes: Any, x: float, y: float, error: float, colour: str) -> None:
@@ -112,7 +112,7 @@ def _bars(chart: BarChart, sheet: Sheet) -> Block:
         (bar,) = axes.bar(s, value - chart.base, 0.85, chart.base, color=series_colour(s))
         hint(bar, f"{chart.title}, {chart.series[s]}: {value:.6g}" + (f" ± {error:.2g}" if math.isfinite(error) else ""))
         _error(axes, s, value, error, INK)
-    return sheet.head(Block([axes]), chart, _handles(chart), axis_words(chart.axis))
+    return sheet.head(Block([axes]), chart, _handles(chart), chart.axis.words)
 
 
 def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:

@@ -195,8 +195,3 @@ def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int
     here.set_minor_locator(LogLocator(subs=()))
     here.set_major_formatter("{x:g}")
     here.set_major_locator(LogLocator(subs=(1,) if decades > 1.5 else (1, 2, 5), numticks=ticks + 2) if decades > 0.7 else round_steps)
-
-
-def axis_words(axis: Axis) -> str:
-    """An axis' label with its direction."""
-    return axis.label if axis.higher_is_better is None else f"{axis.label} ({'higher' if axis.higher_is_better else 'lower'} is better)"
