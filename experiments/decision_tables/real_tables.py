@@ -121,8 +121,7 @@ def of_tables(lines: Sequence[Line], cost: str) -> Grid:
         title=f"Greedy trees on real tables: {COST_NAMES[list(COSTS).index(cost)]}",
         subtitle="greedy ÷ exact minimum, one branch per value, all rows, leaves of one decision",
         rows=ALGORITHMS,
-        columns=names,
-        column_notes=[f"{at[ALGORITHMS[0], n].rows:,} × {at[ALGORITHMS[0], n].attributes}" for n in names],
+        columns=[f"{n}\n{at[ALGORITHMS[0], n].rows:,} × {at[ALGORITHMS[0], n].attributes}" for n in names],
         values=values,
         texts=[[spoken(at[a, name]) for name in names] for a in ALGORITHMS],
         breaks=range(len(MEASURES), len(ALGORITHMS), len(MEASURES)),
@@ -145,11 +144,12 @@ def of_means(lines: Sequence[Line]) -> Grid:
         title="How much dearer than the optimum is a greedy tree on real tables?",
         subtitle=f"geometric mean of greedy ÷ exact minimum over {len(names)} tables",
         rows=ALGORITHMS,
-        columns=list(COSTS),
-        column_notes=COST_NAMES,
+        columns=[f"{cost}\n{name}" for cost, name in zip(COSTS, COST_NAMES, strict=True)],
         values=values,
-        texts=[[f"{value:.3f}" for value in row] for row in values],
-        small=[[f"optimal on {sum(x == 0.0 for x in logs[a, c])} of {len(names)}" for c in COSTS] for a in ALGORITHMS],
+        texts=[
+            [f"{value:.3f}\noptimal on {sum(x == 0.0 for x in logs[a, c])} of {len(names)}" for value, c in zip(row, COSTS, strict=True)]
+            for a, row in zip(ALGORITHMS, values, strict=True)
+        ],
         breaks=range(len(MEASURES), len(ALGORITHMS), len(MEASURES)),
         framed=frozenset((i, j) for j, best in enumerate(order) for i in best),
         legend="light: best of the column, dark: worst; framed: the best two of a cost",

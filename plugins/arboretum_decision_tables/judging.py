@@ -111,22 +111,23 @@ class Held:
         """The table as a heat map: how much dearer than the minimum, in percent."""
         sample, lowest, each = self.sample, everything.minima / everything.n, len(ALGORITHMS) // len(TYPES)
         what = "four groups together" if self.name == MEANS else f"group {self.name[-1]}, beside the paper's {self.name}"
-        beside = [zip(*both, strict=True) for both in zip(self.paper, self.off, strict=True)]
+        beside = [zip(*three, strict=True) for three in zip(sample.mean, self.paper, self.off, strict=True)]
         minima = (f"{name} {value:.2f}" for name, value in zip(("path length", *COST_NAMES[1:]), lowest, strict=True))
         return Grid(
             title="How much dearer than the optimum is a greedy tree?",
             subtitle=f"mean of (greedy − minimum) / minimum over {sample.n:,} random tables of 50 × 10, {what}",
             rows=ALGORITHMS,
-            columns=list(COSTS),
-            column_notes=COST_NAMES,
+            columns=[f"{cost}\n{name}" for cost, name in zip(COSTS, COST_NAMES, strict=True)],
             values=sample.mean.tolist(),
-            texts=[[f"{100 * value:.2f} %" for value in row] for row in sample.mean],
-            small=[["" if math.isnan(z) else f"paper {100 * paper:.2f}, {_signed(z)} SE" for paper, z in row] for row in beside],
+            texts=[
+                [f"{100 * ours:.2f} %" + ("" if math.isnan(z) else f"\npaper {100 * paper:.2f}, {_signed(z)} SE") for ours, paper, z in row]
+                for row in beside
+            ],
             breaks=range(each, len(ALGORITHMS), each),
             framed=frozenset((a, cost) for cost in range(len(COSTS)) for a in sample.ranked(cost)[:2]),
             legend="light: best of the column, dark: worst; framed: the best two of a cost",
             notes=(
-                "Rows: type of impurity function / measure. Small: the paper's number in percent, and ours minus it in standard "
+                "Rows: type of impurity function / measure. Below: the paper's number in percent, and ours minus it in standard "
                 "errors (SE) of the difference.",
                 f"Mean of the minimum itself: {', '.join(minima)}.",
             ),

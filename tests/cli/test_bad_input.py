@@ -48,9 +48,9 @@ REFUSED = {
     "criterion=1e3": "a group takes the name of an option",
     "criterion=nan": "a group takes the name of an option",
     # options of Hydra that would change nothing
-    "--config-name=x": "--config-name has no place here: a run has one configuration",
-    "--config-path x": "--config-path has no place here",
-    "--experimental-rerun=x": "--experimental-rerun has no place here: --from RUN repeats a run",
+    "--config-name=x": "unrecognized arguments: --config-name=x; did you mean '--config-dir'?",
+    "--config-path x": "unrecognized arguments: --config-path",
+    "--experimental-rerun=x": "unrecognized arguments: --experimental-rerun=x",
     # grammar
     "seed": "cannot read 'seed'",
     "seed=[1": "cannot read 'seed=[1'",
@@ -66,8 +66,8 @@ REFUSED = {
     "method=null": "a run needs a method",
     "dataset=null": "a run needs a dataset",
     "dataset.fails_at=???": "dataset.fails_at has no value; say dataset.fails_at=VALUE",
-    "-x": "unknown option '-x'",
-    "-c": "--cfg/-c: expected one argument; arboretum run --help says how",
+    "-x": "unrecognized arguments: -x",
+    "-c": "argument -c/--cfg: expected one argument (usage: arboretum run [-h]",
     "cost=table cost.prices=[1,2]": "cost.prices must be a mapping {name: value}; got [1, 2]",
     "stopping.standard.max_depth=[1]": "stopping.standard.max_depth must be a whole number; got [1]",
     "hydra.job.chdir=x": "hydra.job.chdir does not take x (Value 'x' is not a valid bool",

@@ -378,7 +378,7 @@ def test_a_form_that_is_not_installed_or_a_field_it_lacks_is_refused(call, here)
     assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0
     assert "unknown export 'sqll'; did you mean 'sql'" in call("export", "quick", "--to", "sqll").error
     assert "export 'sql': unknown parameter 'max_depth'" in call("export", "quick", "--to", "sql", "export.max_depth=1").error
-    assert "cannot be written" in call("export", "quick", "--to", "sql", "--out", "no/tree.sql").error
+    assert "cannot be written" in call("export", "quick", "--to", "sql", "--out", "quick/record.json/tree.sql").error
 
 
 # -- ui and sync ------------------------------------------------------------------------------------------------------------------

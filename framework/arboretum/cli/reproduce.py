@@ -18,7 +18,7 @@ from arboretum.cli.show import tracker_from
 from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, duration, paragraph
 from arboretum.config.execute import Session, tracker_fields
 from arboretum.config.resolve import component_values
-from arboretum.errors import ConfigError, unknown
+from arboretum.errors import ConfigError
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.plugin.build import build, default_of
 from arboretum.plugin.discovery import load_registry
@@ -111,7 +111,7 @@ def main(argv: list[str]) -> int:
     known, _ = parser.parse_known_intermixed_args([word for word in argv if word not in ("-h", "--help")])
     registry = load_registry(known.plugin)
     papers = [word for word in known.words if "=" not in word]
-    entry = find(registry, papers[0]) if papers else None
+    entry = registry.get("reproduction", papers[0]) if papers else None
     if entry is not None:
         _add_fields(parser, entry)
     if "-h" in argv or "--help" in argv:
@@ -130,17 +130,9 @@ def main(argv: list[str]) -> int:
     ):
         if not fine:
             raise ConfigError(f"--{name} must be {rule}; got {getattr(arguments, name):g}")
-    arguments.command = shlex.join(["arboretum", "reproduce", *(word for word in argv if word != "--fresh" and not word.startswith("tracker"))])
+    said = (word for word in argv if word != "--fresh" and not word.startswith("tracker"))
+    arguments.command = shlex.join(["arboretum", "reproduce", *said])
     return reproduce(entry, registry, arguments)
-
-
-def find(registry: Registry, name: str) -> Entry:
-    """The reproduction of that name.  Raises ConfigError with the closest match."""
-    names = registry.names("reproduction")
-    if name not in names:
-        left_out = "".join(f"; plugin {failure.plugin} is left out: {failure.reason}" for failure in registry.failures)
-        raise ConfigError(unknown("reproduction", name, names) + left_out)
-    return registry.get("reproduction", name)
 
 
 def _add_fields(parser: Parser, entry: Entry) -> None:

@@ -1,26 +1,24 @@
 """``arboretum run``: a Hydra application with its own words for what goes wrong."""
 
 import io
-from collections.abc import Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import attrs
 
-from arboretum import __version__
 from arboretum.cli import terminal
 from arboretum.cli.plugins import installed
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, sweep, unforeseen
-from arboretum.cli.terminal import TRACKER_FAILED, columns, error_text, paragraph, status_of
+from arboretum.cli.terminal import TRACKER_FAILED, Parser, columns, error_text, paragraph, status_of
 from arboretum.config.bridge import PRIMARY, Start, start_from, stored
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, quote_home
 from arboretum.config.resolve import Settings, resolve
-from arboretum.errors import ConfigError, unknown
+from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Budget
 from arboretum.plugin.assemble import DEFAULT_CHOICES
@@ -28,23 +26,12 @@ from arboretum.plugin.registry import NONE, Registry, plugin_files
 from arboretum.proof.format import Proof, is_proof, read as read_proof
 from arboretum.runs.folder import ERROR, Index, default_root, free_folder, make_ready, remove
 
-HEAD = """\
-usage: arboretum run [OPTIONS] [KEY=VALUE …]
-
+DESCRIPTION = """\
 Grow one tree, or with -m one per combination of values:
   arboretum run dataset=iris method=cart seed=1
   arboretum run dataset=file dataset.path=my.csv dataset.target=y stopping.standard.max_depth=4
-  arboretum run -m method=cart,id3 dataset=iris,wine seed=1,2,3
-
-options:
-  -m, --multirun      run every combination of comma-separated values
-  --plugin FILE       load a one-file plugin (may be given several times)
-  --from RUN          repeat a run: its configuration is the default here
-  --from PROOF        go on with the search whose proof (solver.proof=FILE) that is
-  --config-dir DIR    look for choices (experiments, data sets, …) in a folder, too
-  --cfg job           print the configuration instead of running it
-  --help
-
+  arboretum run -m method=cart,id3 dataset=iris,wine seed=1,2,3"""
+FOLDERS = """\
 folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere;
 hydra/sweeper=arboretum_optuna searches instead of running every combination.
 exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked; 130 interrupted,
@@ -52,11 +39,23 @@ exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, b
 """
 
 
+def parser() -> Parser:
+    """The options; what is no option goes to Hydra."""
+    found = Parser("run", DESCRIPTION, plugin="load a one-file plugin (may be given several times)")
+    found.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="a choice or a value, as below")
+    found.add_argument("-m", "--multirun", action="store_true", help="run every combination of comma-separated values")
+    found.add_argument("--from", dest="run", metavar="RUN", help="repeat a run, its configuration is the default here; or go on with a proof's search")
+    found.add_argument("--config-dir", metavar="DIR", help="look for choices (experiments, data sets, …) in a folder, too")
+    found.add_argument("-c", "--cfg", choices=("job", "hydra", "all"), help="print the configuration instead of running it")
+    found.add_argument("--resolve", action="store_true", help="with --cfg: interpolations as values")
+    return found
+
+
 def help_text(registry: Registry) -> str:
     """Usage, settings, and every group with its options; the default is marked with *."""
     fields = [(prefix + f.name, f) for cls, prefix in ((Settings, ""), (Budget, "budget.")) for f in attrs.fields(cls) if f.name != "budget"]
     rows = [(f"  {key}", "null" if f.default is None else f.default, f.metadata["doc"]) for key, f in fields]
-    lines = [HEAD, "settings:", columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
+    lines = [parser().format_help(), FOLDERS, "settings:", columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
     for kind, question in KINDS.items():
         default = DEFAULT_CHOICES[kind]
         marked = set(default) if kind in MANY else {default}
@@ -68,24 +67,16 @@ def help_text(registry: Registry) -> str:
 
 
 TREE_LEAVES = 40  # a tree with more leaves is not drawn after a run; ``arboretum show RUN`` does
-WAY_OUT = "a run has one configuration; options of your own lie in a folder: --config-dir FOLDER +GROUP=NAME"
-HELP = "arboretum run --help lists the options, --cfg job prints the configuration"
-NO_PLACE = {
-    "config_name": WAY_OUT, "config_path": WAY_OUT, "experimental_rerun": "--from RUN repeats a run",
-    **dict.fromkeys(("hydra_help", "info", "shell_completion"), HELP),
-}  # fmt: skip
-"""Hydra's arguments that would change nothing here, or tell of Hydra alone, and what to say instead."""
 
 
 def main(argv: list[str]) -> int:
     """Run once or sweep; returns the exit status."""
-    if "--version" in argv:
-        terminal.say(f"arboretum {__version__}")
+    if {"-h", "--help"} & set(argv):
+        given, _ = parser().parse_known_args([word for word in argv if word not in ("-h", "--help")])
+        terminal.say(help_text(installed(given.plugin)))
         return 0
-    arguments = _parse(argv)
-    if arguments.help:
-        terminal.say(help_text(installed(arguments.plugin)))
-        return 0
+    arguments = parser().parse_intermixed_args(argv)  # "run dataset=iris -m seed=1,2": options anywhere
+    arguments.overrides = [concealed(quote_home(text)) for text in arguments.overrides]
     return Application(arguments).run()
 
 
@@ -151,39 +142,12 @@ class Application:
         return present(outcome)
 
 
-def _parse(words: Sequence[str]) -> Any:
-    """Hydra's own arguments and ours: one-file plugins, the run to repeat; raises ConfigError for an unknown option."""
-    from hydra._internal.utils import get_args_parser
-
-    parser = get_args_parser()
-    parser.prog, parser.error = "arboretum run", _misused
-    parser.add_argument("--plugin", action="append", default=[])
-    parser.add_argument("--from", dest="run", default="")
-    known = sorted(option for action in parser._actions for option in action.option_strings)
-    for word in words:
-        option = word.partition("=")[0]
-        if option.startswith("-") and option not in known:
-            raise ConfigError(unknown("option", option, known))
-    arguments = parser.parse_intermixed_args(list(words))  # "run dataset=iris -m seed=1,2": options anywhere
-    for name, way in NO_PLACE.items():
-        if getattr(arguments, name, None):
-            raise ConfigError(f"--{name.replace('_', '-')} has no place here: {way}")
-    arguments.overrides = [concealed(quote_home(text)) for text in arguments.overrides]
-    return arguments
-
-
-def _misused(message: str) -> NoReturn:
-    for option in ("--plugin", "--from"):
-        message = message.replace(f"{option}: expected one argument", f"{option} needs a value")
-    raise ConfigError(f"{message.removeprefix('argument ')}; arboretum run --help says how")
-
-
 def _show(loader: Loader, arguments: Any) -> int:
     """The configuration that a run would have."""
     from hydra._internal.hydra import Hydra
 
     with redirect_stdout(io.StringIO()) as said:
-        Hydra(PRIMARY, loader).show_cfg(PRIMARY, arguments.overrides, arguments.cfg, arguments.package, arguments.resolve)
+        Hydra(PRIMARY, loader).show_cfg(PRIMARY, arguments.overrides, arguments.cfg, None, arguments.resolve)
     terminal.say(said.getvalue().removesuffix("\n"))
     return 0
 

@@ -22,7 +22,7 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry, plugin_files
 from arboretum.report.front import front_rows
 from arboretum.report.table import spell_cell, text_table
-from arboretum.runs.folder import RECORD
+from arboretum.runs.folder import RECORD, write_files
 from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_of
 from arboretum.runs.tracking import load_run
 
@@ -105,12 +105,7 @@ def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
 def write_out(file: str, content: str | bytes) -> None:
     """Write a file that the command line names, whole or not at all.  Raises StoreError."""
     path = Path(file).expanduser()
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        temporary.replace(path)
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror})") from error
+    write_files(path.parent, {path.name: content}, "another FILE")
 
 
 def main(argv: list[str]) -> int:

@@ -122,8 +122,8 @@ class Parser(argparse.ArgumentParser):
         super()._print_message(fit(message), file)
 
     def error(self, message: str) -> NoReturn:
-        known = [option for action in self._actions for option in action.option_strings]
-        near = [closest(word, known) for word in message.split() if word.startswith("-") and word.rstrip(":") not in known]
+        known = {option for action in self._actions for option in action.option_strings}
+        near = [closest(word, known) for word in message.split() if word.startswith("-") and known.isdisjoint(word.rstrip(":").split("/"))]
         hint = f"; did you mean {near[0]!r}?" if near and near[0] else ""
         raise ConfigError(f"{message}{hint} ({self.format_usage().strip()})".replace("\n", " "))
 

@@ -181,12 +181,10 @@ class Panels:
 class Grid:
     """A table that is shown as coloured fields, with the words that stand in each: a heat map.
 
-    title, subtitle : above the fields.   rows, columns : labels.   values : float[rows][columns], what is coloured.
-    texts : str[rows][columns], what stands in a field.   small : str[rows][columns], a second, smaller line, or ().
-    breaks : numbers of the rows before which a gap is left.   scales : per column the values of the lightest and the
-        darkest colour; () for the column's own least and largest.
-    framed : (row, column) of fields with a frame around them.   legend : what colours and frames mean.   notes : below.
-    column_notes : a second line under a column's label.
+    rows, columns : labels.   values : float[rows][columns], what is coloured.   texts : str[rows][columns], what stands in a field, in any
+    number of lines, as a column's label.   breaks : numbers of the rows before which a gap is left.   scales : per column the values of the
+    lightest and the darkest colour; () for the column's own least and largest.   framed : (row, column) of fields with a frame around them.
+    legend : what colours and frames mean.
     """
 
     title: str
@@ -195,13 +193,11 @@ class Grid:
     values: Sequence[Sequence[float]]
     texts: Sequence[Sequence[str]]
     subtitle: str = ""
-    small: Sequence[Sequence[str]] = ()
     breaks: Sequence[int] = ()
     scales: Sequence[tuple[float, float]] = ()
     framed: frozenset[tuple[int, int]] = frozenset()
     legend: str = ""
     notes: Sequence[str] = ()
-    column_notes: Sequence[str] = ()
 
 
 Chart = Grid | RankDiagram | BarChart | LineChart | Panels

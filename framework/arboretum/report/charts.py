@@ -126,13 +126,10 @@ def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
     p = DataFrame(0.0, range(k), range(k))
     for group in chart.groups:
         p.loc[list(group), list(group)] = 1.0
-    spans = [(set(group), min(chart.ranks[m] for m in group), max(chart.ranks[m] for m in group)) for group in chart.groups]
-    # a bar that runs over a method of another group: then members are dotted
-    crossed = any(low <= rank <= high and m not in group for group, low, high in spans for m, rank in enumerate(chart.ranks))
     drawn = critical_difference_diagram(
         dict(enumerate(chart.ranks)), p, ax=axes, label_fmt_left="{label}", label_fmt_right="{label}", text_h_margin=0.02 * k,
         elbow_props={"color": STEM, "lw": 0.9}, marker_props={"s": 18},
-        crossbar_props={"color": INK, "linewidth": 2.6, "marker": "o" if crossed else "", "ms": 5, "solid_capstyle": "round", "gid": "bar"},
+        crossbar_props={"color": INK, "linewidth": 2.6, "marker": "", "solid_capstyle": "round", "gid": "bar"},
     )  # fmt: skip
     for mark_, elbow, label in zip(drawn["markers"], drawn["elbows"], drawn["labels"], strict=True):
         m = int(label.get_text())
@@ -164,36 +161,30 @@ def _ranks(chart: RankDiagram, sheet: Sheet) -> Block:
 STEPS = ("#f6f9fc", "#cfe0f1", "#7fb0d8", "#2f73ad", "#123f72")
 """From least to most; each step is darker also in grey."""
 UNKNOWN = "#ececec"
-LIGHT, DARK = 0.25, 0.68  # shares of the scale below which grey, and above which white, can be read
+DARK = 0.68  # share of the scale above which white can be read
 BREAK = 0.3  # between parts of the rows, as a share of a row
 
 
 def _heat_map(grid: Grid, sheet: Sheet) -> Block:
-    """A field per number, labels around, the legend below: all colours from least to most, and what they mean."""
-    words = [text for lines in (grid.texts, grid.small, [grid.columns], [grid.column_notes]) for line in lines for text in line]
-    field = max([60.0, *(text_width(text, TEXT, bold=True) + 12 for text in words)])
+    """A field per number, labels around, the legend below."""
+    words = [line for row in (*grid.texts, grid.columns) for text in row for line in text.splitlines()]
+    width, height = max([60.0, *(text_width(line, TEXT, bold=True) + 12 for line in words)]), max(text.count("\n") for row in grid.texts for text in row)
     tops = [i + BREAK * sum(1 for at in grid.breaks if 0 < at <= i) for i in range(len(grid.rows))]
     end = tops[-1] + 1
-    axes = sheet.plot(field * len(grid.columns), (31.0 if grid.small else 23.0) * end)
+    axes = sheet.plot(width * len(grid.columns), (23.0 + 12.0 * height) * end)
     axes.set(xlim=(0, len(grid.columns)), ylim=(end, 0), xticks=[], yticks=[top + 0.5 for top in tops], yticklabels=grid.rows)
     axes.tick_params("y", labelsize=TEXT, labelcolor=INK)
     axes.spines.bottom.set_visible(False)
     axes.grid(False)
-    lift = 12 if grid.column_notes else 0
     for j, label in enumerate(grid.columns):
-        axes.annotate(label, (j + 0.5, 0), (0, 4 + lift), "data", "offset points", ha="center", weight="bold")
-        if lift:
-            axes.annotate(grid.column_notes[j], (j + 0.5, 0), (0, 4), "data", "offset points", ha="center", fontsize=TICK, color=FAINT)
+        axes.annotate(label, (j + 0.5, 0), (0, 4), "data", "offset points", ha="center", va="bottom", weight="bold")
     for i, top in enumerate(tops):
         for j in range(len(grid.columns)):
             _field(axes, grid, i, j, top)
     block = Block([axes])
     if grid.legend:
         ends = block.extent()
-        block.words(wrapped(grid.legend, max(ends.width - 100, 220.0), TICK), ends.x0 + 98, ends.y0 - 7, fontsize=TICK, va="top")
-        for k in range(24):
-            look = {"fontsize": 4, "bbox": {"fc": shade(k / 23), "lw": 0, "boxstyle": "square,pad=0.55"}}
-            block.words(" ", ends.x0 + 3.7 * k, ends.y0 - 14, **look)
+        block.words(wrapped(grid.legend, max(ends.width, 220.0), TICK), ends.x0, ends.y0 - 7, fontsize=TICK, va="top")
     return sheet.head(block, grid)
 
 
@@ -204,17 +195,12 @@ def _field(axes: Any, grid: Grid, i: int, j: int, top: float) -> None:
     if math.isfinite(value):
         column = [row[j] for row in grid.values if math.isfinite(row[j])]
         share = place_between(value, *(grid.scales[j] if grid.scales else (min(column), max(column))))
-    dark = share is not None and share > DARK
-    ink, small = ("#ffffff", "#ffffff") if dark else (INK, FAINT if share is None or share < LIGHT else INK)
     framed = (i, j) in grid.framed
-    colour = UNKNOWN if share is None else shade(share)
     edge = {"edgecolor": CONTROL, "lw": 1.8} if framed else {"lw": 0}
-    box = axes.add_patch(Rectangle((j + 0.02, top + 0.05), 0.96, 0.9, facecolor=colour, clip_on=False, **edge))
-    hint(box, f"{grid.rows[i]}, {grid.columns[j]}: {grid.texts[i][j]}" + (f" ({grid.small[i][j]})" if grid.small else ""))
-    weight = "bold" if framed else "normal"
-    axes.text(j + 0.5, top + (0.36 if grid.small else 0.5), grid.texts[i][j], color=ink, weight=weight, ha="center", va="center")
-    if grid.small:
-        axes.text(j + 0.5, top + 0.73, grid.small[i][j], color=small, fontsize=7, ha="center", va="center")
+    box = axes.add_patch(Rectangle((j + 0.02, top + 0.05), 0.96, 0.9, fc=UNKNOWN if share is None else shade(share), clip_on=False, **edge))
+    hint(box, f"{grid.rows[i]}, {' '.join(f'{grid.columns[j]}: {grid.texts[i][j]}'.split())}")
+    look = {"color": "#ffffff" if share is not None and share > DARK else INK, "weight": "bold" if framed else "normal"}
+    axes.text(j + 0.5, top + 0.5, grid.texts[i][j], ha="center", va="center", **look)
 
 
 def shade(share: float) -> str:

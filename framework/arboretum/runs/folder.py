@@ -75,7 +75,7 @@ def make_ready(folder: Path, option: str = RUN_DIR) -> None:
         probe.write_bytes(b"\0" * PROBE_BYTES)
 
 
-def write_files(folder: Path, files: Mapping[str, str], option: str = RUN_DIR) -> None:
+def write_files(folder: Path, files: Mapping[str, str | bytes], option: str = RUN_DIR) -> None:
     """Write all files or none: first all under temporary names, then renamed in order, ``record.json`` last.
 
     Raises StoreError: the folder cannot be written, the disk is full.
@@ -84,8 +84,8 @@ def write_files(folder: Path, files: Mapping[str, str], option: str = RUN_DIR) -
     temporary = {name: folder / f".{name}.{mark}" for name in sorted(files, key=lambda name: name == RECORD)}
     with _writing(folder, temporary.values(), option):
         for name, path in temporary.items():
-            with path.open("w", encoding="utf-8") as file:
-                file.write(files[name])
+            with path.open("wb") as file:
+                file.write(content.encode() if isinstance(content := files[name], str) else content)
                 file.flush()
                 os.fsync(file.fileno())
         for name, path in temporary.items():

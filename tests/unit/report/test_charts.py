@@ -172,13 +172,6 @@ def test_the_bars_of_a_diagram_say_what_the_pairwise_test_says(values):
     assert joined == alike
 
 
-@pytest.mark.parametrize(("groups", "marker"), [(((0, 2),), "o"), (((0, 1),), "")])
-def test_a_bar_over_a_method_outside_its_group_has_its_members_dotted(groups, marker):
-    chart = RankDiagram("Ranks", ("a", "b", "c"), (1.0, 2.0, 3.0), groups=groups)
-    (bar,) = drawn(chart).findobj(lambda artist: artist.get_gid() == "bar")
-    assert bar.get_marker() == marker and len(bar.get_xdata()) == 2
-
-
 def test_the_band_around_the_control_holds_who_does_not_differ_and_ends_with_the_line():
     test = bonferroni_dunn(scores(), "C4.5")
     figure = drawn(rank_diagram(test, "Against C4.5"))
