@@ -88,15 +88,11 @@ def test_the_csv_has_every_number_in_full_and_the_error_in_a_column_of_its_own()
     assert float(first.split(",")[5]) == pytest.approx(0.05)
 
 
-@pytest.mark.parametrize(
-    ("values", "kind", "marks"),
-    [((1, 2, 3), "LineChart", 1), ((1, 2), "Panels", 1), (("a", "b", "c"), "Panels", 1)],
-)
-def test_a_numeric_parameter_is_drawn_as_a_curve_and_other_settings_as_rows(values, kind, marks):
+def test_every_setting_is_drawn_as_a_row():
     base = record("cart", "reduction", 1, 0.25)
-    chart = Comparison.of([changed(base, criterion={"lam": lam}) for lam in values]).chart("sweep")
-    assert type(chart).__name__ == kind
-    assert chart_svg(chart).startswith("<svg") and len(getattr(chart, "lines", None) or chart.charts) == marks
+    chart = Comparison.of([changed(base, criterion={"lam": lam}) for lam in (1, 2, 3)]).chart("sweep")
+    (panel,) = chart.charts
+    assert chart_svg(chart).startswith("<svg") and [name.split()[1] for name in panel.y.names] == ["lam=3", "lam=2", "lam=1"]
 
 
 def changed(one: Record, data: str = "iris", **groups: dict) -> Record:

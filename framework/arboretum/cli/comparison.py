@@ -14,7 +14,7 @@ import numpy as np
 from arboretum.config.resolve import Settings
 from arboretum.errors import ConfigError, unknown
 from arboretum.measure.evaluate import BEST, CONFIDENCE, HIGHER, LEAST_SHARED, TIED, better, direction, mean_and_error, pareto_front, places
-from arboretum.model.charts import Axis, Chart, Line, LineChart, Panels
+from arboretum.model.charts import Axis, Chart, LineChart, Panels
 from arboretum.model.record import Record
 from arboretum.report.table import csv_table, spell_cell, text_table
 from arboretum.runs.sweeps import flatten, spelled
@@ -198,18 +198,11 @@ class Comparison:
         return rows, {**headings, "runs": "runs", "time": "fit s"}
 
     def chart(self, title: str) -> Chart | None:
-        """The goal of every setting: curves where one numeric parameter varies, else a row of dots per setting.
-
-        None where there is nothing to compare.
-        """
+        """The goal of every setting: a row of dots each, in panels by data set; None where there is nothing to compare."""
         judged = [setting for setting in self.settings if setting.blocks()]
         if len(judged) < 2 or len(self.goals) != 1:
             return None
         axis = Axis(_words(self.goals), higher_is_better=better(self.goals[0], 1.0, 0.0))
-        if swept := _swept(judged):
-            ends = {label: zip(*sorted((x, *s.mean(s.goal)) for x, s in points), strict=True) for label, points in swept[1].items()}
-            lines = [Line(label or self.goals[0], *points) for label, points in ends.items()]
-            return LineChart(title, lines, Axis(swept[0].rpartition(".")[2]), axis, "mean ± standard error over seeds and folds")
         return Panels(title, [_dots(mine, name, axis) for name, mine in _by_data_set(judged)], columns=1)
 
 
@@ -248,22 +241,6 @@ def _with_errors(cells: Sequence[tuple[float, float]]) -> list[str | None]:
     errors = ["" if math.isnan(error) else f" ± {spell_cell(error)}" for _, error in cells]
     left, right = (max(map(len, (text or "" for text in column)), default=0) for column in (means, errors))
     return [None if mean is None else mean.rjust(left) + error.ljust(right) for mean, error in zip(means, errors, strict=True)]
-
-
-def _swept(settings: Sequence[Setting]) -> tuple[str, dict[str, list[tuple[float, Setting]]]] | None:
-    """The one numeric parameter that takes three values or more, and per curve its (value, setting); None without one."""
-    seen = {key: {setting.names[key] for setting in settings} for key in settings[0].names}
-    several = [key for key, values in seen.items() if key != "dataset" and len(values) > 2]
-    if len(several) != 1:
-        return None
-    curves: dict[str, list[tuple[float, Setting]]] = {}
-    unsaid = {several[0], *(key for key, values in seen.items() if len(values) == 1)}
-    for setting in settings:
-        try:
-            curves.setdefault(setting.label(unsaid), []).append((float(setting.names[several[0]]), setting))
-        except ValueError:  # a word
-            return None
-    return several[0], curves
 
 
 def _dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:

@@ -79,7 +79,7 @@ def command(item: Entry | Preset, registry: Registry) -> str:
 
 def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
     """Key → value of the example, as on the command line."""
-    cls, preset = _class_of(item, registry), item
+    cls, preset = (item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls), item
     own = dict(word.split("=", 1) for word in getattr(cls, "example", "").split()) if isinstance(item, Entry) else {}
     option = f"[{item.name}]" if item.kind in MANY else item.name
     data = {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
@@ -102,10 +102,6 @@ def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
         if registry.find_preset(group, names[0]) is None:  # what was added may need parts itself
             wanted += getattr(registry.get(group, names[0]).cls, "needs", ())
     return chosen
-
-
-def _class_of(item: Entry | Preset, registry: Registry) -> type:
-    return item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls
 
 
 def _dataset(item: Entry | Preset, registry: Registry) -> str:

@@ -254,11 +254,12 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
 
     registry : with the one-file plugins of the run.   The chosen test is listed in any case, however many are better.
     """
+    from arboretum.engine import run as engine
     from arboretum.engine.why import reasons
 
     tree = record.tree
-    problem, changes = problem_of(record, registry)
-    found = reasons(problem, tree, node, record.seed)
+    resolved, prepared, changes = again(record, registry)
+    found = reasons(engine.fit(resolved.parts, prepared.table, record.seed).problem, tree, node, record.seed)
     steps = " and ".join(step_text(tree.rule(above), outcome) for above, outcome in tree.path(node))
     lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
     rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if top <= 0 or rank <= top or one.chosen]
@@ -266,14 +267,6 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     if len(rows) < len(found.candidates):
         lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
     return "\n".join([*lines, "", *found.plan])
-
-
-def problem_of(record: Record, registry: Registry) -> tuple[Any, list[str]]:
-    """What the tree was grown from, and a line per reason why growing again may differ."""
-    from arboretum.engine import run as engine
-
-    resolved, prepared, notes = again(record, registry)
-    return engine.fit(resolved.parts, prepared.table, record.seed).problem, notes
 
 
 def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:

@@ -114,10 +114,8 @@ def certified_complexities(registry: Registry, parts: Parts, shared: Mapping[str
 
 def split_values(choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Sort overrides into (choices, nested fields per group, shared top-level values such as theta)."""
-    if not isinstance(values, Mapping):
-        values = dict(read_assignment(text) for text in values)
     chosen, fields, shared = dict(choices), {}, {}
-    for key, value in values.items():
+    for key, value in as_mapping(values).items():
         group, *rest = key.split(".")
         if not rest:
             (chosen if group in KINDS else shared)[group] = value
