@@ -13,7 +13,7 @@ import numpy as np
 
 from arboretum.config.resolve import Settings
 from arboretum.errors import ConfigError, unknown
-from arboretum.measure.evaluate import BEST, CONFIDENCE, HIGHER, LEAST_SHARED, TIED, better, direction, mean_and_error, pareto_front, places
+from arboretum.measure.evaluate import BEST, CONFIDENCE, LEAST_SHARED, TIED, better, mean_and_error, pareto_front, places
 from arboretum.model.charts import Axis, Chart, LineChart, Panels
 from arboretum.model.record import Record
 from arboretum.report.table import csv_table, spell_cell, text_table
@@ -335,8 +335,3 @@ def goal_of(goal: str, metrics: Mapping[str, float]) -> str:
         return next((name for name in STAND_INS if name in metrics), "")
     hint = " (split=none leaves no rows to judge on)" if goal.startswith(("valid_", "test_")) else ""
     raise ConfigError(f"goal: this run has no {goal}{hint}; " + unknown("metric", goal, metrics))
-
-
-def worst(goal: str) -> float:
-    """What a failed run returns to an optimiser: worse than anything."""
-    return -math.inf if goal and direction(goal) == HIGHER else math.inf

@@ -20,7 +20,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli import terminal
-from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified, worst
+from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified
 from arboretum.cli.progress import Line, Watch, counts_of, waiting
 from arboretum.cli.sync import Parent, tidy
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
@@ -95,10 +95,10 @@ class Job:
         notes.write(attrs.evolve(note, tracker_error=outcome.tracker_error, warnings=warnings))
         if outcome.record.solution is not None and outcome.record.solution.interrupted:
             raise outcome.record.solution.interrupted  # its best tree is kept; no other job begins
-        return values if self.goals else worst(goal) if value is None else value
+        return values if self.goals else value
 
-    def _failed(self, resolved: Resolved | None, note: Note, error: Exception) -> float | None:
-        """Leave word of a job that failed, and tell the tracker; returns what the job returns."""
+    def _failed(self, resolved: Resolved | None, note: Note, error: Exception) -> None:
+        """Leave word of a job that failed, and tell the tracker."""
         folder, trouble = Path(note.folder), ""
         if os.environ.get(DEBUG) == "1":
             tell("".join(traceback.format_exception(error)).rstrip())
@@ -106,7 +106,6 @@ class Job:
             trouble = self._session.fail(resolved, folder, self.sweep_id, note.error, self.varied)
         warnings = tuple(filter(None, [explain_failure(folder, error)]))
         Notes(self.notes).write(attrs.evolve(note, tracker_error=trouble, warnings=warnings))
-        return None if self.goals else worst(resolved.settings.goal if resolved else "")
 
 
 def unforeseen(error: Exception) -> bool:

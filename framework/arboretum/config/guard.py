@@ -19,16 +19,14 @@ from arboretum.model.shown import MASK, masked
 from arboretum.plugin.registry import NONE
 
 TARGETS = {
-    "hydra.launcher": frozenset(
-        {
-            "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
-            "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher",
-            "hydra_plugins.hydra_ray_launcher.ray_launcher.RayLauncher",
-            "hydra_plugins.hydra_submitit_launcher.submitit_launcher.LocalLauncher",
-            "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher",
-        }
+    "hydra.launcher": (
+        "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
+        "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher",
+        "hydra_plugins.hydra_ray_launcher.ray_launcher.RayLauncher",
+        "hydra_plugins.hydra_submitit_launcher.submitit_launcher.LocalLauncher",
+        "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher",
     ),
-    "hydra.sweeper": frozenset({"hydra._internal.core_plugins.basic_sweeper.BasicSweeper"}),
+    "hydra.sweeper": ("hydra._internal.core_plugins.basic_sweeper.BasicSweeper",),
 }
 """Key → the classes that its ``_target_`` may name; nobody else has a ``_target_``.  Whole names: what a prefix covers
 (``hydra.experimental.callbacks.logging.os.symlink``) is all that those modules import."""
