@@ -1,12 +1,7 @@
 """Discovery: entry points and one-file plugins → a filled registry.
 
-A plugin that fails to import is named and left out; the rest keeps working.  Its presets are YAML files in Hydra's
-defaults-list form, read here without Hydra: each names a recipe and selects options, and holds no values::
-
-    # @package _global_ # CART: binary trees by impurity reduction; paper: Breiman, Friedman, Olshen & Stone 1984 defaults:
-      - greedy@method
-      - override /criterion: reduction
-      - override /stopping: [standard]
+A plugin that fails to import is named and left out; the rest keeps working.  Its presets are YAML files in Hydra's defaults-list form, read
+here without Hydra: comments tell meaning and paper, ``greedy@method`` names the recipe, ``override /criterion: reduction`` selects an option.
 """
 
 import hashlib

@@ -21,8 +21,7 @@ from arboretum.report.text import percentage
 
 T = TypeVar("T")
 MARGIN = 24.0
-BOX_WIDTH = (84.0, 216.0)
-WIDEST_BOX = 300.0  # where what a test compares with takes half of the usual width: an interval between two long numbers
+BOX_WIDTH = (84.0, 300.0)
 SEVERAL_BOX = 440.0  # for a test of several columns
 COLUMN_ROOM = 64.0  # of a column's name so much stays readable; the rest gives way to what it is compared with
 BOX_HEIGHT = 52.0
@@ -112,9 +111,8 @@ def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
     for item in root.walk():
         upper, lower = _lines(tree, item)
         wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
-        compared = text_width(_compared(tree, item, upper), 12, bold=True)
-        usual = WIDEST_BOX if compared > BOX_WIDTH[1] / 2 else BOX_WIDTH[1]
-        width[item] = min(max(wanted, BOX_WIDTH[0]), SEVERAL_BOX if item.children and len(tree.rule(item.node).columns) > 1 else usual)
+        several = item.children and len(tree.rule(item.node).columns) > 1
+        width[item] = min(max(wanted, BOX_WIDTH[0]), SEVERAL_BOX if several else BOX_WIDTH[1])
         levels[int(tree.depth_of[item.node]) + item.stays].append(item)
     if not sideways:  # a box takes at least the width of the mark on its branch
         breadth = {item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4) for item, wide in width.items()}
