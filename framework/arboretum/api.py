@@ -21,7 +21,7 @@ from arboretum.interfaces.tracker import RunInfo
 from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits
-from arboretum.model.charts import Axis, BarChart, Grid, Line, LineChart, Panels, Point, RankDiagram
+from arboretum.model.charts import Axis, BarChart, Grid, Line, LineChart, Panels, RankDiagram
 from arboretum.model.dates import read_dates
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.frame import table_like

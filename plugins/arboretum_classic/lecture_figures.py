@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arboretum import api
-from arboretum.api import Axis, House, Judgement, Line, LineChart, Panels, Piece, Point, Table, Tree
+from arboretum.api import Axis, House, Judgement, Line, LineChart, Panels, Piece, Table, Tree
 from arboretum_classic.lecture import divided, run
 
 PETALS = ("petal_length", "petal_width")
@@ -102,7 +102,7 @@ def pareto(house: House) -> dict[str, Any]:
     xy = np.array(list(own))
     front = sorted(api.pareto_front(xy, (True, True)).tolist(), key=lambda k: xy[k, 0])
     names = [f"{one[0]}{f' (+{len(one) - 1})' * (len(one) > 1)}" * (k in front) for k, one in enumerate(own.values())]
-    points = [Point(name, *point, colour=front.index(k) if k in front else len(front)) for k, (name, point) in enumerate(zip(names, own, strict=True))]
+    points = [(name, *point) for name, point in zip(names, own, strict=True)]
     x, y = (Axis(name, higher_is_better=True) for name in ("recall", "precision"))
     told = f"CART on wdbc, class {test.target.classes[1]}, by depth and least leaf; +n more trees"
     return {"pareto": LineChart.of_points("Pareto-efficient classifiers", points, x, y, front, told)}

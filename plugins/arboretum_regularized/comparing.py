@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Axis, DataError, Line, LineChart, Panels, Point, RankDiagram, Record, better, pareto_front, unknown,
+    Axis, DataError, Line, LineChart, Panels, RankDiagram, Record, better, pareto_front, unknown,
 )  # fmt: skip
 from arboretum_regularized.scores import AgainstControl, Friedman, Pairwise, Scores
 from arboretum_regularized.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
@@ -213,7 +213,7 @@ def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> Li
     left_out = [name for name, kept in zip(x.datasets, whole, strict=True) if not kept]
     over = "One data set" if whole.sum() == 1 else f"Means over {int(whole.sum())} data sets"
     means_over = [over + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
-    points = [Point(name, float(a), float(b), colour=m) for m, (name, (a, b)) in enumerate(zip(x.methods, means, strict=True))]
+    points = [(name, float(a), float(b)) for name, (a, b) in zip(x.methods, means, strict=True)]
     front = pareto_front(means, (x.higher_is_better, y.higher_is_better)).tolist()
     axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, higher_is_better=y.higher_is_better)
     return LineChart.of_points(title, points, *axes, front, notes=means_over)

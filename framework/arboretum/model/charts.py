@@ -78,16 +78,6 @@ class BarChart:
 
 
 @attrs.frozen
-class Point:
-    """label : in the legend, unless it is "".   colour : number of its colour and form."""
-
-    label: str
-    x: float
-    y: float
-    colour: int = 0
-
-
-@attrs.frozen
 class Line:
     """One curve, or one cloud of points.
 
@@ -124,28 +114,32 @@ class LineChart:
 
     @staticmethod
     def of_points(
-        title: str, points: Sequence[Point], x: Axis, y: Axis, front: Sequence[int] = (), subtitle: str = "", notes: Sequence[str] = ()
-    ) -> "LineChart":
+        title: str, points: Sequence[tuple[str, float, float]], x: Axis, y: Axis,
+        front: Sequence[int] = (), subtitle: str = "", notes: Sequence[str] = (),
+    ) -> "LineChart":  # fmt: skip
         """Points of two measures, and a staircase around all that the front dominates.
 
-        front : numbers of the points that no other beats, by x from small to large.
+        points : label, or "" for a dark point without one, x and y.   front : numbers of those that no other beats, by x from small to large.
         """
-        lines = [Line(p.label, [p.x], [p.y], colour=p.colour, joined=False, quiet=not p.label) for p in points]
-        best = [points[i] for i in (front[::-1] if x.higher_is_better else front)]  # steps go on from the best x
-        if best:
+        lines = [Line(name, [a], [b], colour=k if name else DARK, joined=False, quiet=not name) for k, (name, a, b) in enumerate(points)]
+        if len(front):
+            best = [points[i] for i in (front[::-1] if x.higher_is_better else front)]  # steps go on from the best x
             look = {"colour": DARK, "marked": False, "dashed": True, "quiet": True, "stairs": True}
-            lines.append(Line("front", [p.x for p in best], [p.y for p in best], **look))
+            lines.append(Line("front", *([point[axis] for point in best] for axis in (1, 2)), **look))
             notes = ["Dashed: the front; no other is as good as one on it in both, and better in one.", *notes]
         return LineChart(title, lines, x, y, subtitle, notes)
 
     @staticmethod
     def of_rows(
-        title: str, rows: Sequence[tuple[str, Mapping[str, float], float]], axis: Axis, mark: str, subtitle: str = "", notes: Sequence[str] = ()
-    ) -> "LineChart":
+        title: str, rows: Sequence[tuple[str, Mapping[str, float], float]], axis: Axis, mark: str,
+        subtitle: str = "", notes: Sequence[str] = (),
+    ) -> "LineChart":  # fmt: skip
         """A row of dots per method, the first on top.   rows : its name, its dots by what they are of, its middle.   mark : what that is."""
         places = range(len(rows) - 1, -1, -1)
-        dots = [(name, of, value, colour, y) for colour, (y, (name, found, _)) in enumerate(zip(places, rows)) for of, value in found.items()]
-        lines = [Line(f"{name}, {of}", [value], [y], colour=colour, joined=False, quiet=True) for name, of, value, colour, y in dots]
+        lines = [
+            Line(f"{name}, {of}", [value], [y], colour=colour, joined=False, quiet=True)
+            for colour, (y, (name, dots, _)) in enumerate(zip(places, rows, strict=True)) for of, value in dots.items()
+        ]  # fmt: skip
         middles = Line(mark, [middle for _, _, middle in rows], list(places), colour=DARK, joined=False, quiet=True)
         names, notes = [name for name, _, _ in reversed(rows)], [f"Dark, and beside the name: {mark}.", *notes]
         return LineChart(title, [*lines, middles], axis, Axis("", names=names), subtitle, notes)
@@ -166,12 +160,13 @@ class Panels:
         title: str, groups: Sequence[str], series: Sequence[str], values: Sequence[Sequence[float]], axis: Axis, *,
         errors: Sequence[Sequence[float]] = (), base: float = 0.0, own_scales: bool = False, subtitle: str = "", notes: Sequence[str] = (),
     ) -> "Panels":  # fmt: skip
-        """A panel of bars per group (data set).   values, errors : float[groups][series].   own_scales : each panel its own; else one for all."""
+        """A panel of bars per group (data set).   values, errors : float[groups][series].   own_scales : a scale per panel; else one for all."""
         errors = errors or [[math.nan] * len(series)] * len(groups)
         cells = [(value, error) for row in zip(values, errors, strict=True) for value, error in zip(*row, strict=True)]
         known = [end for value, error in cells for end in (value, value - error, value + error) if math.isfinite(end)]
-        plain, beside = attrs.evolve(axis, label="", higher_is_better=None), [] if own_scales else [end for end in known if end > 0 or not axis.log]
-        bars = [BarChart(name, series, *of, plain, spread, base, beside) for name, *of, spread in zip(groups, values, errors, strict=True)]
+        beside = [] if own_scales else [end for end in known if end > 0 or not axis.log]
+        plain = attrs.evolve(axis, label="", higher_is_better=None)
+        bars = [BarChart(name, series, row, plain, spread, base, beside) for name, row, spread in zip(groups, values, errors, strict=True)]
         missing = ["–: no result."] if not all(math.isfinite(value) for value, _ in cells) else []
         columns = max(1, WIDEST // (10 * len(series) + 57))
         return Panels(title, bars, columns, "; ".join(filter(None, (axis.words, subtitle))), [*missing, *notes])
