@@ -164,13 +164,6 @@ FRONT_ROWS = 24
 CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "f1", "roc_auc", "log_loss", "expected_cost")
 REGRESSION = ("mse", "mae", "r2", "expected_cost")
 SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
-RULE_WORDS = (
-    ("min_split", 2, "fewer than {} rows"),
-    ("min_objects", 2, "fewer than {} distinct objects"),
-    ("theta", 0, "at most {:g} of the weight"),
-    ("delta", -math.inf, "an impurity of at most {:g}"),
-)
-"""Field of a leaf rule, above which value it says something (a single row, or object, has one class), and what."""
 
 
 def numbers_of(record: Record) -> str:
@@ -216,12 +209,8 @@ def certificate_lines(record: Record) -> list[str]:
     certificate, data = record.certificate, record.data
     n_objects, n_tests = data.get("n_objects"), data.get("n_tests")
     head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {n_tests} tests"
-    rule = certificate.leaf_rule
-    if {"theta", "min_split"} & rule.keys():
-        words = [text.format(rule[key]) for key, above, text in RULE_WORDS if rule.get(key) is not None and rule[key] > above]
-        head += f" whose leaves have {', or '.join(['one class', *words])}:"
-    else:  # of a value: all trees within limits
-        head += " within ".join(["", ", ".join(f"{key} {most}" for key, most in rule.items())] if rule else [""]) + ":"
+    rule = [f"{key} {value:g}" for key, value in certificate.leaf_rule.items() if value and math.isfinite(value)]
+    head += f" ({', '.join(rule)}):" if rule else ":"
     table = text_table(certificate.rows(), width=terminal.width()).rstrip("\n")
     return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
 
