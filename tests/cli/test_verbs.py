@@ -294,7 +294,8 @@ def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
     assert "stopping.standard.max_depth=null  (int or null; ≥ 0; in tests)\n      tests on a path, at most\n" in text
     assert "owner: arboretum_basics" in text
     assert "follows theta" in call("explain", "stopping.mass").out
-    assert "order" in call("explain", "greedy").out and "depth | breadth | best" in call("explain", "greedy").out
+    assert "order" in call("explain", "method.greedy").out and "depth | breadth | best" in call("explain", "method.greedy").out
+    assert "did you mean 'method.greedy'?" in call("explain", "greedy").error
     assert "selects:" in call("explain", "method.cart").out
     assert "kernels may grow subtrees" in call("explain", "criterion.reduction").out
     assert "node by node, for want of a kernel: criterion random has no kernel" in call("explain", "criterion.random").out

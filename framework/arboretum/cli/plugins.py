@@ -182,19 +182,16 @@ def _listed(option: object) -> str:
 
 
 def explain(text: str, registry: Registry) -> str:
-    """The text for KIND.NAME (or KIND, or a NAME that only one kind has); raises ConfigError with the closest match."""
+    """The text for KIND.NAME, or KIND; raises ConfigError with the closest match."""
     kind, _, name = text.partition(".")
     if not name and kind in EVERY_KIND:
         names = registry.names(kind)
         return f"{kind}: {EVERY_KIND[kind]}\n\n" + ("\n".join(f"  {kind}.{n}" for n in names) or "  none installed")
     if kind not in EVERY_KIND:
-        owners = [k for k in EVERY_KIND if text in registry.names(k)]
-        if len(owners) != 1:
-            every = [f"{k}.{n}" for k in EVERY_KIND for n in registry.names(k)]
-            near = closest(text, [*every, *EVERY_KIND])
-            hint = f"; did you mean {near!r}?" if near else ";"
-            raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}")
-        kind, name = owners[0], text
+        every = [f"{k}.{n}" for k in EVERY_KIND for n in registry.names(k)]
+        near = closest(text, [*every, *EVERY_KIND])
+        hint = f"; did you mean {near!r}?" if near else ";"
+        raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}")
     preset = registry.find_preset(kind, name)
     if preset is None:
         return _component(registry.get(kind, name), registry)

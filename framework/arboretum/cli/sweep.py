@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 from hydra.core.hydra_config import HydraConfig
@@ -123,16 +123,13 @@ def explain_failure(folder: Path, error: Exception) -> str:
     return ""
 
 
-if TYPE_CHECKING:
-    from arboretum.cli.run import Application
-
 SHOWN_FAILURES = 20
 DIED = "a worker process ended before its run was done (killed, or out of memory: fewer workers may help)"
 MULTIRUN = "multirun.yaml"  # what Hydra notes of a sweep in its folder
 
 
-def sweep(app: Application, loader: Loader, base: Any) -> int:
-    """Run all jobs; returns the exit status: 1 when one failed, 3 when one is not tracked, 130 or 143 when it was ended."""
+def sweep(app: Any, loader: Loader, base: Any) -> int:
+    """Run all jobs of a command (its Application); returns the exit status: 1 when one failed, 3 when one is not tracked, 130 or 143 when it was ended."""
     folder = Path(str(base.hydra.sweep.dir))
     check_goal(str(base.goal))
     overrides = OverridesParser.create().parse_overrides(list(app.arguments.overrides))
@@ -190,7 +187,7 @@ def sweep(app: Application, loader: Loader, base: Any) -> int:
 class Post:
     """What a sweep has to do with its tracker, which may be in trouble at any time and never loses a run."""
 
-    def __init__(self, app: Application, folder: Path, base: Any, overrides: Sequence[Override], line: Line) -> None:
+    def __init__(self, app: Any, folder: Path, base: Any, overrides: Sequence[Override], line: Line) -> None:
         self.app, self.folder, self.line = app, folder, line
         self.component = component_from(base, "tracker", app.registry)
         self.config = {key: value for key, value in OmegaConf.to_container(base, resolve=False).items() if key != "hydra"}

@@ -209,16 +209,13 @@ class Searcher:
         folder = Path(str(self.config.hydra.sweep.dir))
         folder.mkdir(parents=True, exist_ok=True)
         self.study = self._study(optuna, folder / STUDY)
-        trials = self.study.get_trials(deepcopy=False)
-        whole = [trial for trial in trials if trial.params.keys() == kinds.keys()]
+        # one that was killed while it was proposed has not all parameters
+        whole = [trial for trial in self.study.get_trials(deepcopy=False) if trial.params.keys() == kinds.keys()]
         left = [trial for trial in whole if not trial.state.is_finished()]
         wanted = self.search.n_trials
         self.loader.counting, self.loader.n_jobs = False, (len(left) + max(wanted - len(whole), 0)) * len(self.space.repeats)
-        for trial in trials:
-            if trial in left:  # killed while it was run
-                self._run(optuna, [trial])
-            elif not trial.state.is_finished():  # killed while it was proposed
-                self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        for trial in left:  # killed while it was run
+            self._run(optuna, [trial])
         sampler = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}[self.search.sampler]
         for start in range(len(whole), wanted, self.search.n_jobs):
             batch = []

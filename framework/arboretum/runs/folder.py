@@ -25,7 +25,7 @@ FRONTS = ("front.json", "front.svg", "front.html")
 ERROR = "error.txt"
 TRACKED = "tracked.json"  # which tracker has the run, under which id; absent while no tracker has it
 RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"  # how the folder of a run, of a sweep is chosen
-LEAVES_IN_TEXT = 5_000  # what a text file shows of a tree, at most: nobody reads a hundred thousand lines
+LEAVES_IN_TEXT = 5_000  # what a text file shows of a tree, at most, the heaviest branches: nobody reads a hundred thousand lines
 PROBE_BYTES = 65_536  # what a disk must still take before a run starts; a record with its tree is seldom larger
 
 
@@ -36,11 +36,7 @@ def artifacts(record: Record) -> dict[str, str]:
     """
     tree, trees = record.tree, {}
     if tree is not None:
-        text = tree.to_text(max_leaves=LEAVES_IN_TEXT)
-        if tree.n_leaves > LEAVES_IN_TEXT:
-            shown = f"Of {tree.n_leaves} leaves the heaviest branches are shown, {LEAVES_IN_TEXT} leaves"
-            text += f"\n{shown}; {TREE} holds the whole tree.\n"
-        trees = {TREE: tree.to_json(), TEXT: text, PICTURE: tree.to_svg(title=record.title or None)}
+        trees = {TREE: tree.to_json(), TEXT: tree.to_text(max_leaves=LEAVES_IN_TEXT), PICTURE: tree.to_svg(title=record.title or None)}
     others = () if record.solution is None else record.solution.others
     trees |= {f"tree-{number}.json": other.to_json() for number, other in enumerate(others, 2)}
     front = None if record.solution is None else record.solution.front
