@@ -23,6 +23,7 @@ DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
 """Looked for in this order when nobody chose a goal and the runs have no validation rows, or no classes."""
 HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
+NOT_ASKED = (*HIDDEN, "solver", "budget", "certify", "complexities", "certifier")  # keys that say by whom or how long, not what is minimised
 ANY_TABLE = ("file", "openml")  # options of ``dataset`` that say where a table comes from, not which it is
 ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
@@ -132,7 +133,7 @@ class Comparison:
         alike: dict[str, list[Record]] = {}
         for record in (record for setting in self.settings for record in setting.records):
             if _solver_of(record):
-                asked = {key: value for key, value in flatten(record.config) if _asks(key)}
+                asked = {key: value for key, value in flatten(record.config) if key.removeprefix("choices.").partition(".")[0] not in NOT_ASKED}
                 alike.setdefault(repr((record.data.get("sha256"), record.seed, sorted(asked.items()))), []).append(record)
         found = []
         for group in alike.values():
@@ -281,11 +282,6 @@ def _mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
 def _solver_of(record: Record) -> str:
     """The solver whose word the record's solution is; "" where it has none."""
     return str(record.config.get("choices", {}).get("solver") or "") if record.solution is not None else ""
-
-
-def _asks(key: str) -> bool:
-    """Whether a key of a configuration says what is minimised, and not by whom or how long."""
-    return key.removeprefix("choices.").partition(".")[0] not in (*HIDDEN, "solver", "budget", "certify", "complexities", "certifier")
 
 
 def _solved(records: Sequence[Record]) -> dict[str, Any]:

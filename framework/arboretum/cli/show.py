@@ -220,12 +220,6 @@ def tree_of(tree: Tree, **options: Any) -> str:
     return tree.to_text(width=terminal.width(), colour=terminal.colour(), **options)
 
 
-def step_text(rule: TestRule, outcome: int) -> str:
-    """One branch as a sentence: "petal_length ≤ 2.45"."""
-    subject = rule.columns[0] if len(rule.columns) == 1 else f"{rule.describe()}:"
-    return f"{subject} {rule.outcome_label(outcome)}"
-
-
 def why_main(argv: list[str]) -> int:
     """Print the node and its candidates."""
     parser = run_parser("why", WHY, more={"node": "number of a node"})
@@ -249,7 +243,8 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     tree = record.tree
     resolved, prepared, changes = again(record, registry)
     found = reasons(engine.fit(resolved.parts, prepared.table, record.seed).problem, tree, node, record.seed)
-    steps = " and ".join(step_text(tree.rule(above), outcome) for above, outcome in tree.path(node))
+    asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
+    steps = " and ".join(f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}" for r, outcome in asked)
     lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
     rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if top <= 0 or rank <= top or one.chosen]
     lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()] if rows else ["no test that may be asked divides its rows"]

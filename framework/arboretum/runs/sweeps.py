@@ -185,12 +185,8 @@ def run_name(config: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
     words = {key: str(choices[key]) for key in ("method", "dataset") if choices.get(key)}
     words["seed"] = f"seed={config.get('seed', 0)}"
     values = {**dict(flatten(config)), **choices}
-    first = [words.pop(key, None) or _assigned(key, values.get(key)) for key in varied]
+    first = [words.pop(key, None) or f"{key.rpartition('.')[2]}={spelled(values.get(key))}" for key in varied]
     return " ".join([*first, *words.values()])
-
-
-def _assigned(key: str, value: Any) -> str:
-    return f"{key.rpartition('.')[2]}={spelled(value)}"
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -203,16 +203,15 @@ def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple
 
 def _begin(parent: int) -> None:
     """In a new process: Ctrl-C is for the command, which then ends its workers; what a library prints is no result."""
+
+    def end_with_it() -> None:  # however the command ended; loky would wait for more work for ever
+        while os.getppid() == parent:
+            time.sleep(LOOK_SECONDS)
+        os._exit(1)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    """End this process when the command is gone, however it ended; loky would wait for more work for ever."""
-    while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
-    os._exit(1)
+    threading.Thread(target=end_with_it, daemon=True).start()
 
 
 @functools.lru_cache(maxsize=1)
