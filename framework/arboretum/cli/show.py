@@ -13,7 +13,6 @@ from arboretum.cli.terminal import Parser, warn
 from arboretum.engine.code import version_of
 from arboretum.errors import ConfigError, StoreError
 from arboretum.model.record import Record
-from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values

@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,14 @@ from omegaconf import DictConfig, OmegaConf
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified
 from arboretum.cli.progress import Line, Watch, counts_of, waiting
-from arboretum.cli.sync import Parent, tidy
+from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Loader
 from arboretum.config.execute import Session, session
 from arboretum.config.launch import NAME, REPEATED, STUDY, multirun, search_of
 from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
-from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, VerificationError
+from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, TrackerError, VerificationError
 from arboretum.interfaces.component import KINDS
 from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, is_tracked, make_ready, remove, write_files
 from arboretum.runs.sweeps import BROKEN, DONE, ENDED, FAILED, KILLED, SKIPPED, SWEEP, Note, Notes, Sweep
@@ -219,7 +220,8 @@ class Post:
 
     def _open(self) -> None:
         tracker = self.app.session.prepare_tracker(self.component)
-        tidy(tracker)
+        with suppress(TrackerError, StoreError):  # what is in trouble is told by what comes next
+            close_dead(tracker)
         self.parent = Parent.open(self.folder, self.sweep, tracker, self.config)
 
     def hand_in(self, notes: list[Note]) -> list[Note]:

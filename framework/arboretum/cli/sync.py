@@ -96,12 +96,6 @@ def close_dead(tracker: Any) -> None:
             Parent(folder, attrs.evolve(read_sweep(folder) or Sweep(), id=one["id"]), tracker).close(KILLED)
 
 
-def tidy(tracker: Any) -> None:
-    """The same for a command that has other things to do: a store in trouble is told of by what that does next."""
-    with suppress(TrackerError, StoreError):
-        close_dead(tracker)
-
-
 def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
     """Means over the runs of the best setting.
 
@@ -201,6 +195,7 @@ def ui_main(argv: list[str]) -> int:
         raise CapabilityError(f"tracker {name} has no user interface; choose another with tracker=NAME")
     terminal.tell(f"starting the user interface of tracker {tracker.name}, which takes some seconds")
     with suppress(KeyboardInterrupt):
-        tidy(tracker)
+        with suppress(TrackerError, StoreError):  # what is in trouble is told by what comes next
+            close_dead(tracker)
         guarded(tracker, lambda: tracker.serve(host=arguments.host, port=arguments.port))
     return 0

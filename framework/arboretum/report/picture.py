@@ -99,12 +99,6 @@ def _lines(tree: Tree, item: Item) -> tuple[str, str]:
     return upper, lower
 
 
-def _compared(tree: Tree, item: Item, text: str) -> str:
-    """What a question compares its subject with (" ≤ 2.45"); "" at a leaf."""
-    subject = tree.rule(item.node).subject if item.children else ""
-    return text.removeprefix(subject) if subject and text.startswith(subject) else ""
-
-
 def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
     """Growing down each level is a row of boxes, to the right a column, as wide as its widest box."""
     width, levels = {}, [[] for _ in range(int(tree.depth_of.max()) + 2)]
@@ -195,7 +189,8 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = _lines(tree, item)
     colour = node_colour(tree, item.node)
     ground = mix(colour, "#ffffff", 0.62 if tree.task is Task.regression else 0.82)
-    inside, rest = place.width - 2 * PADDING, _compared(tree, item, upper)
+    inside, subject = place.width - 2 * PADDING, tree.rule(item.node).subject if item.children else ""
+    rest = upper.removeprefix(subject) if subject and upper.startswith(subject) else ""  # what a column is compared with: " ≤ 2.45"
     left = inside - text_width(rest, 12, bold=True)
     if not rest or text_width(upper, 12, bold=True) <= inside + 0.01 or left < COLUMN_ROOM - 0.01:
         rest, left = "", inside
