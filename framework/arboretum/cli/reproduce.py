@@ -23,7 +23,7 @@ from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.plugin.build import build, default_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Registry, plugin_files
-from arboretum.report.charts import chart_png, chart_svg
+from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import default_root, make_ready, write_files
 from arboretum.runs.tracking import VerdictFacts, track_verdict
 from arboretum.runs.worker_pool import OUT, Job, Work, code_of, perform
@@ -204,9 +204,6 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
     write_files(folder, facts.files(), OUT)
-    for name, picture in judged.pictures.items():  # what is given as SVG stays SVG
-        if not isinstance(picture, str):
-            chart_png(picture, folder / f"{name}.png")
     _present(work, failures, workers, folder)
     if tracker is not None and not trouble and (judged.cells or judged.claims):
         trouble = session.ask(tracker, lambda: _track(tracker, facts, folder))
