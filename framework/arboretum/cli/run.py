@@ -66,7 +66,7 @@ def help_text(registry: Registry) -> str:
     return "\n".join(lines)
 
 
-TREE_LEAVES = 40  # a tree with more leaves is not drawn after a run; ``arboretum show RUN`` does
+TREE_LEAVES = 40  # of a larger tree the heaviest branches are drawn after a run; ``arboretum show RUN`` draws all
 
 
 def main(argv: list[str]) -> int:
@@ -156,10 +156,8 @@ def present(outcome: Outcome) -> int:
     """Print a finished run: numbers, tree, where it is; returns the exit status."""
     record = outcome.record
     terminal.say(numbers_of(record))
-    if record.tree is not None and record.tree.n_leaves <= TREE_LEAVES:
-        terminal.say(tree_of(record.tree), painted=True)
-    elif record.tree is not None:
-        terminal.say(f"a tree with {record.tree.n_leaves} leaves; arboretum show {outcome.folder} draws it")
+    if record.tree is not None:
+        terminal.say(tree_of(record.tree, max_leaves=TREE_LEAVES), painted=True)
     before = "finished before, not repeated; " if outcome.skipped else ""
     terminal.say(f"{before}kept in {outcome.folder}")
     for warning in outcome.warnings:

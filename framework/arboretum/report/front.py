@@ -15,7 +15,6 @@ from arboretum.report.table import spell_cell
 PAGE, CHART = "front.html", "front.svg"  # the page has its template beside this module
 STAIRS = 5  # at most so many staircases, where a third measure sets several
 LEAVES = 40  # leaves that a tree on the page shows; larger ones are folded
-UP = '<a href="#chart">all points</a>'
 
 
 def words(name: str) -> str:
@@ -76,9 +75,10 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
     for place, number in enumerate(trees):
         point, near = front.points[number], (*trees[max(place - 1, 0) : place], *trees[place + 1 : place + 2])
         steps = [f'<a href="#point-{other}">{"before" if other < number else "after"}: {spelled[other]}</a>' for other in near]
+        steps.append('<a href="#chart">all points</a>')
         look = ' class="own"' if point is own else ""
         drawn = point.tree.to_svg(title=title, max_leaves=LEAVES)
-        sections.append(f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2><p>{" · ".join([*steps, UP])}</p>{drawn}</section>')
+        sections.append(f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2><p>{" · ".join(steps)}</p>{drawn}</section>')
     cells = [[escape(spell_cell(value)) for value in row.values()] for row in rows]
     links = {number: f'<a href="#point-{number}">{cells[number][0]}</a>' for number in trees}
     table = "".join(f"<tr><td>{'</td><td>'.join([links.get(number, one[0]), *one[1:]])}</td></tr>" for number, one in enumerate(cells))
