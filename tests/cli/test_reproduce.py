@@ -110,7 +110,7 @@ def test_alone_it_lists_what_can_be_reproduced(reproduce):
 
 
 def test_an_unknown_name_is_answered_with_the_closest(reproduce):
-    assert "did you mean 'coins'?" in reproduce("coin").error
+    assert "did you mean 'coins' (coins)?" in reproduce("coin").error
 
 
 def test_what_agrees_passes(coins):
