@@ -23,6 +23,7 @@ with convex hull, precision-recall, calibration."""
 IMPORTANCES = """\
 The columns that a tree reads: their impurity decrease, what their tests cost, and what accuracy (of numbers r²) loses on rows of the run
 when the values of the column are shuffled."""
+SHORTER = {"average_precision": "avg precision", "calibration_error": "calibration"}
 
 
 def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, Table]:
@@ -54,7 +55,8 @@ def main(argv: list[str]) -> int:
     charts = judged.charts(f"{record.title}: {rows.n_rows} {part} rows")
     files = {f"{part}_{name}.svg": chart_svg(chart) for name, chart in charts.items()}
     files |= {f"{part}_classes.csv": csv_table(judged.rows()), f"{part}_curves.csv": csv_table(judged.points())}
-    terminal.say(text_table(judged.rows(), list(max(judged.rows(), key=len)), width=max(terminal.width(), 120)))
+    headings = {name: SHORTER.get(name, name) for name in max(judged.rows(), key=len)}
+    terminal.say(text_table(judged.rows(), headings, width=max(terminal.width(), 120)))
     own = Path(given.run).expanduser()
     if folder := given.out or (own.parent if own.is_file() else own if own.is_dir() else None):  # a tracker's run has no folder here
         write_files(Path(folder).expanduser(), files, "--out FOLDER")
